@@ -3,6 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prefjudge.cli.output import to_plain
@@ -10,12 +11,16 @@ from prefjudge.core.judges.noise import error_of_scale, log_weight_of_golds, sca
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.plan.noise import NoiseModel
+from prefjudge.steps.plan.pilot import pilot_of
 from prefjudge.steps.plan.plan import parse_sizes, plan
 from prefjudge.steps.publish import publish
 from prefjudge.study.study import Study
 from tests.core.tables import simulated_judgments
+from tests.evaluation.test_leaderboard import scores_of
+from tests.steps.conftest import COLLECTION
 from tests.steps.test_road import judge_all
 
 
@@ -197,3 +202,43 @@ def test_json_leaves_the_simulated_pools_out() -> None:
     (size,) = to_plain(result)["plans"][0]["by_size"]
     assert size["rounds"][0] == {"2": 1.0}
     assert "work" not in size
+
+
+def test_a_pilot_tells_the_deviation_of_a_difference() -> None:
+    runs = [COLLECTION / "runs" / f"{name}.txt" for name in ("lexical", "reranker-large")]
+    given = {"sizes": "2:5", "strategy": ["lead:1"], "trials": 5, "queries": 0.1}
+    found = plan(**given, runs=runs, qrels=[str(COLLECTION / "qrels.txt")])
+    (one,) = compare(*runs, qrels=[str(COLLECTION / "qrels.txt")]).comparisons
+    tested = one.significance
+    assert found.needed is not None
+    # The effect of `compare` is the mean difference in units of the deviation.
+    assert found.needed.deviation == pytest.approx(abs(tested.difference[0] / tested.effect[0]))
+    assert any("1 pair of runs on 15 queries, too few to know it well" in one for one in found.notices)
+    by_hand = plan(**given, deviation=found.needed.deviation)
+    assert by_hand.needed == found.needed
+    for wrong, words in (
+        ({"queries": None}, "are for --queries"),
+        ({"deviation": 0.3}, "say the same"),
+        ({"runs": [runs[0], runs[0]]}, "run"),
+        ({"runs": runs[:1]}, "do not differ"),
+    ):
+        with pytest.raises(InputError, match=words):
+            plan(**(given | {"runs": runs, "qrels": [str(COLLECTION / "qrels.txt")]} | wrong))
+    with pytest.raises(InputError, match="needs the deviation"):
+        plan(**given)
+
+
+def test_a_study_that_is_not_judged_is_a_pilot_by_its_own_qrels(pooled: Path) -> None:
+    found = plan(pooled, strategy=["lead:1"], trials=5, queries=0.1)
+    assert found.needed is not None
+    assert any("15 pairs of runs" in one and "under qrels" in one for one in found.notices)
+
+
+def test_a_copy_of_a_run_says_nothing_of_the_deviation() -> None:
+    values = {"a": [1.0, 0.0, 0.5, 0.2], "copy": [1.0, 0.0, 0.5, 0.2], "b": [0.0, 0.0, 1.0, 0.2]}
+    found = pilot_of(scores_of(values))
+    assert found.pairs == 2
+    assert found.deviation == pytest.approx(np.std([1.0, 0.0, -0.5, 0.0], ddof=1))
+    for none in ({"a": [1.0, 0.0], "b": [1.0, 0.0]}, {"a": [1.0], "b": [0.0]}, {"a": [1.0, 0.5]}):
+        with pytest.raises(InputError, match="do not differ"):
+            pilot_of(scores_of(none))

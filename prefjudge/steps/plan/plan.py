@@ -17,12 +17,13 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.memory import Votes, maybe, take_judgments
+from prefjudge.gather.memory import LabelSets, Runs, Votes, maybe, take_judgments
 from prefjudge.gather.seeds import generator
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.plan import plans_table
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
+from prefjudge.steps.plan.pilot import read_pilot
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.values import Dollars
@@ -95,6 +96,8 @@ def plan(
     most_rounds: int = 10,
     queries: float | None = None,
     deviation: float | None = None,
+    runs: Runs = (),
+    qrels: LabelSets = (),
     reward: Dollars | None = None,
     pairs_per_hit: int | None = None,
     gold_per_hit: int | None = None,
@@ -130,9 +133,12 @@ def plan(
         Say how many queries, and how many votes by each strategy, it takes to tell two runs apart whose mean
         scores differ by so much, in four of five studies.
     deviation : float, optional
-        The standard deviation of the two runs' difference over queries, which ``queries`` needs. A pilot or
-        a leaderboard of this kind tells it: ``compare`` gives the difference and the effect, and their
-        quotient is the deviation.
+        The standard deviation of the two runs' difference over queries, which ``queries`` needs. By default a
+        pilot tells it: the median over the pairs of ``runs`` under ``qrels``, or of the study's runs.
+    runs : sequence of paths or patterns
+        The run files of a pilot, or folders of them: of a leaderboard of this kind, say.
+    qrels : sequence of str
+        The label sets of the pilot, each a file or ``NAME=FILE``; the last one counts.
     reward : Decimal, optional
         The reward of one assignment in dollars; 2.00 by default.
     pairs_per_hit : int, optional
@@ -166,6 +172,7 @@ def plan(
     _check(trials, "--trials", 1, 100_000)
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
+    needed = _needed(queries, deviation, opened, runs, qrels, odd)
     model, share, source = find_noise(noise, error, opened, maybe(take_judgments, judgments), odd)
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
@@ -192,7 +199,7 @@ def plan(
         left=left,
         chosen=chosen,
         driven_by=opened.driven_by,
-        needed=_needed(queries, deviation),
+        needed=needed,
         notices=(
             *opened.words(most, left),
             *map(str, odd),
@@ -202,15 +209,38 @@ def plan(
     )
 
 
-def _needed(difference: float | None, deviation: float | None) -> QueriesNeeded | None:
-    if difference is None and deviation is None:
-        return None
-    if difference is None or deviation is None:
+def _needed(
+    difference: float | None,
+    deviation: float | None,
+    study: PlannedStudy,
+    runs: Runs,
+    qrels: LabelSets,
+    notices: list[Notice],
+) -> QueriesNeeded | None:
+    piloted = bool(runs or qrels)
+    if difference is None:
+        if deviation is None and not piloted:
+            return None
         raise InputError(
-            "--queries and --deviation belong together",
-            "Give both: compare gives the difference and the effect of two runs, and their quotient is the "
-            "deviation.",
+            "--deviation, --runs and --qrels are for --queries", "Add --queries DIFFERENCE, such as 0.02."
         )
+    if deviation is not None and piloted:
+        raise InputError(
+            "--deviation and a pilot say the same", "Leave out --deviation, or --runs and --qrels."
+        )
+    if deviation is None:
+        if not piloted and study.study is None:
+            raise InputError(
+                "--queries needs the deviation of a difference over queries",
+                "Give --deviation, or a pilot: --runs 'runs/*' --qrels FILE.",
+            )
+        own, judged = (
+            None if piloted else study.study,
+            study.judgments is not None and len(study.judgments) > 0,
+        )
+        pilot = read_pilot(own, runs, qrels, notices, judged=judged)
+        notices.append(Notice(where="pilot", what=str(pilot)))
+        deviation = pilot.deviation
     try:
         return queries_needed(difference, deviation)
     except ValueError as error:
@@ -226,7 +256,7 @@ def _words_of_needed(needed: QueriesNeeded, plans: Sequence[Plan], queries: int)
     )
     return (
         f"To tell two runs apart whose means differ by {needed.difference:g} (deviation over queries "
-        f"{needed.deviation:g}) in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} "
+        f"{needed.deviation:.3g}) in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} "
         f"of this kind; votes: {votes}."
     )
 
