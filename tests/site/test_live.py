@@ -20,7 +20,10 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
     inside = page.frame_locator("iframe")
-    inside.locator("#begin").focus()
+    inside.locator("#begin").wait_for()
+    soon(page, lambda: page.frames[-1].evaluate("document.hasFocus()"))
+    page.keyboard.press("Tab")
+    assert page.frames[-1].evaluate("document.activeElement.id") == "begin"
     for key in ("Enter", "1", "Enter", "2"):
         page.keyboard.press(key)
     kept = "fetch(location.pathname + '/draft').then(answer => answer.json())"

@@ -186,7 +186,12 @@
   if (waiting.answers) deliver();
 
   // A page on the requester's own server submits by itself: whenever the frame has loaded, check whether it has.
-  const turnToFrame = () => { if (document.activeElement !== frame) frame.focus(); }; // unless somebody types in it already
+  // The window, too: a frame that had the focus before its page was there keeps it, and the page does not get it. Where
+  // somebody types in it already this changes nothing.
+  const turnToFrame = () => {
+    if (document.activeElement !== frame) frame.focus();
+    frame.contentWindow.focus();
+  };
   turnToFrame();
   frame.addEventListener("load", async () => {
     turnToFrame();
