@@ -35,6 +35,8 @@ def show(result: "ResolveResult") -> None:
     )
     for query, docs in list(result.cycles.items())[:10]:
         say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
+    if result.difference:
+        say(result.difference)
     sure = result.confidence
     if sure is not None and result.qrels:
         for words in sure.words:

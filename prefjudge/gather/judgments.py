@@ -12,7 +12,8 @@ from prefjudge.core.planning.rounds import votes_are_even
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.rules import PAPER_RULE, RULES, UNEVEN_RULE, WEIGHING_RULE
+from prefjudge.core.resolving.trust import can_tell
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.labels.judgments import read_judgments
@@ -27,8 +28,6 @@ from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import advised
-
-_UNEVEN_RULE = "bradley-terry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,7 @@ def gather_judgments(
             log=log,
             pools=None,
             asked=None,
-            rule="shallow-pooling",
+            rule=PAPER_RULE,
             driven_by="",
             notices=notices,
             rehearsal=rehearsal_in(notices),
@@ -109,19 +108,41 @@ def counted_judgments(
 
 
 def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the config's rule, or one that allows unequal numbers of votes where pairs have them.
+    """Return the config's rule, or one that fits the judgments where that does not.
 
-    The notice says why it is a different one.
+    Rules that weigh workers take several who can be told apart, and rules that count votes as many on each
+    pair. The notices say why it is a different one.
     """
-    if votes.asked is None or votes.pools is None or not RULES[votes.rule].counts_votes:
-        return (votes.rule,), ()
-    if votes_are_even(votes.log, votes.pools):
-        return (votes.rule,), ()
-    what = f"the strategy {votes.driven_by}" if votes.driven_by else "a challenge"
-    return (_UNEVEN_RULE,), (
-        f"{what} gave some pairs more votes than others, and {votes.rule}, the rule "
-        f"in study.toml, would count them: {_UNEVEN_RULE} is used; --rule {votes.rule} insists",
-    )
+    rule, notices = votes.rule, []
+    if RULES[rule].weighs_workers and not can_tell(votes.log):
+        notices.append(
+            f"{rule}, the rule in study.toml, weighs workers, and these judgments do not tell any two apart: "
+            f"{PAPER_RULE} is used; --rule {rule} insists"
+        )
+        rule = PAPER_RULE
+    uneven = votes.asked is not None and votes.pools is not None and RULES[rule].counts_votes
+    if uneven and votes.pools is not None and not votes_are_even(votes.log, votes.pools):
+        what = f"the strategy {votes.driven_by}" if votes.driven_by else "a challenge"
+        whose = ", the rule in study.toml," if rule == votes.rule else ""
+        notices.append(
+            f"{what} gave some pairs more votes than others, and {rule}{whose} would count them: "
+            f"{UNEVEN_RULE} is used; --rule {rule} insists"
+        )
+        rule = UNEVEN_RULE
+    return (rule,), tuple(notices)
+
+
+def rival_rule(votes: JudgmentInput, rule: str) -> str | None:
+    """Return the rule that a fitting one is held against: one that weighs workers, or else one that does not.
+
+    None where workers cannot be told apart.
+    """
+    if not can_tell(votes.log):
+        return None
+    if RULES[rule].weighs_workers:
+        (rival,), _ = fitting_rule(replace(votes, rule=PAPER_RULE))
+        return rival
+    return WEIGHING_RULE if rule in (PAPER_RULE, UNEVEN_RULE) else None
 
 
 def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> JudgmentInput:

@@ -10,6 +10,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
@@ -74,9 +75,11 @@ class VoteSet:
     ) -> list[VoteNoise]:
         """Return, for each measure, what the mean scores owe to the chance of the votes."""
         model = fit_votes(self.judgments, rng=rng)
+        # The votes drawn are nobody's: there is no worker to weigh.
+        blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
 
         def redrawn(stream: np.random.Generator) -> list[Scores]:
-            labels = self._resolved(model.draw(stream))
+            labels = self._resolved(model.draw(stream), rule=blind)
             return [self._scores(measure, labels) for measure in measures]
 
         observed = [self.scores(measure) for measure in measures]
@@ -86,8 +89,8 @@ class VoteSet:
             observed = [scores.where(keep) for scores in observed]
         return measure_noise(redrawn, observed, rng=rng)
 
-    def _resolved(self, judgments: Judgments) -> Qrels:
-        found = resolve(judgments, rule=self._rule, pools=self._pools, asked=self._asked)
+    def _resolved(self, judgments: Judgments, rule: str = "") -> Qrels:
+        found = resolve(judgments, rule=rule or self._rule, pools=self._pools, asked=self._asked)
         return to_qrels(found, name=self.name)
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:

@@ -22,7 +22,7 @@ from pydantic import (
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
 from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
@@ -225,7 +225,7 @@ class StudyConfig(_Section):
     seed: Annotated[int, Field(ge=0)] = 2021
     store: str = ""
     budget: Money | None = None
-    rule: str = "shallow-pooling"
+    rule: str = WEIGHING_RULE
     measures: tuple[str, ...] = ("RR@10",)
     pool: PoolConfig = PoolConfig()
     design: DesignConfig = DesignConfig()

@@ -128,6 +128,40 @@ def test_runs_as_good_as_each_other_are_rarely_said_to_differ(
     assert lines[1].split()[:4] == ["50", "1", "0.2", "30"]
 
 
+def test_names_are_given_as_if_each_vote_were_a_random_worker_s(cells: ModuleType) -> None:
+    rng = np.random.default_rng(2)
+    honest, _ = cells.NOISES["bradley-terry"](0.2).draw_chances(400, 3, rng)
+    chances = 0.7 * honest + 0.15
+    votes = rng.binomial(1, np.triu(chances, 1)).astype(float)
+    votes = votes + np.triu(1 - votes, 1).transpose(0, 2, 1)
+    judgments, _ = cells.log_of(votes)
+    named = cells.name_workers(judgments, chances, 0.3, 10, rng)
+    share = np.bincount(named.worker, minlength=10) / len(named)
+    assert share == pytest.approx(np.full(10, 0.1), abs=0.03)
+    # Who votes by chance prefers the better one in half of the votes; the others as honest ones do.
+    better = honest[named.query, named.left % 3, named.right % 3] > 0.5
+    by_chance = named.worker < 3
+    assert better[by_chance].mean() == pytest.approx(0.5, abs=0.08)
+    assert better[~by_chance].mean() == pytest.approx(0.8, abs=0.05)
+
+
+def test_a_rule_that_weighs_workers_finds_more_where_some_are_careless(
+    cells: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `cells` puts the script's folder on the path.
+    import winners
+
+    crowd = next(one for one in winners.CROWDS if one.name == "30 % always left")
+    judgments, best = winners.judge(crowd, 3, np.random.default_rng(1))
+    assert np.bincount(judgments.worker).min() > 0
+    always = judgments.worker < 6
+    assert (judgments.choice[always] == 1).all()
+    paper, plain, weighing = winners.right_answers(judgments, best)
+    assert weighing > max(paper, plain) + 0.02
+    monkeypatch.setattr(winners, "QUERIES", 5)
+    assert len(list(winners.table(2, seed=1))) == 2 + len(winners.VOTES) * len(winners.CROWDS)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

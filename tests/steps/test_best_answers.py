@@ -81,7 +81,7 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     (young / "preference.qrels").unlink()  # as after a kill before it was written
     kept = same_everywhere(young)
     assert kept[query] == {doc}
-    assert resolve(young, out=tmp_path / "rule.qrels").rule == "bradley-terry"
+    assert resolve(young, out=tmp_path / "rule.qrels").rule == "noisy-bradley-terry"
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
     record = json.loads((young / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("knockout:1", 1)
@@ -126,7 +126,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     assert doc in by_config[query]
     for notices in (report(judged).notices, release(judged, rehearsal=True).notices):
         (said,) = (text for text in notices if "preference.qrels has" in text)
-        assert said.startswith("preference.qrels has other answers to 1 query than shallow-pooling")
+        assert said.startswith("preference.qrels has other answers to 1 query than noisy-bradley-terry")
         assert "prefjudge resolve" in said
         assert str(judged) not in said, "a release names no folder"
 

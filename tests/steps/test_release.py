@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from prefjudge.core.judges.models import ModelVote
+from prefjudge.core.resolving.preferences import resolve as resolve_log
+from prefjudge.core.resolving.preferences import to_qrels
 from prefjudge.errors import StudyError
+from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
@@ -52,8 +55,10 @@ def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> Non
     assert folder == judged / "release"
     answers = folder / "preference.qrels"
     assert answers.read_bytes() == (judged / "preference.qrels").read_bytes()
-    resolve(judgments=folder / "judgments.txt", out=tmp_path / "again")
-    again, whole = read_qrels(tmp_path / "again"), read_qrels(answers)
+    rule = json.loads((folder / "release.json").read_text())["rule"]
+    # Left and right are the sides of the screen here: workers may be known by the side they favour.
+    log = read_judgments(folder / "judgments.txt", sides=True)
+    again, whole = to_qrels(resolve_log(log, rule=rule)), read_qrels(answers)
     pairs = [
         {(labels.queries[q], labels.docs[d]) for q, d in zip(labels.query, labels.doc, strict=True)}
         for labels in (again, whole)

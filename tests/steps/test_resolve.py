@@ -9,17 +9,20 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.resolve import show
+from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.gather.judgments import JudgmentInput, fitting_rule, rival_rule
 from prefjudge.render.tables.resolution import per_query_table
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve
 from prefjudge.steps.run.run import run
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.study import Study
+from tests.core.tables import judgments_of
 from tests.steps.test_road import TRUTH, judge_all
 
 LINES = """\
@@ -232,3 +235,70 @@ def test_each_winner_has_its_own_probability(votes: Path) -> None:
     assert [round(float(chance), 1) for chance in shown["q2"]] == [0.3, 0.3, 0.3]
     assert [round(float(chance), 1) for chance in shown["q3"]] == [0.5, 0.5]
     assert shown["q4"] == []
+
+
+def crowd_lines(queries: int = 12) -> list[str]:
+    """Three workers judge every pair, the one against the other two, who prefer ``a`` to ``b`` to ``c``.
+
+    Of the last query another pair of workers who are as contrary outvotes an honest one.
+    """
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    lines = [
+        f"q{query:02} {x} {y} {y if worker in ('bad', 'worse') else x} {worker}"
+        for query in range(queries)
+        for x, y in pairs
+        for worker in (("good", "fine", "bad"), ("fine", "good", "worse"))[query % 2]
+    ]
+    return [
+        *lines,
+        *(f"z {x} {y} {y} {worker}" for x, y in pairs for worker in ("bad", "worse")),
+        *(f"z {x} {y} {x} good" for x, y in pairs),
+    ]
+
+
+def test_it_is_said_where_weighing_workers_makes_a_difference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "named.txt"
+    path.write_text("\n".join(crowd_lines()) + "\n")
+    found = resolve(judgments=path)
+    assert found.rule == "shallow-pooling", "a file keeps the paper's rule"
+    assert found.differs is not None
+    assert (found.differs.rule, found.differs.queries) == ("noisy-bradley-terry", ("z",))
+    assert set(found.rules) == {"shallow-pooling"}
+    show(found)
+    said = (printed := capsys.readouterr()).out + printed.err
+    assert "(noisy-bradley-terry) 1 query has other winners than without (shallow-pooling): z; " in said
+    assert "--rule noisy-bradley-terry takes those" in said
+    asked = resolve(judgments=path, rule=["noisy-bradley-terry"], per_query=True, confidence=False)
+    assert (asked.differs, asked.per_query[-1].winners) == (None, ("a",))
+    assert found.confidence is not None
+    assert (found.confidence.doubted, found.confidence.trust) == (2, pytest.approx(0.65, abs=0.1))
+    path.write_text("\n".join(line.rpartition(" ")[0] for line in crowd_lines()) + "\n")
+    nameless = resolve(judgments=path)
+    assert nameless.differs is None
+    assert nameless.confidence is not None
+    assert (nameless.confidence.trust, nameless.confidence.doubted) == (None, None)
+    assert not nameless.difference
+
+
+@pytest.mark.parametrize("configured", ["shallow-pooling", "noisy-bradley-terry"])
+def test_a_rule_that_weighs_workers_takes_several(configured: str) -> None:
+    several = judgments_of(*crowd_lines())
+    one = judgments_of(*(line for line in crowd_lines() if line.endswith("good")))
+
+    def given(log: Judgments) -> JudgmentInput:
+        return JudgmentInput(
+            study=None, log=log, pools=None, asked=None, rule=configured, driven_by="", notices=[]
+        )
+
+    rules, notices = fitting_rule(given(several))
+    assert (rules, notices) == ((configured,), ())
+    other = "shallow-pooling" if configured == "noisy-bradley-terry" else "noisy-bradley-terry"
+    assert rival_rule(given(several), configured) == other
+    assert rival_rule(given(several), "smith") is None
+    rules, notices = fitting_rule(given(one))
+    assert rules == ("shallow-pooling",)
+    assert rival_rule(given(one), rules[0]) is None
+    assert bool(notices) == (configured == "noisy-bradley-terry")
+    assert all("--rule noisy-bradley-terry insists" in text for text in notices)

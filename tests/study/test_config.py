@@ -117,3 +117,11 @@ def test_broken_files_are_explained(tmp_path: Path) -> None:
         load_config(tmp_path / "nowhere.toml")
     with pytest.raises(ConfigError, match=r"no config 'mine'[\s\S]*default, demo, paper2021"):
         template("mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [("default", "noisy-bradley-terry"), ("paper2021", "shallow-pooling")]
+)
+def test_a_study_weighs_workers_unless_it_is_the_paper_s(tmp_path: Path, name: str, rule: str) -> None:
+    assert config(tmp_path, template(name).replace("{name}", "x").replace("{id}", "")).rule == rule
+    assert config(tmp_path, 'name = "x"').rule == "noisy-bradley-terry"

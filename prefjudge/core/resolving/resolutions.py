@@ -61,6 +61,22 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Which queries another rule gives other winners.
+
+    Attributes
+    ----------
+    rule : str
+        The other rule.
+    queries : tuple of str
+        The queries, in their order.
+    """
+
+    rule: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resolutions:
     """The resolution of every query by one rule, with all candidates.
 
@@ -177,3 +193,9 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
         winner=winner,
         cycle=resolutions.cycle & ~other[owner],
     )
+
+
+def difference(one: Resolutions, other: Resolutions) -> Difference:
+    """Return which queries have other winners by another rule; both are of the same judgments and pools."""
+    queries = np.unique(one.query[one.winner != other.winner]).tolist()
+    return Difference(rule=other.rule, queries=tuple(one.queries[query] for query in queries))

@@ -50,6 +50,8 @@ class NamedRule:
     counts_votes : bool
         Whether it counts what a candidate has won, so that all must have been shown as often. Where a
         strategy showed some more often, another rule takes its place.
+    weighs_workers : bool
+        Whether it weighs judgments by who made them, so that it takes workers who can be told apart.
     for_sparse : bool
         Whether it is meant for queries that are judged in part, and names provisional winners of those.
     """
@@ -57,6 +59,7 @@ class NamedRule:
     rule: Rule | None = None
     learn: Learner | None = None
     counts_votes: bool = False
+    weighs_workers: bool = False
     for_sparse: bool = False
 
 
@@ -73,10 +76,16 @@ RULES = Register(
         "schulze": NamedRule(rule=on_matrices(schulze)),
         "kemeny": NamedRule(rule=on_matrices(kemeny)),
         "bradley-terry": NamedRule(rule=bradley_terry),
-        "noisy-bradley-terry": NamedRule(learn=noisy_rule),
+        "noisy-bradley-terry": NamedRule(learn=noisy_rule, weighs_workers=True),
     },
 )
-"""The rules by their names; the first is the default."""
+"""The rules by their names; the first is the default for files."""
+
+PAPER_RULE = "shallow-pooling"
+UNEVEN_RULE = "bradley-terry"
+"""Where a rule does not fit because some pairs have more votes than others."""
+WEIGHING_RULE = "noisy-bradley-terry"
+"""The default of a study, whose workers are known."""
 
 RuleName = Annotated[str, RULES]
 

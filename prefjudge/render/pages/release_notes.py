@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from prefjudge.core.resolving.rules import WEIGHING_RULE
+
 _INPUT = ("kind", "name", "digest")
 _DESIGN = (
     ("question", "Question"),
@@ -13,6 +15,10 @@ _DESIGN = (
     ("allow_ties", "Ties allowed"),
 )
 
+_BY_SIDE = (
+    " The study also counted which side of the screen each worker favours; `resolve` does not take the sides "
+    "of a file for those of a screen, so that an answer may differ."
+)
 _KEPT = (
     "The answers are version {} of those that `prefjudge run` keeps; a rule may find others in the same "
     "judgments. "
@@ -68,6 +74,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         *([("Reward of a HIT", f"${record['reward']}")] if asked else []),
     ]
     rehearsal = record.get("rehearsal")
+    by_side = _BY_SIDE if rule == WEIGHING_RULE else ""
     parts = [
         f"# {_cell(record['name'])}",
         *([_rehearsed(rehearsal)] if rehearsal else []),
@@ -93,8 +100,8 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ),
         "## Using it",
         f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "
-        f"its answer.\n\n```console\n$ prefjudge resolve --judgments judgments.txt --rule {rule} --out "
-        "again.qrels\n"
+        f"its answer.{by_side}\n\n```console\n"
+        f"$ prefjudge resolve --judgments judgments.txt --rule {rule} --out again.qrels\n"
         "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n```",
         *([f"## Notes\n\n{_list(record['notices'])}"] if record["notices"] else []),
         "## Licence\n\nNone is given here: add one before you publish, and respect that of the texts.",

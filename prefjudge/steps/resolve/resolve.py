@@ -17,7 +17,7 @@ from prefjudge.core.resolving.confidence_summary import resolved_queries
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
 from prefjudge.core.resolving.preferences import resolve_all, to_qrels
-from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.resolutions import Resolutions, difference
 from prefjudge.core.resolving.rules import RULES, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
@@ -28,7 +28,7 @@ from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
 from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.formats.labels.resolutions import write_resolutions
 from prefjudge.gather.inputs import as_path, expand
-from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
 from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
 from prefjudge.gather.model_gates import check_gates
 from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
@@ -74,9 +74,11 @@ def resolve(
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two.
     rule : sequence of RuleName
-        The rules to apply; the first one's winners are written. By default the one of the study's config, or
-        ``shallow-pooling``. Where the study's strategy gave some pairs more votes than others, a rule that
-        counts votes does not fit: ``bradley-terry`` is used instead, and a notice says so.
+        The rules to apply; the first one's winners are written. By default the one of the study's config
+        (``noisy-bradley-terry`` unless it says otherwise, which weighs workers), or ``shallow-pooling`` for a
+        file. Where workers cannot be told apart, or the study's strategy gave some pairs more votes than
+        others, a rule that does not fit is replaced, and a notice says so. Without this option it is said
+        which queries have other winners by a rule that weighs workers than by one that does not.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
@@ -151,6 +153,7 @@ def resolve(
     )
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     names = tuple(dict.fromkeys(fitting))
+    rival = None if rule or _is_large(votes) else rival_rule(votes, names[0])
     if with_models and out is None:
         raise InputError(
             "people's answers are not replaced by models'", "Give --out FILE to write those with models."
@@ -165,7 +168,7 @@ def resolve(
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
             votes.log,
-            rules=names,
+            rules=(*names, *((rival,) if rival else ())),
             pools=votes.pools,
             asked=votes.asked,
             ties=ties,
@@ -174,8 +177,9 @@ def resolve(
             each=threads.map,
         )
     first = found[names[0]]
+    differs = difference(first, found.pop(rival)) if rival else None
     qrels = to_qrels(first)
-    wanted = len(first) <= SURE_QUERIES if confidence is None else confidence
+    wanted = not _is_large(votes) if confidence is None else confidence
     chances, sure = None, None
     if wanted and len(votes.log):
         rng = generator(votes.study, "resolve", seed)
@@ -188,6 +192,7 @@ def resolve(
         judgments=len(votes.log),
         qrels=int(qrels.query.size),
         statuses=first.counts(),
+        differs=differs,
         rules={name: resolutions.counts() for name, resolutions in found.items()},
         cycles=name_cycles(votes.log, first),
         confidence=sure,
@@ -198,6 +203,10 @@ def resolve(
         rehearsal=votes.rehearsal,
         notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), opened, sparse_rule)),
     )
+
+
+def _is_large(votes: JudgmentInput) -> bool:
+    return len((votes.pools or votes.log).queries) > SURE_QUERIES
 
 
 def _counted_models(votes: JudgmentInput) -> list[str]:

@@ -5,11 +5,16 @@ from enum import StrEnum
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, ResolvedQuery
+from prefjudge.core.resolving.resolutions import Difference
+from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import Variation
+from prefjudge.counts import many
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
 from prefjudge.render.text.cells import Table
+
+_NAMED = 10
 
 
 class Form(StrEnum):
@@ -36,6 +41,7 @@ class ResolveResult(Shown):
     judgments: int
     qrels: int
     statuses: dict[str, int]
+    differs: "Difference | None"
     rules: dict[str, dict[str, int]]
     cycles: dict[str, tuple[str, ...]]
     confidence: "ConfidenceSummary | None"
@@ -45,6 +51,21 @@ class ResolveResult(Shown):
     out: str | None
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
+
+    @property
+    def difference(self) -> str:
+        """Where it changes winners that workers are weighed, or are not, in words; empty where nowhere."""
+        if self.differs is None or not self.differs.queries:
+            return ""
+        other, queries = self.differs.rule, self.differs.queries
+        weighing, plain = (other, self.rule) if RULES[other].weighs_workers else (self.rule, other)
+        named = ", ".join(queries[:_NAMED])
+        more = f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
+        return (
+            f"with workers weighed by how reliable they are ({weighing}) "
+            f"{many(len(queries), 'query has', 'queries have')} other winners than without ({plain}): "
+            f"{named}{more}; --rule {other} takes those of {other}"
+        )
 
     def asked_tables(self) -> tuple[Table, ...]:
         """Return what each of several rules decided, each query, and what would change it, as asked."""

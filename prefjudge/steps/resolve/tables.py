@@ -64,6 +64,7 @@ def _result(found: Resolved, out: str | None) -> ResolveResult:
         judgments=found.judgments,
         qrels=found.winners,
         statuses=rules[first],
+        differs=None,
         rules=rules,
         cycles={},
         confidence=None,
