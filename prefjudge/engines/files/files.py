@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -32,8 +33,6 @@ from prefjudge.formats.runs.chunks import OnDuplicate, Scattered
 from prefjudge.formats.runs.layouts import RunForm
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from prefjudge.engines.files.cache import RunCache
 
 T = TypeVar("T")
@@ -243,8 +242,6 @@ def each_run(work: Callable[[str], T], paths: Sequence[str], executor: Executor 
     if executor is not None:
         yield from executor.map(partial(knowing, kept_addresses(paths), work), paths)
     elif len(paths) > 1 and any(is_remote(path) or is_compressed(path) for path in paths):
-        from concurrent.futures import ThreadPoolExecutor
-
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
             yield from threads.map(work, paths)
     else:

@@ -1,6 +1,7 @@
 """Reading ahead: the next block is made ready while the last one is looked at."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -13,8 +14,6 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
         if (item := next(items, end)) is end:
             return
         yield item  # type: ignore[misc]
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, end)
         while (item := coming.result()) is not end:
