@@ -262,11 +262,11 @@ def test_a_payment_that_is_refused_keeps_no_other_from_being_made(
     approve = MTurkCrowd.approve
     asked: list[str] = []
 
-    def all_but_the_first(self: MTurkCrowd, assignment_id: str) -> None:
+    def all_but_the_first(self: MTurkCrowd, assignment_id: str, message: str = "") -> None:
         asked.append(assignment_id)
         if assignment_id == asked[0]:
             raise RefusedError("The account is suspended.")
-        approve(self, assignment_id)
+        approve(self, assignment_id, message)
 
     monkeypatch.setattr(MTurkCrowd, "approve", all_but_the_first)
     with pytest.raises(CrowdError, match=r"1 assignment cannot be paid: The account is suspended\."):
