@@ -5,7 +5,7 @@ The first bytes of a file say what it is, not its name. ``-`` is standard input.
 
 import sys
 from bz2 import BZ2Decompressor
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -269,8 +269,9 @@ def whole_lines(
         if not cut:
             kept.append(piece)
             if held > size + LONGEST:
+                start = done + _last_line(kept)
                 raise InputError(
-                    f"{path}: no line ends within {LONGEST >> 20} MB after byte {done:,}",
+                    f"{path}: no line ends within {LONGEST >> 20} MB after byte {start:,}",
                     "End each line with a newline. Or is this another file than you meant?",
                 )
             continue
@@ -280,6 +281,16 @@ def whole_lines(
     rest = b"".join(kept)
     if rest:
         yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _last_line(pieces: Sequence[bytes]) -> int:
+    """Return where the last line of the pieces begins."""
+    start = sum(map(len, pieces))
+    for piece in reversed(pieces):
+        start -= len(piece)
+        if (end := piece.rfind(b"\n")) >= 0:
+            return start + end + 1
+    return 0
 
 
 def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[bytes]:
