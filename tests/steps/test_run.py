@@ -170,10 +170,14 @@ def test_a_newcomer_that_is_truly_better_wins_a_rehearsal(young: Path) -> None:
         queries, passages, screening = load_queries(db), load_passages(db), load_gold(db)
     off_topic = {(pair.query, pair.bad) for pair in screening.values()}
     assert off_topic.isdisjoint(truth)
+    rivals: dict[str, list[float]] = {}
+    for duel in result.duels:
+        shown = [seen(passages[doc]) for doc in (duel.incumbent, duel.newcomer)]
+        known = [(seen(queries[duel.query_id]), text) for text in shown]
+        rivals.setdefault(duel.query_id, []).extend(truth[key] for key in known if key in truth)
     by_truth = {
         (duel.query_id, duel.newcomer): (
-            truth[seen(queries[duel.query_id]), seen(passages[duel.newcomer])]
-            > truth[seen(queries[duel.query_id]), seen(passages[duel.incumbent])]
+            truth[seen(queries[duel.query_id]), seen(passages[duel.newcomer])] == max(rivals[duel.query_id])
         )
         for duel in result.duels
         if (queries[duel.query_id], passages[duel.newcomer]) not in off_topic
