@@ -39,7 +39,10 @@ _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
 """Spark shows ``file:///a`` as ``file:/a``."""
-_READING = "Check that every executor sees the runs, and has prefjudge, numpy and pyarrow installed."
+_READING = (
+    "Check that every executor sees the runs, and has this version of Python (PYSPARK_PYTHON) with "
+    "prefjudge, numpy and pyarrow installed."
+)
 
 
 class SparkEngine:
