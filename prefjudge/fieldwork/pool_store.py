@@ -22,6 +22,7 @@ from prefjudge.study.pooling import (
     save_texts,
     save_votes_wanted,
 )
+from prefjudge.study.progress import count_rows
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
 
@@ -74,7 +75,7 @@ def follow_design(study: Study, target: str) -> None:
 
 
 def _ask_by_design(study: Study, db: Connection, *, published: bool) -> None:
-    if load_setting(db, "strategy"):  # then `run` decides what is asked for
+    if load_setting(db, "strategy") or count_rows(db, "challenges"):  # then `run` decides what is asked for
         return
     stored = load_pool_pairs(db)
     wanted = _votes(study, len(stored))
