@@ -136,6 +136,8 @@ def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tup
     fewest : int
         The fewest such queries: of a handful, few runs differ on any.
     """
+    if len(scores.values) < fewest:
+        return ()
     sign = direction(scores.measure)
     order = sorted(
         range(len(scores.runs)), key=lambda run: (-sign * scores.values[:, run].mean(), scores.runs[run])
