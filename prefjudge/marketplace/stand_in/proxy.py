@@ -10,13 +10,15 @@ import logging
 import re
 import ssl
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.stand_in.settings import StandInSettings
 
+T = TypeVar("T")
 LOOPBACK = "127.0.0.1"
 """The only address that the proxy ever listens at."""
 _LOG = logging.getLogger("prefjudge.marketplace.stand_in")
@@ -64,25 +66,31 @@ class Proxy:
         there = urlsplit(marketplace)
         self._there = (there.hostname or LOOPBACK, there.port or 80)
         self._tunnels: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.new_event_loop()  # in its own thread, as the caller's may have a loop already
+        self._thread = threading.Thread(target=self._loop.run_forever, name="stand-in", daemon=True)
+        self._thread.start()
         try:
-            server = self._loop.run_until_complete(
+            server = self._run(
                 asyncio.start_server(self._serve, LOOPBACK, settings.port, limit=_LONGEST_HEAD)
             )
         except OSError as error:
-            self._loop.close()
+            self._end()
             raise PrefjudgeError(
                 f"the stand-in cannot listen on {LOOPBACK}:{settings.port}: {error}",
                 "Give another --stand-in-port; 0 finds a free one.",
             ) from error
         self._server = server
         self.address = f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
-        self._thread = threading.Thread(target=self._loop.run_forever, name="stand-in", daemon=True)
-        self._thread.start()
 
     def stop(self) -> None:
         """Close the tunnels, and stop to listen."""
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(timeout=10)
+        self._run(self._close())
+        self._end()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
+
+    def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=10)
         self._loop.close()
