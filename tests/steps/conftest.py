@@ -48,8 +48,7 @@ def climbing_study(study: Path) -> Path:
     Its key is always the same: what is hidden in which HIT decides who of the simulated workers is caught.
     """
     init(study, config="demo", name="trial")
-    with Study(study).transaction() as db:
-        db.execute("INSERT INTO settings (key, value) VALUES ('secret', :value)", value="5a" * 32)
+    fix_key(study)
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     return study
@@ -60,6 +59,11 @@ def served(pooled: Path) -> Iterator[Path]:
     """The same, its marketplace answering for as long as the test."""
     with keep_marketplace_open(Study(pooled)):
         yield pooled
+
+
+def fix_key(study: Path) -> None:
+    with Study(study).transaction() as db:
+        db.execute("INSERT INTO settings (key, value) VALUES ('secret', :value)", value="5a" * 32)
 
 
 def contents(study: Path) -> dict[str, list[tuple[object, ...]]]:
