@@ -1,0 +1,1 @@
+"""Prolific: people are recruited there, and work at the study's own marketplace."""
