@@ -38,6 +38,26 @@ def test_one_assignment_a_worker_and_hit(requester, worker, admin):
     assert requester.list_assignments_for_hit(HITId=hit["HITId"])["NumResults"] == 2
 
 
+def test_a_group_counts_the_open_hits_that_the_worker_has_not_done(requester, worker, admin):
+    """Own work counts only where its HIT is still open to others; returned work counts as if it never was."""
+    other = admin.worker()
+    twice, once = offer(requester, MaxAssignments=2), offer(requester, MaxAssignments=1)
+    offer(requester, MaxAssignments=1)
+
+    def left():
+        return tuple(group["available"] for who in (worker, other) for group in who.groups())
+
+    assert left() == (3, 3)
+    worker.do(twice)  # one more place is open in it, for others
+    assert left() == (2, 3)
+    ident = worker.accept(once)["assignment_id"]  # its only place
+    assert left() == (1, 2)
+    worker.post(f"/assignments/{ident}/return")
+    assert left() == (2, 3)
+    other.do(twice)
+    assert left() == (2, 2)
+
+
 def test_a_returned_hit_opens_again_and_leaves_no_record(requester, worker):
     hit = offer(requester)
     ident = worker.accept(hit)["assignment_id"]
