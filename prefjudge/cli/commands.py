@@ -4,7 +4,8 @@
 ``to_json`` where the document of ``--json`` is not the result's fields. A verb that asks, waits, shows its
 progress, or ends with a code of its own takes the step itself instead, as ``call``, with what was typed
 filled in. Further words are taken by their names: those of the step, and options of the verb's own. One that
-is annotated with ``typer.Option`` takes the place of the step's.
+is annotated with ``typer.Option`` takes the place of the step's. ``ENVIRONMENT`` names the options that are
+read from the environment where they are not typed.
 """
 
 from collections.abc import Callable, Mapping
@@ -68,6 +69,8 @@ class _VerbCommand(TyperCommand):
         for option in self.get_params(ctx):
             assert isinstance(option, TyperArgument | TyperOption), option
             value = given.get(option.name)
+            if value is None:
+                value = option.value_from_envvar(ctx)
             for text in value if isinstance(value, list | tuple) else [value]:
                 doubt = _doubt(text, numbers.get(str(option.name))) if isinstance(text, str) else ""
                 if doubt and not ctx.resilient_parsing:
@@ -135,7 +138,12 @@ def command_of(verb: Verb) -> Any:
     )
     words = f"{verb.summary}\n\n{step_words(verb.function)}".replace("[", r"\[")
     alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.function))
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    from_environment = getattr(import_module(f"prefjudge.cli.{verb.function}"), "ENVIRONMENT", ())
+    for option in command.params:
+        if option.name in from_environment:
+            option.envvar = f"PREFJUDGE_{option.name.upper()}"
+    return command
 
 
 _JSON = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from json import dumps
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -12,22 +13,25 @@ from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from prefjudge.fieldwork.own_marketplace import Address
-    from prefjudge.steps.serve import IssuedKey
+    from prefjudge.steps.serve import AdminToken, IssuedKey
+
+ENVIRONMENT = (
+    "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file", "screen",
+)  # fmt: skip
+"""How to serve. A password in ``--store`` stands in the list of processes, not so in ``PREFJUDGE_STORE``."""
 
 
 def serve(
-    call: "Callable[..., IssuedKey | None]",
+    call: "Callable[..., IssuedKey | AdminToken | None]",
     *,
     revoke_key: str | None,
     remove_stand_in: bool,
     json: Json = False,
 ) -> None:
-    """Print the addresses once the marketplace answers, or the key that was issued."""
+    """Print the addresses once the marketplace answers, or the key that was issued, or the admin's token."""
 
     def ready(address: "Address") -> None:
         if json:
-            import json as codec
-
             addresses = {
                 "endpoint": address.endpoint,
                 "worker_site": address.worker_site,
@@ -35,7 +39,7 @@ def serve(
             }
             if address.proxy:
                 addresses |= {"https_proxy": address.proxy, "ca_bundle": address.authority}
-            typer.echo(codec.dumps(addresses))
+            typer.echo(dumps(addresses))
         else:
             say(f"requester API  {address.endpoint}   (AWS_ENDPOINT_URL_MTURK={address.endpoint})")
             say(f"worker site    {address.worker_site}")
@@ -47,20 +51,29 @@ def serve(
                 say(f"export AWS_CA_BUNDLE={quote(address.authority)}")
             say("invite workers at the admin page; stop with Ctrl-C")
 
-    key = call(ready=ready)
+    made = call(ready=ready)
     if revoke_key is not None:
         say(f"{revoke_key}: revoked")
     if remove_stand_in:
         say("removed: no program trusts the stand-in any more")
-    if key is not None and json:
-        print_json(key)
-    elif key is not None:
-        typer.echo(f"AWS_ACCESS_KEY_ID={key.access_key}\nAWS_SECRET_ACCESS_KEY={key.secret_key}")
-        say(f"{key.requester}: keep these; the secret is not shown again")
+    if made is not None:
+        _show(made, json=json)
+
+
+def _show(made: "IssuedKey | AdminToken", *, json: bool) -> None:
+    from prefjudge.steps.serve import AdminToken  # known by now, and not needed for --help
+
+    if json:
+        print_json(made)
+    elif isinstance(made, AdminToken):
+        typer.echo(made.admin_token)
+    else:
+        typer.echo(f"AWS_ACCESS_KEY_ID={made.access_key}\nAWS_SECRET_ACCESS_KEY={made.secret_key}")
+        say(f"{made.requester}: keep these; the secret is not shown again")
 
 
 def _token_hint(address: "Address") -> str:
     """Say where the admin's token is; it is shown only on a terminal, never to a log."""
     if address.token_file:
         return f"in {address.token_file}"
-    return address.admin_token if sys.stderr.isatty() else "start it from a terminal to see it"
+    return address.admin_token if sys.stderr.isatty() else "prefjudge serve --print-admin-token shows it"

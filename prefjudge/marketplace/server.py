@@ -58,7 +58,14 @@ class Server:
     ) -> None:
         settings.check()
         rules = replace(rules or Rules(), private_webhooks=settings.is_private)
-        self.marketplace = Marketplace(store_url, sweep=sweep, sandbox=sandbox, clock=clock, rules=rules)
+        self.marketplace = Marketplace(
+            store_url,
+            sweep=sweep,
+            sandbox=sandbox,
+            clock=clock,
+            rules=rules,
+            admin_token=settings.admin_token,
+        )
         try:
             self._socket = _listen(settings)
         except PrefjudgeError:
@@ -194,6 +201,7 @@ def serve(
     public_url: str | None = None,
     plain_http: bool = False,
     proxy: str = ON_THIS_MACHINE,
+    admin_token: str | None = None,
     stand_in: StandInSettings | None = None,
     wording: Mapping[str, str] | None = None,
     ready: Callable[[Server], None] | None = None,
@@ -202,7 +210,8 @@ def serve(
 
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from. With
+    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
+    ``admin_token`` takes the place of the one that is made from the store's secret. With
     ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
     for "HIT" and "requester" on the worker site. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
@@ -213,6 +222,7 @@ def serve(
         public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
         proxy=proxy,
+        admin_token=admin_token,
         stand_in=stand_in,
         wording=Wording(**(wording or {})),
     )
@@ -256,7 +266,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _admin_token(store_url: str, marketplace: Marketplace) -> str:
-    """Return the admin's token, made from the store's secret, and leave it where the owner finds it."""
+    """Return the admin's token, and leave it where the owner finds it."""
     token = marketplace.admin_token
     if store_url.startswith("sqlite:///"):
         path = Path(store_url.removeprefix("sqlite:///") + ".admin-token")

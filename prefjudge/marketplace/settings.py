@@ -1,4 +1,4 @@
-"""The network settings of a marketplace."""
+"""The settings of a marketplace that is served: its addresses, the admin's token, its words."""
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
@@ -14,7 +14,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The addresses of a marketplace.
+    """How a marketplace is served.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class Settings:
     proxy
         The addresses and networks, comma-separated, of web servers in front: they are believed about who
         calls.
+    admin_token
+        What the admin signs in with; by default it is made from the store's secret.
     stand_in
         Lead programs here that name Amazon's host in their code.
     wording
@@ -38,6 +40,7 @@ class Settings:
     public_url: str | None = None
     plain_http: bool = False
     proxy: str = ON_THIS_MACHINE
+    admin_token: str | None = None
     stand_in: StandInSettings | None = None
     wording: Wording = field(default_factory=Wording)
 

@@ -33,6 +33,13 @@ class IssuedKey:
     secret_key: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminToken:
+    """What the admin of a marketplace signs in with."""
+
+    admin_token: str
+
+
 def serve(
     study: str | Path | Study | None = None,
     *,
@@ -45,13 +52,18 @@ def serve(
     proxy: str = "127.0.0.1",
     new_key: str | None = None,
     revoke_key: str | None = None,
+    admin_token_file: str | Path | None = None,
+    print_admin_token: bool = False,
     screen: bool = True,
     stand_in: bool = False,
     stand_in_port: Annotated[int, Interval(ge=0, le=65535)] = 7267,
     remove_stand_in: bool = False,
     ready: Callable[[Address], None] | None = None,
-) -> IssuedKey | None:
+) -> IssuedKey | AdminToken | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
+
+    The command reads how to serve from the environment, too, where it is not typed: ``--store`` from
+    ``PREFJUDGE_STORE``, ``--public-url`` from ``PREFJUDGE_PUBLIC_URL``, and so on.
 
     Parameters
     ----------
@@ -76,6 +88,11 @@ def serve(
         Issue a key to the requester of this name, and return it instead of serving.
     revoke_key : str, optional
         Take the access key back instead of serving; a marketplace that is running knows at once.
+    admin_token_file : Path, optional
+        A file with a token of your own for the admin, 32 characters or more; by default one is made from the
+        store's secret.
+    print_admin_token : bool
+        Return the admin's token instead of serving; the marketplace may be running.
     screen : bool
         Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
     stand_in : bool
@@ -95,6 +112,9 @@ def serve(
     opened = open_study(study or None)
     folder = opened.folder if opened else Path()
     url = store or store_url(folder)
+    token = None if admin_token_file is None else keys.read_token(Path(admin_token_file))
+    if print_admin_token:
+        return AdminToken(admin_token=token or keys.admin_token(url))
     if new_key is not None:
         key = keys.issue_key(url, new_key, sandbox=False if live else None)
         return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
@@ -131,6 +151,7 @@ def serve(
             public_url=public_url,
             plain_http=plain_http,
             proxy=proxy,
+            admin_token=token,
             stand_in=StandInSettings(folder=authority, port=stand_in_port, sandbox=not live)
             if stand_in
             else None,

@@ -115,6 +115,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("reproduce", "shallow-pooling", *FILES, "--out", folder / "paper")
     verb("plan", "--sizes", "2:5,3:5", "--trials", 20, "--budget", 100)
     verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--new-key", "lab")
+    verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--print-admin-token")
 
 
 def on_a_study(verb: Printed, study: Path) -> None:

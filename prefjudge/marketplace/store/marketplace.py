@@ -6,7 +6,6 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +95,7 @@ class Marketplace:
         sandbox: bool | None = None,
         clock: Clock = time.time,
         rules: Rules | None = None,
+        admin_token: str | None = None,
     ) -> None:
         _keep_private(store_url)
         self.database = Database(store_url)
@@ -109,6 +109,8 @@ class Marketplace:
         with self.database.transaction() as db:
             self.ident = _setting(db, "marketplace", new_id)
             self._secret = _setting(db, "secret", new_secret).encode()
+            self.admin_token = admin_token or self.sign("admin token")
+            """What the admin signs in with."""
             self.sandbox = _setting(db, "money", lambda: _REAL if sandbox is False else _PLAY) == _PLAY
         if sandbox not in (None, self.sandbox):
             self.close()
@@ -129,11 +131,6 @@ class Marketplace:
         """Return a signature that only this marketplace can make."""
         text = "\x1f".join((purpose, *parts)).encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()[:40]
-
-    @cached_property
-    def admin_token(self) -> str:
-        """What the admin signs in with."""
-        return self.sign("admin token")
 
     def signed(self, signature: str, purpose: str, *parts: str) -> bool:
         """Tell whether this marketplace made the signature."""

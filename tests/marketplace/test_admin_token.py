@@ -1,0 +1,83 @@
+"""The admin's token, from the store's secret or a file of the owner's; options from the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import ConfigError
+from prefjudge.marketplace.keys import SHORTEST_TOKEN, read_token
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
+from prefjudge.marketplace.server import start
+from prefjudge.marketplace.settings import Settings
+from prefjudge.steps.serve import AdminToken, serve
+from tests.cli.conftest import prefjudge
+from tests.marketplace.people import Admin, new_requester
+
+OURS = "a-token-of-our-own-with-enough-characters"
+
+
+def test_the_printed_token_is_the_one_that_is_served(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/market.db"
+    with start(store) as market:
+        assert serve(store=store, print_admin_token=True) == AdminToken(admin_token=market.admin_token)
+    assert serve(store=store, print_admin_token=True) == AdminToken(admin_token=market.admin_token)
+
+
+def test_a_token_of_ones_own_takes_the_place_of_the_store_s(tmp_path: Path) -> None:
+    store, file = f"sqlite:///{tmp_path}/market.db", tmp_path / "token"
+    file.write_text(f"{OURS}\n")
+    assert serve(store=store, admin_token_file=file, print_admin_token=True) == AdminToken(admin_token=OURS)
+    with start(store) as market:
+        made = market.admin_token
+    with start(store, settings=Settings(admin_token=read_token(file))) as market:
+        assert Admin(market).headers["Authorization"] == f"Bearer {OURS}"
+        assert Admin(market).call("GET", "/admin/overview")
+        assert new_requester(market.endpoint, (LOCAL_KEY, OURS)).get_account_balance()
+        old = Admin(market)
+        old.headers["Authorization"] = f"Bearer {made}"
+        old.call("GET", "/admin/overview", status=401)
+        assert Path(f"{tmp_path}/market.db.admin-token").read_text() == OURS
+
+
+def test_no_store_is_made_to_print_its_token(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no marketplace"):
+        serve(store=f"sqlite:///{tmp_path}/misspelt.db", print_admin_token=True)
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"", "has 0 characters"),
+        (b"x" * (SHORTEST_TOKEN - 1), "has 31 characters"),
+        (b"\xff" * 40, "cannot be read: it is not text"),
+        (b"two words " * 4, "characters other than"),
+        ("ü".encode() * 40, "characters other than"),
+    ],
+)
+def test_a_token_that_nobody_could_sign_in_with_or_all_could_is_refused(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError, match=said) as refused:
+        serve(store="sqlite:///x.db", admin_token_file=file, print_admin_token=True)
+    assert "openssl rand" in str(refused.value.hint)
+
+
+def test_serve_reads_its_options_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFJUDGE_STORE", f"sqlite:///{tmp_path}/market.db")
+    monkeypatch.setenv("PREFJUDGE_PORT", "99999")
+    refused = prefjudge("serve", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "PREFJUDGE_PORT" in refused.stderr
+    assert "99999" in refused.stderr
+    assert [*tmp_path.iterdir()] == []
+    monkeypatch.setenv("PREFJUDGE_PORT", "")  # nothing is not a value
+    issued = prefjudge("serve", "--new-key", "lab", cwd=tmp_path)
+    assert issued.returncode == 0, issued.stderr
+    assert [path.name for path in tmp_path.glob("*.db")] == ["market.db"]
