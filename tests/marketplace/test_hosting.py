@@ -1,0 +1,156 @@
+"""The parts of deploy/ together: PostgreSQL, two servers, nginx with the shipped config on another port."""
+
+import http.client
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import urllib3
+from botocore.config import Config
+
+from tests.marketplace.people import html_question
+from tests.marketplace.postgres import Cluster
+from tests.marketplace.web_server import Site, behind_nginx, free_port, nginx_program
+
+PASSWORD = "a-password-of-the-database"
+SERVE = [sys.executable, "-m", "prefjudge", "serve"]
+
+
+class Stack:
+    """A running stack, as those outside see it; and its servers."""
+
+    def __init__(self, site: Site, environment: dict[str, str], servers: list[subprocess.Popen[str]]) -> None:
+        self.site, self.environment, self.servers = site, environment, servers
+        self.http = urllib3.PoolManager(ca_certs=site.certificate, retries=False)
+
+    @cached_property
+    def admin(self) -> dict[str, str]:
+        """The headers of the admin, who asked for the token beside the servers, with their environment."""
+        command = [*SERVE, "--print-admin-token"]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=True)
+        return {"Authorization": f"Bearer {done.stdout.strip()}", "Accept": "application/json"}
+
+    def call(self, verb: str, path: str, **more: Any) -> urllib3.BaseHTTPResponse:
+        return self.http.request(verb, self.site.url + path, redirect=False, **more)
+
+    def turk(self, key: dict[str, str]) -> Any:
+        return boto3.client(
+            "mturk", region_name="us-east-1", endpoint_url=self.site.url, verify=self.site.certificate,
+            aws_access_key_id=key["access_key"], aws_secret_access_key=key["secret_key"],
+            config=Config(retries={"total_max_attempts": 1}),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stack(cluster: Cluster) -> Iterator[Stack]:
+    nginx_program()  # or skip
+    https, ports = free_port(), [free_port(), free_port()]
+    environment = {
+        **os.environ,
+        "PREFJUDGE_STORE": cluster.new_database().replace("tester@", f"tester:{PASSWORD}@"),
+        "PREFJUDGE_PUBLIC_URL": f"https://localhost:{https}",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "server.log"
+        servers = []
+        for port in ports:
+            command, here = [*SERVE, "--json"], {**environment, "PREFJUDGE_PORT": str(port)}
+            with log.open("a") as errors:
+                server = subprocess.Popen(command, env=here, stdout=subprocess.PIPE, stderr=errors, text=True)
+            servers.append(server)
+        try:
+            for server in servers:
+                assert server.stdout is not None
+                assert server.stdout.readline(), log.read_text()  # it answers
+            with behind_nginx(Path(folder), https, ports) as site:
+                yield Stack(site, environment, servers)
+        finally:
+            for server in servers:
+                server.terminate()
+                server.wait(timeout=30)
+                server.stdout.close()
+        said = log.read_text()
+        assert '"level": "ERROR"' not in said
+        assert PASSWORD not in said
+
+
+def test_a_call_signed_for_another_port_than_443_is_accepted(stack: Stack) -> None:
+    issued = stack.call("POST", "/admin/requesters", headers=stack.admin, json={"name": "lab"})
+    turk = stack.turk(issued.json())
+    hit = turk.create_hit(
+        Title="t", Description="d", Reward="0.10", MaxAssignments=1, AssignmentDurationInSeconds=60,
+        LifetimeInSeconds=600, Question=html_question("x" * 50_000),
+    )["HIT"]  # fmt: skip
+    assert turk.get_hit(HITId=hit["HITId"])["HIT"]["HITId"] == hit["HITId"]
+
+
+def test_no_password_stands_in_the_list_of_processes(stack: Stack) -> None:
+    for server in stack.servers:
+        words = Path(f"/proc/{server.pid}/cmdline").read_bytes()
+        assert b"serve" in words
+        assert PASSWORD.encode() not in words
+
+
+def test_the_printed_token_opens_the_admin_page_and_a_worker_signs_in(stack: Stack) -> None:
+    joined = stack.call("POST", "/admin/workers", headers=stack.admin, json={"name": "ann"})
+    assert joined.status == 201, joined.data
+    invite = joined.json()["invite_url"]
+    assert invite.startswith(f"{stack.site.url}/signin?invite=")
+    entered = stack.call(
+        "POST", "/signin", fields={"invite": joined.json()["invite"]}, headers={"Origin": stack.site.url}
+    )
+    assert entered.status == 303
+    cookie = entered.headers["set-cookie"]
+    assert "; Secure" in cookie
+    assert stack.call("GET", "/hits", headers={"Cookie": cookie.split(";")[0]}).status == 200
+
+
+def test_what_is_typed_without_tls_is_sent_to_the_address_with_tls(stack: Stack) -> None:
+    answer = urllib3.request("GET", f"{stack.site.plain}/signin?next=%2Fhits", redirect=False)
+    assert (answer.status, answer.headers["location"]) == (301, f"{stack.site.url}/signin?next=%2Fhits")
+
+
+def test_clients_that_can_speak_http_2(stack: Stack) -> None:
+    context = ssl.create_default_context(cafile=stack.site.certificate)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    port = int(stack.site.url.rpartition(":")[2])
+    connection = http.client.HTTPSConnection("localhost", port, context=context)
+    connection.connect()
+    assert connection.sock.selected_alpn_protocol() == "h2"
+    connection.close()
+
+
+def test_only_what_holds_no_secret_is_compressed(stack: Stack) -> None:
+    accepting = {"Accept-Encoding": "gzip"}
+    for path, coding in (("/assets/site.css", "gzip"), ("/assets/assignment.js", "gzip"), ("/signin", None)):
+        answer = stack.call("GET", path, headers=accepting, preload_content=False)
+        assert (path, answer.status, answer.headers.get("content-encoding")) == (path, 200, coding)
+        assert int(answer.headers.get("content-length", 2000)) > 1024  # not left alone for being small
+        answer.drain_conn()
+
+
+def test_guesses_are_limited_and_nothing_else_is(stack: Stack) -> None:
+    tried = [stack.call("POST", "/admin/signin", fields={"token": "x"}).status for _ in range(90)]
+    assert set(tried) == {401, 429}
+    assert tried[:50] == [401] * 50
+    assert {stack.call("GET", "/admin/signin").status for _ in range(70)} == {200}
+
+
+def test_calls_go_on_when_one_server_dies(stack: Stack) -> None:
+    dying = stack.servers[0]
+    dying.send_signal(signal.SIGKILL)
+    dying.wait(timeout=30)
+    for _ in range(8):
+        answer = stack.call("GET", "/healthz")
+        assert answer.status == 200
+        assert re.fullmatch(r"\d+\.\S+", answer.json()["version"])
