@@ -17,8 +17,11 @@ The goals are 0.05 for the weighted error and 0.08 for the worst bin. Where the 
 tell the error, no statement can be right for each error: the goals then hold for all errors together, in the
 line "all".
 
+``--plot FILE`` draws the same as a reliability diagram, a plot for each noise.
+
 With ``--real FILE ...``, which are independent votes on the same pairs, P(best) of each file's answers is
-held against what all files together say of the same answers: on average the two should be equal.
+held against what all files together say of the same answers: on average the two should be equal (off), but
+for what chance does to votes on these pairs (+-, from votes drawn anew ``--redraws`` times).
 
 ``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
 and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, and the
@@ -28,6 +31,8 @@ deviation of a single study.
 of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % interval holds the true
 difference.
 
+``--looks`` shows how often `status`, looked at every day, rules out the best run of a leaderboard.
+
 ``--winners`` shows how many answers the rules of `resolve` find where some workers are careless or worse, and
 what is gained by the one that weighs workers.
 
@@ -36,8 +41,8 @@ three in ten choose at random. With ``--workers 0`` votes have no names.
 """
 
 import argparse
+import os
 import sys
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -45,30 +50,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from ceilings import table
-from cells import NOISES, Answers, Design, join, simulate
+from cells import NOISES, Design
 from comparisons import table as comparisons
+from diagram import diagram
+from looks import table as looks
 from real import compare_files
+from rows import FORM, GOAL, HEAD, WORST, rows_of
 from winners import table as winners
 
 from prefjudge.core.planning.strategy_names import parse_strategy
-
-GOAL, WORST = 0.05, 0.08
-HEAD = (
-    "pool",
-    "queries",
-    "strategy",
-    "noise",
-    "error",
-    "n",
-    "told",
-    "stated",
-    "right",
-    "off",
-    "wrong",
-    "chance",
-    "worst",
-)
-FORM = "{:>4} {:>7} {:<14} {:<14} {:>5} {:>6} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}  {}"
+from prefjudge.formats.figures import write_figure
 
 
 def main() -> int:
@@ -78,6 +69,27 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_options(parser)
+    options = parser.parse_args()
+    check(parser, options)
+    others = {"compare": comparisons, "looks": looks, "winners": winners}
+    for of_studies in [other for name, other in others.items() if getattr(options, name)]:
+        for line in of_studies(options.studies, options.seed):
+            print(line, flush=True)
+        return 0
+    if options.ceiling:
+        for line in table(options.seed):
+            print(line, flush=True)
+        return 0
+    if not options.only_real:
+        simulated(options)
+    if options.real:
+        print(compare_files(options.real, np.random.default_rng(options.seed), options.redraws))
+    return 0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
     parser.add_argument("--pools", type=int, nargs="+", default=[2, 5, 8], metavar="K")
     parser.add_argument("--queries", type=int, nargs="+", default=[5, 50], metavar="N", help="in each study")
     parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "halving"], metavar="NAME")
@@ -86,38 +98,36 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=10, help="in each study; 0: votes have no names")
     parser.add_argument("--answers", type=int, default=1000, help="queries to simulate for each cell")
     parser.add_argument("--seed", type=int, default=2021)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="a reliability diagram, .svg or .png")
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
+    parser.add_argument("--redraws", type=int, default=40, help="of the real votes")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
     parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
     parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
+    parser.add_argument("--looks", action="store_true", help="the table of daily looks instead")
     parser.add_argument(
         "--winners", action="store_true", help="the table of right winners by each rule instead"
     )
     parser.add_argument("--studies", type=int, default=200, help="for each line of that table")
-    options = parser.parse_args()
-    check(parser, options)
-    if options.ceiling or options.compare or options.winners:
-        of_studies = winners if options.winners else comparisons
-        rows = table(options.seed) if options.ceiling else of_studies(options.studies, options.seed)
-        for row in rows:
-            print(row, flush=True)
-        return 0
-    if not options.only_real:
-        failed = 0
-        print(FORM.format(*HEAD, "goal"), flush=True)
-        for pool, queries, strategy, noise in product(
-            options.pools, options.queries, options.strategies, options.noises
-        ):
-            design = Design(
-                pool=pool, queries=queries, strategy=strategy, noise=noise, workers=options.workers
-            )
-            for line, missed in lines(design, options.errors, options.answers, options.seed):
-                print(line, flush=True)
-                failed += missed
-        print(f"cells that miss the goals ({GOAL:g} on average, {WORST:g} in a bin): {failed}")
-    if options.real:
-        print(compare_files(options.real, np.random.default_rng(options.seed)))
-    return 0
+
+
+def simulated(options: argparse.Namespace) -> None:
+    """Print the rows of the grid as they are found, and draw them."""
+    grid = product(options.pools, options.queries, options.strategies, options.noises)
+    designs = [
+        Design(pool=pool, queries=queries, strategy=strategy, noise=noise, workers=options.workers)
+        for pool, queries, strategy, noise in grid
+    ]
+    rows = []
+    print(FORM.format(*HEAD), flush=True)
+    for row in rows_of(designs, options.errors, options.answers, options.seed, options.processes):
+        print(row, flush=True)
+        rows.append(row)
+    failed = sum(row.missed for row in rows)
+    print(f"cells that miss the goals ({GOAL:g} on average, {WORST:g} in a bin): {failed}")
+    if options.plot:
+        write_figure(options.plot, diagram(rows))
 
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -128,6 +138,10 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("there are two workers or more, or 0: votes without names")
     if not all(0.0 < error < 0.5 for error in options.errors):
         parser.error("a share of wrong votes lies between 0 and 0.5")
+    if options.processes < 1 or options.redraws < 2:
+        parser.error("there is one process or more, and there are two redraws or more")
+    if options.plot and options.plot.suffix.lower() not in (".svg", ".png"):
+        parser.error("a plot is a file whose name ends in .svg or .png")
     for name in options.strategies:
         try:
             parse_strategy(name)
@@ -136,41 +150,6 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     for path in options.real:
         if not path.is_file():
             parser.error(f"there is no file {path}")
-
-
-def lines(design: Design, errors: list[float], answers: int, seed: int) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a design, and whether each misses the goals."""
-    cells = []
-    for error in errors:
-        # Each cell draws by its own seed, so that a cell alone gives the line that it has in the grid.
-        rng = np.random.default_rng([seed, design.pool, design.queries, round(1000 * error)])
-        cells.append(simulate(design, error, answers, rng))
-    apart = [cell.told >= 0.5 for cell in cells]
-    for error, cell, alone in zip(errors, cells, apart, strict=True):
-        yield line(design, f"{error:g}", cell, judged=alone)
-    yield line(design, "all", join(cells), judged=not all(apart))
-
-
-def line(design: Design, error: str, cell: Answers, *, judged: bool) -> tuple[str, bool]:
-    """Return a line of the table, and whether it misses the goals."""
-    bins = cell.bins()
-    wrong, worst = bins.error(), bins.worst(least=200)
-    missed = judged and (wrong > GOAL or worst > WORST)
-    figures = (cell.told, cell.stated.mean(), cell.right.mean(), cell.stated.mean() - cell.right.mean())
-    text = FORM.format(
-        design.pool,
-        design.queries,
-        design.strategy,
-        design.noise,
-        error,
-        cell.stated.size,
-        *(f"{value:.3f}" for value in figures),
-        f"{wrong:.3f}",
-        f"{bins.noise():.3f}",
-        "-" if np.isnan(worst) else f"{worst:.3f}",
-        "" if not judged else "missed" if missed else "met",
-    )
-    return text.rstrip(), bool(missed)
 
 
 if __name__ == "__main__":

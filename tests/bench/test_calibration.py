@@ -9,8 +9,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.vote_matrices import vote_matrices
+from tests.core.tables import judgments_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "calibration"
 
@@ -70,19 +72,86 @@ def test_spam_makes_three_votes_in_ten_coin_tosses(cells: ModuleType) -> None:
 
 
 def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> None:
-    few = ("--answers", 60, "--queries", 6, "--strategies", "round-robin:1")
-    grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few)
+    few = ("--answers", 30, "--queries", 6, "--strategies", "round-robin:1")
+    two = ("--processes", 2)
+    grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few, *two)
     assert grid.returncode == 0, grid.stderr
     lines = grid.stdout.splitlines()
     # A head, four designs with a line for each error and one for all, and the count of what missed.
     assert len(lines) == 1 + 4 * 3 + 1
-    alone = run("--pools", 3, "--errors", 0.33, "--noises", "constant", *few)
+    plot = tmp_path / "plot.png"
+    alone = run(
+        "--pools", 3, "--errors", 0.33, "--noises", "constant", *few, "--processes", 1, "--plot", plot
+    )
     assert alone.stdout.splitlines()[1] in lines
+    assert plot.read_bytes().startswith(b"\x89PNG")
     assert [line.split()[:7] for line in lines[1:3]] == [
-        ["2", "6", "round-robin:1", "bradley-terry", "0.2", "60", "0.000"],
-        ["2", "6", "round-robin:1", "bradley-terry", "0.33", "60", "0.000"],
+        ["2", "6", "round-robin:1", "bradley-terry", "0.2", "30", "0.000"],
+        ["2", "6", "round-robin:1", "bradley-terry", "0.33", "30", "0.000"],
     ]
     assert lines[-1].startswith("cells that miss the goals")
+
+
+def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(cells: ModuleType) -> None:
+    # `cells` puts the script's folder on the path.
+    from rows import Row
+
+    def row(stated: float, right: int, of: int, *, judged: bool = True) -> Row:
+        answers = cells.Answers(
+            stated=np.array([stated] * of + [0.99] * 1000),
+            right=np.arange(of + 1000) >= of - right,
+            told=1.0,
+        )
+        design = cells.Design(pool=3, queries=5, strategy="halving", noise="spam", workers=10)
+        return Row(design=design, error=0.2, answers=answers, judged=judged)
+
+    assert not row(0.55, 120, 200).missed
+    assert row(0.55, 130, 200).missed  # .1 in its bin, .02 on average
+    assert not row(0.55, 129, 199).missed  # a bin of too few
+    assert row(0.55, 0, 199).missed  # .09 on average
+    assert not row(0.55, 0, 199, judged=False).missed
+    assert str(row(0.55, 130, 200)).split()[-1] == "missed"
+
+
+def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -> None:
+    from diagram import diagram
+    from rows import Row
+
+    rng = np.random.default_rng(5)
+    rows = []
+    for noise, pool in (("spam", 3), ("spam", 5), ("constant", 3)):
+        stated = rng.uniform(0.6, 0.7, 150)
+        answers = cells.Answers(stated=stated, right=rng.random(150) < 0.5, told=1.0)
+        design = cells.Design(pool=pool, queries=5, strategy="halving", noise=noise, workers=10)
+        rows.append(Row(design=design, error=0.33, answers=answers, judged=True))
+    figure = diagram(rows)
+    constant, spam = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes][1].startswith("3 of 10")
+    drawn = [axes.collections[-1].get_offsets() for axes in (constant, spam)]
+    # One design alone has too few answers for a point.
+    assert drawn[0].size == 0
+    right = np.concatenate([row.answers.right for row in rows[:2]]).mean()
+    stated = np.concatenate([row.answers.stated for row in rows[:2]]).mean()
+    assert drawn[1].tolist() == [pytest.approx([stated, right])]
+
+
+def test_redrawn_votes_are_on_the_same_pairs_and_as_often_right_as_the_model_says(cells: ModuleType) -> None:
+    import real
+
+    from prefjudge.core.resolving.scales import one_scale
+
+    rows = [f"q{i} {x} {y} {x}" for i in range(400) for x, y in ("ab", "ac", "bc")]
+    votes = judgments_of(*rows, *rows)
+    drawn = real._redrawn(votes, one_scale(1.0), np.random.default_rng(3))
+    assert drawn.left.tolist() == votes.left.tolist()
+    assert drawn.query.tolist() == votes.query.tolist()
+    first, second = drawn.choice[: len(rows)], drawn.choice[len(rows) :]
+    # Both votes on a pair are of the same candidates: they agree as often as two votes on random pairs do.
+    chances, _ = LapseNoise(error=error_of_scale(1.0), lapses=0.0).draw_chances(
+        20_000, 2, np.random.default_rng(4)
+    )
+    agree = (chances[:, 0, 1] ** 2 + chances[:, 1, 0] ** 2).mean()
+    assert (first == second).mean() == pytest.approx(agree, abs=0.05)
 
 
 def test_files_of_votes_are_held_against_all_of_them(tmp_path: Path) -> None:
@@ -94,7 +163,7 @@ def test_files_of_votes_are_held_against_all_of_them(tmp_path: Path) -> None:
         ]
         files.append(tmp_path / f"{name}.txt")
         files[-1].write_text("\n".join(rows), encoding="utf-8")  # its last line may lack an end
-    done = run("--only-real", "--real", *files)
+    done = run("--only-real", "--real", *files, "--redraws", 3)
     assert done.returncode == 0, done.stderr
     head, *rows = done.stdout.splitlines()
     assert head.split()[:3] == ["votes", "of", "queries"]
