@@ -24,6 +24,16 @@ def noisy(wrong: float) -> Model:
     return lambda truth, rng: np.where(rng.random(truth.size) < wrong, 1 - truth, truth)
 
 
+def easy_ones(wrong: float) -> Model:
+    """Judge but half of the queries, in which the share is another; NaN is said of the others."""
+
+    def said(truth: Floats, rng: np.random.Generator) -> Floats:
+        easy = rng.random(truth.size) < np.where(truth == 1, 0.8, 0.2)
+        return np.where(easy, noisy(wrong)(truth, rng), np.nan)
+
+    return said
+
+
 MODELS: dict[str, Model] = {
     "10 % wrong": noisy(0.1),
     "30 % wrong": noisy(0.3),
@@ -31,6 +41,7 @@ MODELS: dict[str, Model] = {
     "biased": lambda truth, rng: (rng.random(truth.size) < 0.95).astype(float),
     "biased, half right": lambda truth, rng: np.where(rng.random(truth.size) < 0.5, 1.0, truth),
     "against people": noisy(0.8),
+    "easy ones, 10 % wrong": easy_ones(0.1),
 }
 
 
@@ -43,12 +54,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    print("people's  others  share  model                people  both  width  worst  saved")
+    print("people's  others  share  model                   people  both  width  worst  saved")
     for judged, others in ((15, 300), (30, 300), (30, 30), (100, 1000), (500, 6000)):
         for share in (0.5, 0.8):
             for name, model in MODELS.items():
                 print(
-                    f"{judged:8}  {others:6}  {share:5}  {name:19}",
+                    f"{judged:8}  {others:6}  {share:5}  {name:22}",
                     *row(judged, others, share, model, asked.studies, rng),
                 )
 
@@ -61,7 +72,8 @@ def row(
     for study in range(studies):
         truth = (rng.random(judged + others) < share).astype(float)
         said = model(truth, rng)
-        found = prediction_powered_mean(truth[:judged], said[:judged], said[judged:])
+        elsewhere = said[judged:]
+        found = prediction_powered_mean(truth[:judged], said[:judged], elsewhere[~np.isnan(elsewhere)])
         held[study] = (
             found.people_low <= share <= found.people_high,
             found.both_low <= share <= found.both_high,

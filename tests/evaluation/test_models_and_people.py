@@ -139,6 +139,37 @@ def test_a_good_model_narrows_the_interval_and_no_model_widens_it() -> None:
     assert np.mean(narrower) < 0.7
 
 
+def test_a_model_that_chooses_its_queries_takes_none_of_peoples_away() -> None:
+    """It judges mostly queries on which the first run wins: the share over all queries is people's."""
+    rng = np.random.default_rng(5)
+    held, narrower = 0, []
+    for _ in range(200):
+        truth = (rng.random(700) < 0.5).astype(np.float64)
+        said = np.where(rng.random(700) < 0.1, 1 - truth, truth)
+        said[rng.random(700) > np.where(truth == 1, 0.8, 0.2)] = np.nan
+        elsewhere = said[100:][~np.isnan(said[100:])]
+        found = prediction_powered_mean(truth[:100], said[:100], elsewhere)
+        assert (found.judged, found.people) == (100, pytest.approx(truth[:100].mean()))
+        assert found.shared == (~np.isnan(said[:100])).sum() < 100
+        held += found.both_low <= 0.5 <= found.both_high
+        narrower.append((found.both_high - found.both_low) / (found.people_high - found.people_low))
+    assert held >= 180  # of 200 at 95 %: fewer by chance once in 500
+    assert max(narrower) <= 1 + 1e-12
+    assert np.mean(narrower) < 0.99
+
+
+def test_a_model_that_judged_nothing_of_peoples_leaves_them_as_they_are() -> None:
+    people = np.tile([1.0, 0.0, 1.0], 20)
+    for elsewhere in (np.empty(0), np.ones(50)):
+        found = prediction_powered_mean(people, np.full(60, np.nan), elsewhere)
+        assert (found.shared, found.weight, found.saved, found.shift) == (0, 0.0, 0.0, 0.0)
+        assert (found.both, found.both_low, found.both_high) == (
+            found.people,
+            found.people_low,
+            found.people_high,
+        )
+
+
 def test_what_is_known_of_few_queries_stays() -> None:
     _, few = powered(LEAST_JUDGED - 1, 500, 0.0, 0.6)
     assert (few.weight, few.both, few.both_low, few.both_high) == (

@@ -90,7 +90,7 @@ def estimate_preferences(
 ) -> tuple[PoweredShare, ...]:
     """Estimate, for pairs of runs, on how many queries the first one's top passage is preferred.
 
-    Queries with the same passage on top of both are left out, and so are those that the model did not judge.
+    Queries with the same passage on top of both are left out.
 
     Parameters
     ----------
@@ -183,9 +183,11 @@ def _new_best(
 
 
 def _both(people: Floats, model: Floats, confidence: float) -> PoweredMean | None:
-    """Estimate the mean of the queries that the model judged; None where people judged none of them."""
-    by_model, by_people = ~np.isnan(model), ~np.isnan(people)
-    judged, elsewhere = by_model & by_people, by_model & ~by_people
-    if not judged.any():
+    """Estimate the mean of the queries of which people's are a sample; None where they judged none."""
+    by_people = ~np.isnan(people)
+    elsewhere = ~np.isnan(model) & ~by_people
+    if not by_people.any():
         return None
-    return prediction_powered_mean(people[judged], model[judged], model[elsewhere], confidence=confidence)
+    return prediction_powered_mean(
+        people[by_people], model[by_people], model[elsewhere], confidence=confidence
+    )

@@ -24,8 +24,9 @@ class PoweredMean:
 
     Attributes
     ----------
-    judged, elsewhere : int
-        The queries with an outcome of both, and those with one of the model alone.
+    judged, shared, elsewhere : int
+        The queries with an outcome of people, those of them with one of the model too, and those with one of
+        the model alone.
     people, people_low, people_high : float
         The mean by people alone, with its interval over queries.
     both, both_low, both_high : float
@@ -43,6 +44,7 @@ class PoweredMean:
     """
 
     judged: int
+    shared: int
     elsewhere: int
     people: float
     people_low: float
@@ -70,7 +72,8 @@ def prediction_powered_mean(
     Parameters
     ----------
     people, model : ndarray of float64, shape (judged,)
-        The outcomes by people, and by the model, on the queries that people judged; at least one.
+        The outcomes by people, and by the model, on the queries that people judged; at least one. NaN where
+        the model has none: it may choose what it judges, but not by whether people judge it.
     elsewhere : ndarray of float64, shape (elsewhere,)
         The model's outcomes on the other queries.
     confidence : float
@@ -82,20 +85,29 @@ def prediction_powered_mean(
     the paper). It is learnt from the same queries, which costs a degree of freedom. The interval is the one
     of people alone about the new mean, scaled by the ratio of the two standard errors: so it keeps what that
     one knows about few queries and the ends of the scale, and is the same where the weight is 0.
+
+    A model is any function of a query, so that it may also say the same of all queries that it left out. What
+    it says there is its mean elsewhere: then it moves the estimate by the others alone, and people's outcomes
+    on all of their queries stay. Of the share ``s`` of people's queries that it judged, cov(people, model)
+    is over all of people's, and 1 + n / N becomes s + s**2 n / N.
     """
     n, m = people.size, elsewhere.size
     alone = score_intervals(people[:, None], statistic="mean", confidence=confidence, ends=(0.0, 1.0))
     value, low, high = (float(bound[0]) for bound in (alone.centre, alone.low, alone.high))
-    weight, ratio = _weigh(people, model, elsewhere)
-    both = value + weight * (float(elsewhere.mean()) - float(model.mean())) if weight else value
-    correlation = _correlation(people, model)
+    said = ~np.isnan(model)
+    # What the model says of people's queries, beside what it says elsewhere.
+    told = np.where(said, model - (elsewhere.mean() if m else model[said].mean() if said.any() else 0.0), 0.0)
+    weight, ratio = _weigh(people, told, np.concatenate([model[said], elsewhere]), m)
+    both = value - weight * float(told.mean())
+    correlation = _correlation(people, told)
     bounds = _fisher(correlation, n, confidence)
-    share = m / (n + m)
+    share = m / (m + int(said.sum())) if m else 0.0
     saved = [_saved(one, n, share) for one in (correlation, *bounds)]
     if not weight:  # nothing is narrower, whatever the correlation promises
         saved[:2] = 0.0, 0.0
     return PoweredMean(
         judged=n,
+        shared=int(said.sum()),
         elsewhere=m,
         people=value,
         people_low=low,
@@ -110,20 +122,25 @@ def prediction_powered_mean(
         saved=saved[0],
         saved_low=saved[1],
         saved_high=saved[2],
-        shift=_shift(model, elsewhere),
+        shift=_shift(model[said], elsewhere),
     )
 
 
-def _weigh(people: Floats, model: Floats, elsewhere: Floats) -> tuple[float, float]:
-    """Return the model's weight, and the standard error of both as a share of that of people alone."""
-    n, m = people.size, elsewhere.size
-    if n < LEAST_JUDGED or not m or np.ptp(people) == 0 or np.ptp(model) == 0:
+def _weigh(people: Floats, told: Floats, said: Floats, m: int) -> tuple[float, float]:
+    """Return the model's weight, and the standard error of both as a share of that of people alone.
+
+    ``told`` is what the model says of people's queries, and ``said`` of all that it judged, ``m`` elsewhere.
+    """
+    n, shared = people.size, said.size - m
+    if shared < LEAST_JUDGED or not m or np.ptp(people) == 0 or np.ptp(said[:shared]) == 0:
         return 0.0, 1.0
-    everywhere = np.concatenate([model, elsewhere])
-    covariance = float(np.cov(people, model)[0, 1])
-    weight = max(0.0, covariance / ((1 + n / m) * float(everywhere.var(ddof=1))))
-    left = people - weight * model
-    error = ((left - left.mean()) ** 2).sum() / (n - 2) / n + weight**2 * everywhere.var(ddof=1) / m
+    share = shared / n
+    # The variance of the mean of `told` times n: of people's queries, and of the mean elsewhere taken off.
+    variance = (share + share**2 * n / m) * float(said.var(ddof=1))
+    weight = max(0.0, float(np.cov(people, told)[0, 1]) / variance)
+    left = people - weight * told
+    error = ((left - left.mean()) ** 2).sum() / (n - 2) / n
+    error += (weight * share) ** 2 * said.var(ddof=1) / m
     ratio = sqrt(error / (people.var(ddof=1) / n))
     return (weight, ratio) if ratio < 1 else (0.0, 1.0)
 

@@ -63,8 +63,8 @@ def estimates_table(
         "queries, and hold whatever the model does, if people's queries are a random sample.",
         "Saved: how many more queries people would have to judge for an interval as narrow without it.",
     ]
-    if any(one.mean.judged < LEAST_JUDGED for one in estimates):
-        notes.append(f"With fewer than {LEAST_JUDGED} queries of people's the model gets no weight.")
+    if any(one.mean.shared < LEAST_JUDGED for one in estimates):
+        notes.append(f"With fewer than {LEAST_JUDGED} queries that both judged the model gets no weight.")
     if any(abs(one.mean.shift) > SHIFTED for one in estimates):
         notes.append(
             "* The model votes otherwise on people's queries than elsewhere, so these are not a random "
@@ -76,6 +76,7 @@ def estimates_table(
             Column(name="model", priority=0),
             Column(name="what", head="share of queries", priority=0),
             Column(name="judged", head="people's", kind="integer", priority=2),
+            Column(name="shared", head="of both", kind="integer", priority=3),
             Column(name="elsewhere", head="others", kind="integer", priority=2),
             Column(name="people", kind="percent", digits=1),
             Column(name="people_low", head="low", kind="percent", digits=1, priority=2),
@@ -94,6 +95,7 @@ def estimates_table(
                 one.model,
                 one.what + (" *" if abs(one.mean.shift) > SHIFTED else ""),
                 one.mean.judged,
+                one.mean.shared,
                 one.mean.elsewhere,
                 one.mean.people,
                 one.mean.people_low,
