@@ -63,6 +63,9 @@ def _say_sureness(result: "StatusResult") -> None:
     say(f"resolved     {many(sum(result.statuses.values()), 'query')}: {decided}")
     for words in result.confidence.words:
         say(f"sure         {words}")
+    if result.top is not None:
+        for words in result.top.words:
+            say(f"top          {words}")
 
 
 def _span(hours: float) -> str:

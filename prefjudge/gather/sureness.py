@@ -1,13 +1,17 @@
 """How sure the answers to judgments are: one source for all that show it."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, summarise_confidence
 from prefjudge.core.resolving.model_checks import check_model
-from prefjudge.core.resolving.preferences import resolve
+from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.evaluation.testing.contenders import Contenders
 from prefjudge.gather.best_answers import explain_best_answers
+from prefjudge.gather.contenders import study_contenders
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.seeds import generator
 from prefjudge.study.answers import last_version
@@ -17,10 +21,27 @@ SURE_QUERIES = 20_000
 """Up to this many queries, the probabilities are computed by default."""
 
 
-def assess_study(study: Study, *, verb: str) -> tuple[dict[str, int], ConfidenceSummary]:
-    """Return how many queries have each status by the judgments as they are, and how sure the answers are.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySureness:
+    """How many queries have each status, how sure their answers are, and which runs may be the best."""
+
+    statuses: dict[str, int]
+    confidence: ConfidenceSummary
+    top: Contenders | None
+
+
+def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySureness:
+    """Say how sure the answers of a study are, by the judgments as they are.
 
     The answers are those that ``run`` keeps, else those that the rule of the study finds.
+
+    Parameters
+    ----------
+    study : Study
+    verb : str
+        Who asks.
+    top : bool, optional
+        Whether to read the runs; by default where they are small.
 
     Raises
     ------
@@ -39,7 +60,8 @@ def assess_study(study: Study, *, verb: str) -> tuple[dict[str, int], Confidence
             found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
     # The stream of `resolve`: every verb gives the same figures.
     _, sure = assess_answers(votes, found, rng=generator(study, "resolve"))
-    return found.counts(), sure
+    contenders = study_contenders(votes, to_qrels(found), wanted=top)
+    return StudySureness(statuses=found.counts(), confidence=sure, top=contenders)
 
 
 def assess_answers(

@@ -1,4 +1,4 @@
-"""Says where a study stands, from its store alone: how sure its answers are, and how far the work is."""
+"""Says where a study stands: how sure its answers are, and how far the work is."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ from prefjudge.study.undecided import evidence_against, load_undecided, paid_una
 
 if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
+    from prefjudge.evaluation.testing.contenders import Contenders
+    from prefjudge.gather.sureness import StudySureness
 
 _QUICK = 500
 """Up to this many queries, the probabilities take about a second."""
@@ -43,8 +45,9 @@ class StatusResult(Shown):
     does; None where none waits. ``hours_left`` is how long the assignments that are missing will take at
     the pace so far; None where there is no pace yet. ``version`` is that of the best-known answers which
     ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
-    ``confidence`` is how sure the answers are; empty and None before any judgment. ``notices`` says where the
-    store may lack what happened since.
+    ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which runs
+    may still be the best, and holds however often one looks; None where the runs were not read.
+    ``notices`` says where the store may lack what happened since.
     """
 
     study: str
@@ -69,11 +72,14 @@ class StatusResult(Shown):
     challenge: ChallengeRecord | None
     statuses: dict[str, int]
     confidence: "ConfidenceSummary | None"
+    top: "Contenders | None"
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
 
-def status(study: str | Path | Study, *, confidence: bool | None = None) -> StatusResult:
+def status(
+    study: str | Path | Study, *, confidence: bool | None = None, top: bool | None = None
+) -> StatusResult:
     """Say where a study stands.
 
     Parameters
@@ -82,15 +88,17 @@ def status(study: str | Path | Study, *, confidence: bool | None = None) -> Stat
         The study's folder.
     confidence : bool, optional
         Compute the probability that each answer is the best; by default up to 500 queries.
+    top : bool, optional
+        Say which runs may still be the best, by a test that holds however often one looks; by default with
+        the probabilities, where the run files have up to 16 MB.
     """
     opened = open_study(study)
     # One state of the study, in all figures.
     with opened.reading():
-        statuses, sure = _sureness(opened, confidence)
-        return _counted(opened, statuses, sure)
+        return _counted(opened, _sureness(opened, True if top else confidence, top))
 
 
-def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary | None") -> StatusResult:
+def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
@@ -118,23 +126,24 @@ def _counted(opened: Study, statuses: dict[str, int], sure: "ConfidenceSummary |
             verdicts=count_verdicts(db),
             version=max(count_answers(db), default=0),
             challenge=next((one for one in load_challenges(db) if one.concluded is None), None),
-            statuses=statuses,
-            confidence=sure,
+            statuses=sure.statuses if sure else {},
+            confidence=sure.confidence if sure else None,
+            top=sure.top if sure else None,
             rehearsal=load_rehearsal(db),
             notices=_notices(opened.folder, current_target(db), load_setting(db, RECOVERING)),
         )
 
 
-def _sureness(study: Study, wanted: bool | None) -> tuple[dict[str, int], "ConfidenceSummary | None"]:
+def _sureness(study: Study, wanted: bool | None, top: bool | None) -> "StudySureness | None":
     with study.transaction(write=False) as db:
         judged = count_judgments(db)[0] > 0
         quick = count_queries(db) <= _QUICK
     if not judged or not (quick if wanted is None else wanted):
-        return {}, None
+        return None
     # A study without judgments is spared the numerical libraries.
     from prefjudge.gather.sureness import assess_study
 
-    return assess_study(study, verb="status")
+    return assess_study(study, verb="status", top=top)
 
 
 def _notices(folder: Path, target: str, recovering: str | None) -> tuple[str, ...]:

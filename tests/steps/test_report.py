@@ -5,6 +5,7 @@ import sys
 from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -123,7 +124,36 @@ def test_status_says_first_how_sure_the_answers_are(judged: Path, capsys: pytest
     said = printed.out + printed.err
     assert said.index(found.confidence.words[0]) < said.index("HITs")
     spared = status(judged, confidence=False)
-    assert (spared.confidence, spared.statuses) == (None, {})
+    assert (spared.confidence, spared.statuses, spared.top) == (None, {}, None)
+
+
+def test_status_says_which_runs_may_still_be_the_best(
+    judged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = next(one for one in score(judged, write=False).leaderboards if one.qrels == "preference")
+    state = status(judged)
+    assert state.top is not None
+    assert (state.top.run, state.top.next) == tuple(row.run for row in board.ranked[:2])
+    assert (state.top.measure, state.top.queries) == (board.measure, board.queries)
+    assert state.top.difference == pytest.approx(board.ranked[0].score - board.ranked[1].score)
+    # A dozen queries tell little: nobody is ruled out of those that are near.
+    assert set(state.top.contenders) >= {row.run for row in board.ranked[:2]}
+    show_status(lambda: state, study=judged)
+    printed = capsys.readouterr()
+    assert state.top.words[1] in printed.out + printed.err
+    assert status(judged, top=False).top is None
+    assert status(judged, top=False).confidence == state.confidence
+
+
+def test_status_does_not_need_the_runs_unless_it_is_asked_about_them(judged: Path) -> None:
+    study = judged.with_name("moved")
+    copytree(judged, study)
+    with Study(study).transaction() as db:
+        db.execute("UPDATE inputs SET path = replace(path, '.txt', '.gone') WHERE kind = 'run'")
+    assert status(study).top is None
+    assert status(study).confidence is not None
+    with pytest.raises(StudyError, match="is gone"):
+        status(study, top=True)
 
 
 def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:

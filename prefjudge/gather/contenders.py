@@ -1,0 +1,57 @@
+"""The top of a study's leaderboard, by the answers as far as they are known."""
+
+from pathlib import Path
+
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.engines.files.files import judged
+from prefjudge.errors import InputError, StudyError
+from prefjudge.evaluation.scoring.judged_pairs import relabel
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.testing.contenders import Contenders, find_contenders
+from prefjudge.gather.inputs import paths_of
+from prefjudge.gather.judgments import JudgmentInput
+from prefjudge.gather.waiting_runs import split_runs
+
+_QUICK = 16 << 20
+"""Bytes of run files that are read in about a second."""
+
+
+def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None) -> Contenders | None:
+    """Say which runs of a study may still be the best; None where that is not known, or takes long.
+
+    Parameters
+    ----------
+    votes : JudgmentInput
+        The judgments of a study.
+    labels : Qrels
+        The best answers that they make.
+    wanted : bool, optional
+        Whether to read the runs; by default where they are small, and nothing is wrong with them.
+
+    Raises
+    ------
+    InputError
+        The runs are wanted and cannot be read, or their measure has no greatest score.
+    """
+    if wanted is False or votes.study is None or votes.pools is None or not labels.queries:
+        return None
+    try:
+        ranked, _ = split_runs(votes.study)
+        paths = paths_of(ranked, "run", votes.study.folder)
+        if len(paths) < 2 or (wanted is None and sum(map(_size, paths)) > _QUICK):
+            return None
+        config, documents = votes.study.config, pooled_documents(votes.pools)
+        ranks = relabel(judged(paths, documents, order=config.pool.order), documents, labels)
+        return find_contenders(score_matrix(ranks, labels, Measure.parse(config.measures[0])))
+    except (InputError, StudyError):
+        if wanted:
+            raise
+        return None
+
+
+def _size(path: str | Path) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # not a file of this machine
+        return _QUICK + 1
