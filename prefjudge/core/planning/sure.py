@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats
-from prefjudge.core.resolving.bradley_terry import SCALE, fit_strengths
+from prefjudge.core.resolving.bradley_terry import SCALE, Strengths, fit_strengths
 from prefjudge.core.resolving.posterior import chance_best
 from prefjudge.core.resolving.scales import HIGHEST, LOWEST, log_prior
 
@@ -16,7 +16,9 @@ _MOST_ON_A_PAIR = 60
 """Each is another worker's."""
 _LARGEST_GROWTH = 2.0
 """How much the votes of a pool grow in a round at most, so that few rounds do not make them many."""
-_DRAWS, _SEED = 100, 18
+_DRAWS, _MANY_DRAWS, _SEED = 100, 1000, 18
+_NEAR = 0.05
+"""A probability so near to the level is computed again with many draws: of a hundred, luck stops a pool."""
 _SAMPLE = 60
 """How many pools tell the scale of a simulation."""
 _INFORMATION = 0.23
@@ -77,19 +79,25 @@ class Sure:
 
     def leaders(self, votes: Floats) -> Flags:
         """Return the most probable best; all where nothing tells them apart."""
-        return most_probable(self.believe(votes))
+        return most_probable(self.believe(votes, draws=_MANY_DRAWS))
 
     def learn(self, votes: Floats) -> "Sure":
         """Return the strategy with the scale that these votes tell."""
         return replace(self, scale=likely_scale(votes[:_SAMPLE])) if self.scale is None else self
 
-    def believe(self, votes: Floats) -> Floats:
+    def believe(self, votes: Floats, *, draws: int = _DRAWS) -> Floats:
         """Return the probability that each candidate is the best, shape (n, k)."""
         scale = self.learn(votes).scale
         assert scale is not None
         fit = fit_strengths(votes, scale=scale)
         # The same draws each time: the votes alone decide.
-        return chance_best(votes, fit, scale=scale, draws=_DRAWS, rng=np.random.default_rng(_SEED))
+        chance = chance_best(votes, fit, scale=scale, draws=draws, rng=np.random.default_rng(_SEED))
+        near = np.flatnonzero(chance.max(axis=1) >= self.level - _NEAR)
+        if draws < _MANY_DRAWS and near.size:
+            few = Strengths(mean=fit.mean[near], precision=fit.precision[near])
+            again = np.random.default_rng(_SEED)
+            chance[near] = chance_best(votes[near], few, scale=scale, draws=_MANY_DRAWS, rng=again)
+        return chance
 
     def ask_by(self, votes: Floats, chance: Floats) -> Asked:
         """Return what to ask for, given the probability that each candidate is the best.
