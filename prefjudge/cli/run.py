@@ -53,6 +53,11 @@ def _show(result: "RunResult", study: Path) -> None:
         f"{result.strategy}: {many(result.judgments, 'judgment')} in {many(result.rounds, 'round')}, "
         f"${result.committed:.2f} committed; ended by {result.stopped_by}"
     )
+    for order in result.orders:
+        say(
+            f"  {order.better} scores more than {order.other} by {order.difference:.3f}; "
+            f"that this is their order on these queries: {order.chance:.2f}"
+        )
     for duel in result.duels:
         verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by) or "judged before"

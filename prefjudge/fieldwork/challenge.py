@@ -140,7 +140,7 @@ def check_sure(sure: float | None) -> None:
 def _rule(sure: float | None, driven_by: str | None) -> Sure:
     """Return how to judge a challenge: as sure as is asked for, or as the study was made, or as usual."""
     strategy = parse_strategy(driven_by) if driven_by is not None else None
-    if sure is None and isinstance(strategy, Sure):
+    if sure is None and isinstance(strategy, Sure) and strategy.runs is None:
         sure = strategy.level
     return USUAL_RULE if sure is None else replace(USUAL_RULE, level=sure)
 

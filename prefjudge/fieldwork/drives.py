@@ -10,6 +10,7 @@ from prefjudge.core.asking.strategies import LeadStop, Strategy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import ModelVote, favourites, hopeless
 from prefjudge.core.planning.challenge import Duel, conclude_challenge, next_challenge_round
+from prefjudge.core.planning.neighbours import RunGains
 from prefjudge.core.planning.rounds import Round, next_round
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
@@ -20,6 +21,7 @@ from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.fieldwork.challenge import resume_challenge
 from prefjudge.gather.model_gates import check_gates
+from prefjudge.gather.run_gains import find_gains
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import load_votes
@@ -52,8 +54,16 @@ class PoolDrive:
 
     challenge: OpenChallenge | None = None
 
-    def __init__(self, pools: Pools, strategy: Strategy, driver: "_Driver", first: Qrels | None) -> None:
+    def __init__(
+        self,
+        pools: Pools,
+        strategy: Strategy,
+        driver: "_Driver",
+        first: Qrels | None,
+        gains: RunGains | None,
+    ) -> None:
         self.name = driver.strategy
+        self._gains = gains
         self._driver = driver
         self._pools = pools
         self._strategy = strategy
@@ -63,7 +73,12 @@ class PoolDrive:
         """Return what the strategy asks for next."""
         by_worth = isinstance(self._strategy, Sure)
         return next_round(
-            log, self._pools, self._strategy, best_known=self._first, most=most if by_worth else None
+            log,
+            self._pools,
+            self._strategy,
+            best_known=self._first,
+            most=most if by_worth else None,
+            gains=self._gains,
         )
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
@@ -181,7 +196,13 @@ def find_drive(
         votes = _model_votes(study, driver.model)
         pools = drop_candidates(pools, hopeless(votes) - _judged(study))
         first = _favoured(pools, favourites(votes))
-    return PoolDrive(pools, chosen, driver, first)
+    gains = None
+    if isinstance(chosen, Sure) and chosen.runs is not None:
+        notices: list[str] = []
+        gains = find_gains(study, pools, chosen.runs, notices)
+        for words in notices:
+            tell(words)
+    return PoolDrive(pools, chosen, driver, first, gains)
 
 
 def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | None) -> None:

@@ -27,7 +27,7 @@ def find_moves(
     in ``without``.
     """
     still: list[tuple[RankShift, ...]] = [() for _ in versions]
-    runs = _unchanged_runs(study, notices, without) if len(versions) > 1 else []
+    runs = unchanged_runs(study, notices, without) if len(versions) > 1 else []
     if not runs:
         return still
     measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
@@ -48,7 +48,7 @@ def _digest(path: Path) -> str:
     return ""
 
 
-def _unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -> list[str]:
+def unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -> list[str]:
     """Return the study's run files; one that is gone or was changed is left out with a notice."""
     with study.transaction(write=False) as db:
         runs = [found for found in load_inputs(db) if found.kind == "run" and found.name not in without]

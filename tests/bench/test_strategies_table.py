@@ -18,3 +18,13 @@ def test_every_strategy_has_a_row_with_its_standard_error() -> None:
     assert (costs["round-robin:3"], costs["double Thompson sampling"]) == (3.0, 2.0)
     assert costs["sure:50"] < costs["sure:99"]
     assert "any method, at the least" in done.stdout
+
+
+def test_votes_for_the_order_of_runs_have_a_table_beside_the_others() -> None:
+    options = ["--queries", "8", "--pool", "3", "--studies", "3"]
+    command = [sys.executable, str(SCRIPT / "for_runs.py"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+    assert {"round-robin:1", "sure:50", "runs:60", "runs:99"} <= {*rows}
+    assert float(rows["round-robin:2"].split()[1]) == 6.0
+    assert float(rows["runs:60"].split()[1]) < float(rows["runs:99"].split()[1])

@@ -5,6 +5,7 @@ import pytest
 
 from prefjudge.core.asking.strategies import Halving, Knockout, RoundRobin
 from prefjudge.core.planning.strategy_names import DEFAULT, BySize, combine, parse_strategy
+from prefjudge.core.planning.sure import Sure
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,17 @@ def test_each_size_has_its_strategy_and_larger_pools_the_last() -> None:
     assert combine({2: Knockout(3), 6: Knockout(3)}) == Knockout(3)
     nothing = np.zeros((1, 3, 3))
     assert found.ask(nothing).votes.tolist() == RoundRobin(3).ask(nothing).votes.tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("runs", [(), ("bm25", "dense"), ("a:b=c,d/e %41", "über x10")])
+def test_runs_to_be_told_apart_are_a_part_of_the_name(runs: tuple[str, ...]) -> None:
+    one = Sure(0.95, 10, runs=runs)
+    assert parse_strategy(one.name) == one
+    assert (one.name == "runs:95x10") == (not runs)
+
+
+@pytest.mark.parametrize("text", ["runs:95:a", "runs:95:a:a", "runs:95:a:b:c", "runs:95::", "runs:95/400",
+                                  "runs", "5=runs:95,9=lead:2", "runs:0"])  # fmt: skip
+def test_what_names_no_two_runs_is_no_strategy(text: str) -> None:
+    with pytest.raises(ValueError, match="runs:PERCENT"):
+        parse_strategy(text)

@@ -8,7 +8,8 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.simulation import play, simulate
-from prefjudge.core.planning.sure import Sure, likely_scale, worth
+from prefjudge.core.planning.sure import Sure, likely_scale
+from prefjudge.core.planning.worth import worth
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence

@@ -370,3 +370,25 @@ def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
         run(young, most_rounds=3, **HONEST)  # type: ignore[arg-type]
     result = run(young, sure=0.95, most_rounds=2, **HONEST)  # type: ignore[arg-type]
     assert (result.strategy, result.rounds <= 2) == ("sure:95x2", True)
+
+
+def test_votes_for_two_runs_go_where_they_differ_and_end_when_their_order_is_sure(young: Path) -> None:
+    tags = [path.stem for path in RUNS[:3]]
+    with pytest.raises(InputError, match=r"--between nobody: the study has no such run"):
+        run(young, sure=0.9, for_="runs", between=[tags[0], "nobody"], **HONEST)  # type: ignore[arg-type]
+    for wrong, words in (
+        ({"for_": "runs"}, "--for runs is for --sure"),
+        ({"between": tags[:2], "sure": 0.9}, "--between is for --for runs"),
+        ({"for_": "runs", "between": tags[:1], "sure": 0.9}, "not two runs"),
+        ({"for_": "runs", "between": [tags[0]] * 2, "sure": 0.9}, "not two runs"),
+    ):
+        with pytest.raises(InputError, match=words):
+            run(young, **wrong, **HONEST)  # type: ignore[arg-type]
+    result = run(young, sure=0.55, for_="runs", between=tags[1::-1], **HONEST)  # type: ignore[arg-type]
+    assert result.strategy == f"runs:55:{':'.join(sorted(tags[:2]))}"
+    assert (result.stopped_by, result.unfinished) == ("nothing left to ask", 0)
+    (order,) = result.orders
+    assert {order.better, order.other} == {*tags[:2]}
+    assert 0.55 <= order.chance < 1.0
+    again = run(young, **HONEST)  # type: ignore[arg-type]
+    assert (again.rounds, again.orders) == (0, result.orders)

@@ -1,13 +1,16 @@
 """Rounds: the votes to ask for next, given the judgments so far, and the best answers when none are left."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from prefjudge.core.asking.strategies import Counts, Flags, Strategy
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.planning.neighbours import Neighbours, OrderChance, RunGains, find_neighbours
 from prefjudge.core.planning.strategy_names import of_size
-from prefjudge.core.planning.sure import Sure, most_probable, worth
+from prefjudge.core.planning.sure import Sure, most_probable
+from prefjudge.core.planning.worth import worth
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
@@ -36,6 +39,8 @@ class Round:
         For each row of the pools, whether it is the best by the votes so far; several where they are even.
     chance : ndarray of float64, shape (n_rows,), optional
         For each row, the probability of being the best, where the strategy asks by it.
+    orders : tuple of OrderChance
+        How sure the order of neighbours on the board is, where they are to be told apart.
     """
 
     pairs: Pairs
@@ -43,6 +48,7 @@ class Round:
     open: Flags
     leaders: Flags
     chance: Floats | None = None
+    orders: tuple[OrderChance, ...] = ()
 
 
 def next_round(
@@ -53,6 +59,7 @@ def next_round(
     best_known: Qrels | None = None,
     settled: Flags | None = None,
     most: int | None = None,
+    gains: RunGains | None = None,
 ) -> Round:
     """Ask a strategy for the next votes of every query.
 
@@ -74,9 +81,12 @@ def next_round(
     most : int, optional
         How many votes there are to hand out. Where a strategy wants more, those go first that raise the
         expected number of right winners most, whatever the query; this needs P(best), as `Sure` does.
+    gains : RunGains, optional
+        What the runs score, where the strategy is to tell them apart: votes go where they do so most.
     """
     rank = _ranks(pools, best_known)
     chance = _chances(judgments, pools, strategy)
+    aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
     query, first, second, votes, values = [], [], [], [], []
     begins = np.searchsorted(pools.query, np.arange(len(pools.queries)))
@@ -91,7 +101,10 @@ def next_round(
                 # The best of one candidate needs no votes.
                 judged = np.asarray(played.any(axis=(1, 2))) | (rows.shape[1] == 1)
                 leaders[rows] = most_probable(believed) & judged[:, None]
-                asked, value = one.ask_by(played, believed), worth(played, believed)
+                stakes = None if aim is None else aim.stakes(rows, one.level)
+                asked, value = one.ask_by(played, believed, stakes), worth(played, believed, stakes)
+                if aim is not None:  # every query that counts is judged once, before any is judged again
+                    value[~played.any(axis=(1, 2))] = np.inf
             else:
                 leaders[rows], asked = one.leaders(played), one.ask(played)
                 value = np.zeros(len(rows))
@@ -102,8 +115,26 @@ def next_round(
             second.append(rows[asked.pool, asked.y][kept])
             votes.append(asked.votes[kept])
             values.append(value[asked.pool][kept])
-    found = _round(pools, query, first, second, _within(most, votes, values), leaders)
-    return replace(found, chance=chance)
+    if aim is not None and isinstance(strategy, Sure):
+        most = in_turn(votes, values, most, math.ceil(strategy.share * len(judgments)))
+    found = _round(pools, query, first, second, within(most, votes, values), leaders)
+    return replace(found, chance=chance, orders=() if aim is None else aim.orders)
+
+
+def _aim(
+    strategy: Strategy, pools: Pools, gains: RunGains | None, chance: Floats | None
+) -> Neighbours | None:
+    """Return the runs to be told apart, where the strategy is to do that."""
+    if not isinstance(strategy, Sure) or strategy.runs is None or gains is None or chance is None:
+        return None
+    return find_neighbours(gains, pools.query, chance, between=strategy.runs)
+
+
+def in_turn(votes: list[Counts], values: list[Floats], most: int | None, share: int) -> int:
+    """Return how many votes to hand out where runs are told apart: first all on queries without any."""
+    fresh = sum(int(one[np.isinf(value)].sum()) for one, value in zip(votes, values, strict=True))
+    wanted = fresh or share
+    return wanted if most is None else min(wanted, most)
 
 
 def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> Floats | None:
@@ -119,7 +150,7 @@ def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> Floats |
     return chance
 
 
-def _within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:
+def within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:
     """Return how many of the votes to hand out now: at most so many, where they are worth most."""
     if most is None or not votes:
         return votes

@@ -1,7 +1,7 @@
 """Strategies by their names: one for all pools, or one for each size of pool."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prefjudge.core.asking.strategies import (
     Asked,
@@ -85,17 +85,19 @@ def parse_strategy(text: str) -> Strategy:
     if text == "default":
         return DEFAULT
     try:
-        if "=" not in text:
+        if text.startswith("runs:") or "=" not in text:  # a run's name may hold anything
             return _parse_one(text)
         parts = [part.split("=") for part in text.split(",")]
         steps = {_whole(size): _parse_one(one) for size, one in parts}
         if len(steps) < len(parts):
             raise ValueError
+        if any(isinstance(one, Sure) and one.runs is not None for one in steps.values()):
+            raise ValueError  # runs are told apart by the queries of all sizes together
         found = BySize(tuple(sorted(steps.items())))
     except (KeyError, TypeError, ValueError):
         raise ValueError(
             f"no strategy {text!r}: choose from default, round-robin:VOTES, halving:VOTESxFACTOR, "
-            "knockout:VOTES, lead:LEAD, sure:PERCENT, or one for each size of pool, such as "
+            "knockout:VOTES, lead:LEAD, sure:PERCENT, runs:PERCENT, or one for each size of pool, such as "
             "4=round-robin:3,6=knockout:5"
         ) from None
     return found
@@ -105,6 +107,13 @@ def _parse_one(text: str) -> Strategy:
     kind, _, rest = text.partition(":")
     if kind == "sure":
         return _parse_sure(rest)
+    if kind == "runs":
+        sure, *named = rest.split(":")
+        names = (name.replace("%3A", ":").replace("%25", "%") for name in named)
+        found = replace(_parse_sure(sure), runs=tuple(sorted(names)))
+        if len({*named}) not in {0, 2} or len(named) > 2 or not all(named) or found.patience is not None:
+            raise ValueError
+        return found
     numbers = [_whole(part) for part in rest.split("x")] if rest else []
     if any(number > _LARGEST_NUMBER for number in numbers):
         raise ValueError

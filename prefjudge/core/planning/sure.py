@@ -6,7 +6,9 @@ import numpy as np
 import scipy
 
 from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats
-from prefjudge.core.resolving.bradley_terry import SCALE, Strengths, fit_strengths
+from prefjudge.core.planning.neighbours import Stakes
+from prefjudge.core.planning.worth import worth
+from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.posterior import chance_best
 from prefjudge.core.resolving.scales import HIGHEST, LOWEST, log_prior
 
@@ -21,13 +23,10 @@ _NEAR = 0.05
 """A probability so near to the level is computed again with many draws: of a hundred, luck stops a pool."""
 _SAMPLE = 60
 """How many pools tell the scale of a simulation."""
-_INFORMATION = 0.23
-"""What a vote tells of the difference of two strengths: p (1 - p), where a third of the votes is wrong."""
 _STEP = 6
 """The most votes of a pool in a round with patience: rounds of a sixth of its votes need a third more."""
 _NEARLY = 0.9
 """A round that brought so much of its votes is over: one for the last few would cost days."""
-_AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,9 @@ class Sure:
         Give a pool up where votes raise the expected number of right winners by less than one for so many.
         Rounds are small then, so that none is spent after that: a vote for each pair, 6 a pool at most. By
         default only the most votes of a pool end it.
+    runs : tuple of str, optional
+        Ask where it tells most which of two runs is better, until the order of neighbours on the board has
+        this probability; of two runs where they are named. By default it is the best answers that count.
 
     References
     ----------
@@ -65,13 +67,24 @@ class Sure:
     rounds: int = 25
     scale: float | None = None
     patience: int | None = None
+    runs: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
-        """Return ``sure:80``, ``sure:80x10`` in another number of rounds, ``sure:80/400`` with patience."""
+        """Return ``sure:80``, ``sure:80x10`` in another number of rounds, ``sure:80/400`` with patience.
+
+        For runs it is ``runs:80``, and ``runs:80:one:other`` for two that are named.
+        """
         rounds = "" if self.rounds == Sure(1.0).rounds else f"x{self.rounds}"
         patience = "" if self.patience is None else f"/{self.patience}"
-        return f"sure:{100 * self.level:.10g}{rounds}{patience}"
+        named = "".join(":" + run.replace("%", "%25").replace(":", "%3A") for run in self.runs or ())
+        kind = "sure" if self.runs is None else "runs"
+        return f"{kind}:{100 * self.level:.10g}{rounds}{patience}{named}"
+
+    @property
+    def share(self) -> float:
+        """How many votes a round takes of those before it, where one queue serves all pools."""
+        return float(min(_LARGEST_GROWTH, _MOST_VOTES ** (1.0 / max(1, self.rounds - 1)))) - 1.0
 
     def ask(self, votes: Floats) -> Asked:
         """Ask for the next round of the pools whose best is not probable enough by a fit of these votes."""
@@ -99,7 +112,7 @@ class Sure:
             chance[near] = chance_best(votes[near], few, scale=scale, draws=_MANY_DRAWS, rng=again)
         return chance
 
-    def ask_by(self, votes: Floats, chance: Floats) -> Asked:
+    def ask_by(self, votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Asked:
         """Return what to ask for, given the probability that each candidate is the best.
 
         Parameters
@@ -108,36 +121,43 @@ class Sure:
             The votes so far.
         chance : ndarray of float64, shape (n, k)
             The probabilities.
+        stakes : Stakes, optional
+            What hangs on the best answers; by default as much on each.
         """
         if votes.shape[1] == 1:
             return NOTHING
-        lacks = np.where(self.open(votes, chance), self._lacking(votes), 0)
+        is_open = self.open(votes, chance, stakes)
+        lacks = np.where(is_open, self._lacking(votes), 0)
         first = ~votes.any(axis=(1, 2)) & (lacks > 0)
-        wanted = _shared_out(_duels(chance), lacks, np.ceil(votes + votes.transpose(0, 2, 1)))
-        wanted = _in_steps(wanted)
-        joined = _unseen(votes)
+        duels = _duels(chance) * (1.0 if stakes is None else stakes.cost)
+        wanted = _in_steps(_shared_out(duels, lacks, np.ceil(votes + votes.transpose(0, 2, 1))))
+        joined = _unseen(votes) & is_open[:, None]
         wanted[joined.any(axis=1)] = _introduced(joined, chance)[joined.any(axis=1)]
         wanted[first] = _circle(votes.shape[1])
         pool, x, y = np.nonzero(wanted)
         return Asked(pool, x, y, wanted[pool, x, y])
 
-    def open(self, votes: Floats, chance: Floats) -> Flags:
+    def open(self, votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Flags:
         """Return which pools are not finished, shape (n,)."""
         size, total = votes.shape[1], votes.sum(axis=(1, 2))
         if size == 1:
             return np.zeros(total.size, dtype=bool)
-        unsure = chance.max(axis=1) < self.level
-        if self.patience is not None:
-            unsure &= worth(votes, chance) * self.patience > 1
         # A pool that nobody has judged is never finished, however low the level; nor is one with a candidate
         # who met nobody: the model takes him for an average one.
         new = (total == 0) | _unseen(votes).any(axis=1)
-        return np.asarray(new | (unsure & (total < self._totals(size)[-1])))
+        unsure = chance.max(axis=1) < self.level
+        if stakes is not None:
+            new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
+        if self.patience is not None:
+            unsure &= worth(votes, chance) * self.patience > 1
+        # One queue over all queries has no rounds of a pool's own: only the most votes end a pool.
+        most = self._totals(size)[-1] if self.runs is None else _most_votes(size)
+        return np.asarray(new | (unsure & (total < most)))
 
     def _lacking(self, votes: Floats) -> Counts:
         """Return how many votes each pool is short of the total of its next round, shape (n,)."""
         totals, so_far = self._totals(votes.shape[1]), votes.sum(axis=(1, 2))
-        if self.patience is not None:
+        if self.patience is not None or self.runs is not None:
             return np.full(so_far.size, min(_STEP, votes.shape[1] * (votes.shape[1] - 1) // 2))
         following = np.searchsorted(totals, so_far / _NEARLY, side="right")
         lacks = totals[np.minimum(following, totals.size - 1)] - so_far
@@ -147,56 +167,13 @@ class Sure:
     def _totals(self, size: int) -> Counts:
         """Return how many votes a pool of this size has after each round."""
         first = int(_circle(size).sum())
-        most = min(_MOST_VOTES * size, _MOST_ON_A_PAIR * size * (size - 1) // 2)
-        growth = min(_LARGEST_GROWTH, (most / first) ** (1.0 / max(1, self.rounds - 1)))
+        growth = min(_LARGEST_GROWTH, (_most_votes(size) / first) ** (1.0 / max(1, self.rounds - 1)))
         return np.unique(np.rint(first * growth ** np.arange(self.rounds)).astype(np.int64))
 
 
 def most_probable(chance: Floats) -> Flags:
     """Return the most probable best of each pool, shape (n, k); several where they are even."""
     return np.asarray(chance >= chance.max(axis=1, keepdims=True))
-
-
-def worth(votes: Floats, chance: Floats) -> Floats:
-    """Return by how much a further vote on a pool raises the expected number of right winners, shape (n,).
-
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes so far.
-    chance : ndarray of float64, shape (n, k)
-        The probability that each candidate is the best.
-
-    Notes
-    -----
-    Of the two likeliest only, as if the difference of their strengths were normal: ``m`` more votes move its
-    mean by a normal amount of known variance, so that the expected probability of being right after them is a
-    one-dimensional integral. One vote seldom changes who leads, and so looks worth nothing: the best of one
-    to 64 votes ahead is taken, for each of its votes (as the knowledge gradient of Frazier and Powell, The
-    knowledge-gradient stopping rule, 2008, and its look-ahead).
-    """
-    n, size = chance.shape
-    if size == 1:
-        return np.zeros(n)
-    place = np.argsort(-chance, axis=1, kind="stable")[:, :2]
-    two = np.take_along_axis(chance, place, axis=1)
-    shown = votes.sum(axis=2) + votes.sum(axis=1)
-    # The prior and the votes that showed each of the two: what is known of each strength adds up.
-    known = 1.0 / SCALE**2 + _INFORMATION * np.take_along_axis(shown, place, axis=1)
-    variance = (1.0 / known).sum(axis=1)
-    both = two.sum(axis=1)
-    lead = scipy.special.ndtri(np.clip(two[:, 0] / np.maximum(both, 1e-300), 0.5, 1.0 - 1e-9))
-    mean = lead * np.sqrt(variance)
-    left = 1.0 / (1.0 / variance[:, None] + _INFORMATION * _AHEAD)
-    moves = np.sqrt(variance[:, None] - left)
-    after = mean[:, None, None] + moves[:, :, None] * _NODES
-    right = scipy.special.ndtr(np.abs(after) / np.sqrt(left)[:, :, None]) @ _WEIGHTS
-    gained = (right - scipy.special.ndtr(lead)[:, None]) / _AHEAD
-    return np.asarray(both * np.maximum(gained.max(axis=1), 0.0))
-
-
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 def likely_scale(votes: Floats) -> float:
@@ -224,6 +201,11 @@ def likely_scale(votes: Floats) -> float:
         improbable, bounds=bounds, method="bounded", options={"xatol": 0.02}
     )
     return float(np.exp(found.x))
+
+
+def _most_votes(size: int) -> int:
+    """Return the most votes of a pool of this size."""
+    return min(_MOST_VOTES * size, _MOST_ON_A_PAIR * size * (size - 1) // 2)
 
 
 def _circle(size: int) -> Counts:

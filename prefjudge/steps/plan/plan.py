@@ -13,6 +13,7 @@ from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, as_good, com
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
 from prefjudge.core.planning.power import QueriesNeeded, queries_needed
 from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
+from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.crowds import read_prices
@@ -336,11 +337,17 @@ def _packing(
 
 def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
     try:
-        return tuple(map(parse_strategy, names)) or STRATEGIES
+        found = tuple(map(parse_strategy, names)) or STRATEGIES
     except ValueError as problem:
         raise InputError(
             str(problem), "Give, for instance: --strategy round-robin:3 --strategy halving"
         ) from None
+    if any(isinstance(one, Sure) and one.runs is not None for one in found):
+        raise InputError(
+            "what it takes to tell runs apart hangs on the runs, and cannot be planned by pool sizes",
+            "Leave out runs:PERCENT; --queries DIFFERENCE says how many queries it takes.",
+        )
+    return found
 
 
 def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -> tuple[str, ...]:

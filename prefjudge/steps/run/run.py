@@ -1,23 +1,22 @@
 """Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.planning.neighbours import OrderChance
 from prefjudge.core.planning.rounds import Round
-from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
-from prefjudge.errors import BudgetError, InputError, StudyError, quoted
+from prefjudge.errors import BudgetError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.fieldwork.challenge import check_sure
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
 from prefjudge.fieldwork.drives import find_drive
 from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
@@ -25,6 +24,7 @@ from prefjudge.fieldwork.watching import Watch
 from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
+from prefjudge.steps.run.asked_strategy import asked_runs, asked_strategy
 from prefjudge.steps.run.kept_answers import keep_answers
 from prefjudge.steps.work import WorkResult
 from prefjudge.study.assignments import load_judgments
@@ -41,7 +41,10 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunResult(Shown):
-    """How a study was driven to its end, or how far the budget reached."""
+    """How a study was driven to its end, or how far the budget reached.
+
+    ``orders`` says how sure the order of runs is that were to be told apart.
+    """
 
     strategy: str
     rounds: int
@@ -53,6 +56,7 @@ class RunResult(Shown):
     version: int
     duels: tuple[Duel, ...]
     moved: tuple[RankShift, ...]
+    orders: tuple[OrderChance, ...]
     stopped_by: str
     rehearsal: Rehearsal | None
     out: str
@@ -63,6 +67,8 @@ def run(
     *,
     strategy: str | None = None,
     sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
+    for_: Literal["winners", "runs"] = "winners",
+    between: Sequence[str] = (),
     most_rounds: Annotated[int, Interval(ge=1, le=1000)] | None = None,
     model: str | None = None,
     ungated: bool = False,
@@ -93,6 +99,12 @@ def run(
         Instead of a strategy: judge a query until its best answer is the best with this probability,
         such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected
         number of right winners most.
+    for_ : str
+        What votes are spent for with ``sure``: right ``winners``, or ``runs``. For runs they go where they
+        tell most which of two neighbours on the board is better, until as large a share of these orders is
+        expected to be right on these queries. Queries on which the runs cannot differ are not judged.
+    between : sequence of str
+        With ``for_`` runs: two runs of the study by their tags, instead of all neighbours on the board.
     most_rounds : int, optional
         In how many rounds ``sure`` is done with a query at the latest; 25 by default. More rounds need fewer
         votes.
@@ -137,7 +149,7 @@ def run(
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     refuse_unwhole(opened)
-    strategy = _strategy(strategy, sure, most_rounds)
+    strategy = asked_strategy(strategy, sure, most_rounds, asked_runs(for_, between, sure))
     drive = find_drive(opened, strategy, model, ungated=ungated, tell=tell)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
@@ -190,22 +202,11 @@ def run(
         version=kept.version,
         duels=kept.duels,
         moved=kept.moved,
+        orders=last.orders,
         stopped_by=stopped_by,
         rehearsal=rehearsal,
         out=str(kept.out),
     )
-
-
-def _strategy(strategy: str | None, sure: float | None, most_rounds: int | None) -> str | None:
-    """Return the name of the strategy that the options ask for."""
-    if sure is None:
-        if most_rounds is not None:
-            raise InputError("--most-rounds is for --sure", "Give both, or neither.")
-        return strategy
-    check_sure(sure)
-    if strategy is not None:
-        raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
-    return (Sure(sure) if most_rounds is None else Sure(sure, most_rounds)).name
 
 
 _SHARE = 4

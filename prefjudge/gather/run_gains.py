@@ -1,0 +1,54 @@
+"""What each run of a study would score on a query, for each candidate that may be its best answer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from prefjudge.core.planning.neighbours import RunGains
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pooling.qrels import Qrels, select_labels
+from prefjudge.engines.files.files import judged
+from prefjudge.errors import InputError
+from prefjudge.evaluation.scoring.judged_pairs import relabel
+from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.scoring.preference_measures import is_preference_measure
+from prefjudge.gather.rank_moves import unchanged_runs
+from prefjudge.study.study import Study
+
+
+def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list[str]) -> RunGains:
+    """Score the study's runs by its first measure, with each candidate in turn as the only best answer.
+
+    Runs that are gone or were changed are left out, with a notice.
+
+    Raises
+    ------
+    InputError
+        Fewer than two runs are left, or one of those named is not there.
+    """
+    runs = unchanged_runs(study, notices, ())
+    documents = Qrels(
+        name="candidates",
+        queries=pools.queries,
+        docs=pools.docs,
+        query=pools.query,
+        doc=pools.doc,
+        grade=np.ones(pools.query.size),
+    )
+    ranks = judged(runs, documents, order=study.config.pool.order) if runs else []
+    tags = tuple(placed.run for placed in ranks)
+    for name in between:
+        if name not in tags:
+            raise InputError(f"--between {name}: the study has no such run", f"It has {', '.join(tags)}.")
+    if len(tags) < 2:
+        raise InputError("there are no two runs to tell apart", "Leave out --for runs.")
+    named = [text for text in study.config.measures if not is_preference_measure(text)]
+    measure = Measure.parse(named[0] if named else "RR@10")
+    gain = np.zeros((pools.query.size, len(tags)))
+    number = np.arange(pools.query.size) - np.searchsorted(pools.query, pools.query)
+    for place in range(int(pools.sizes.max(initial=0))):
+        rows = number == place
+        alone = select_labels(documents, rows)
+        scores = score_matrix(relabel(ranks, documents, alone), alone, measure)
+        gain[rows] = scores.values[pools.query[rows]]
+    return RunGains(runs=tags, gain=gain)
