@@ -11,7 +11,6 @@ from prefjudge.marketplace.store.ids import new_secret
 from prefjudge.marketplace.store.marketplace import Transaction
 
 MIN_PASSWORD = 8
-ADMIN_SESSION = 12 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ def open_session(tx: Transaction, worker_id: str) -> str:
     tx.insert(
         "sessions",
         {
-            "session_hash": _hash(secret),
+            "session_hash": hash_secret(secret),
             "worker_id": worker_id,
             "created": tx.now,
             "expires": tx.now + tx.marketplace.rules.session_life,
@@ -83,7 +82,7 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
         " WHERE m.worker_id = w.worker_id AND m.is_read = 0)"
         " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
         " WHERE s.session_hash = :hash AND s.expires > :now",
-        hash=_hash(secret),
+        hash=hash_secret(secret),
         now=tx.now,
     )
     if not rows:
@@ -94,34 +93,11 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
 
 def close_session(tx: Transaction, secret: str | None) -> None:
     """End a session."""
-    tx.run("DELETE FROM sessions WHERE session_hash = :hash", hash=_hash(secret or ""))
+    tx.run("DELETE FROM sessions WHERE session_hash = :hash", hash=hash_secret(secret or ""))
 
 
-def open_admin_session(tx: Transaction) -> str:
-    """Return the secret of a new session of the admin, for a cookie."""
-    tx.run("DELETE FROM admin_sessions WHERE expires <= :now", now=tx.now)
-    secret = new_secret()
-    tx.insert("admin_sessions", {"session_hash": _hash(secret), "expires": tx.now + ADMIN_SESSION})
-    return secret
-
-
-def is_admin(tx: Transaction, secret: str) -> bool:
-    """Tell whether a cookie belongs to an open session of the admin."""
-    return bool(
-        tx.rows(
-            "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
-            hash=_hash(secret),
-            now=tx.now,
-        )
-    )
-
-
-def close_admin_session(tx: Transaction, secret: str) -> None:
-    """End a session of the admin."""
-    tx.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=_hash(secret))
-
-
-def _hash(secret: str) -> str:
+def hash_secret(secret: str) -> str:
+    """Return what the store keeps of a secret: a copy of the store lets nobody in."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -167,7 +143,7 @@ def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, se
     tx.run(
         "DELETE FROM sessions WHERE worker_id = :id AND session_hash <> :kept",
         id=worker_id,
-        kept=_hash(secret),
+        kept=hash_secret(secret),
     )
 
 

@@ -166,7 +166,18 @@ ALTER TABLE assignments ADD COLUMN dispute_answer TEXT;
 CREATE INDEX assignments_disputed ON assignments (disputed_at) WHERE dispute IS NOT NULL
 """
 
+# those who administer by a name and a password, and what everybody who administers did
+_ADMINS = """
+CREATE TABLE admins (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL, password_hash TEXT NOT NULL,
+    created DOUBLE PRECISION NOT NULL);
+ALTER TABLE admin_sessions ADD COLUMN name TEXT;
+CREATE TABLE admin_log (
+    seq {serial}, time DOUBLE PRECISION NOT NULL, admin TEXT NOT NULL, act TEXT NOT NULL,
+    about TEXT NOT NULL, status BIGINT)
+"""
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
-    _DISPUTES,
+    _DISPUTES, _ADMINS,
 )  # fmt: skip

@@ -1,14 +1,17 @@
 """Who may use a route: everybody, workers who are signed in, or the admin."""
 
 import hmac
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal, RequestError
-from prefjudge.marketplace.people.sessions import Session, find_session, is_admin
+from prefjudge.marketplace.people import admin_log, admins
+from prefjudge.marketplace.people.admins import TOKEN, Admin
+from prefjudge.marketplace.people.sessions import Session, find_session
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
 from prefjudge.marketplace.web.state import AppState
@@ -16,6 +19,31 @@ from prefjudge.marketplace.web.state import AppState
 PublicRoute = Callable[[AppState, Request], Awaitable[Page | Response]]
 WorkerRoute = Callable[[AppState, Request, Session], Awaitable[Page | Response]]
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+ASSISTANTS_MAY = frozenset(
+    {
+        ("GET", "/admin"),
+        ("GET", "/admin/overview"),
+        ("GET", "/admin/workers"),
+        ("POST", "/admin/workers"),
+        ("POST", "/admin/workers/{worker_id}/invite"),
+        ("POST", "/admin/workers/{worker_id}/master"),
+        ("POST", "/admin/disputes/{assignment_id}"),
+        ("GET", "/admin/payouts"),
+        ("GET", "/admin/events"),
+        ("GET", "/admin/password"),
+        ("POST", "/admin/password"),
+        ("POST", "/admin/signout"),
+        ("GET", "/metrics"),
+    }
+)
+"""What is not only the owner's. A route that is not named here is: a new one opens to nobody by mistake."""
+_TOLD = (
+    "worker_id", "assignment_id", "requester_id", "access_key", "account", "panel", "amount", "budget",
+    "reference", "master", "simulated", "role",
+)  # fmt: skip
+"""What the log tells of an act: of what it was given, and of its answer. No names, passwords and secrets."""
 
 
 def public_handler(state: AppState, route: PublicRoute) -> Handler:
@@ -57,21 +85,22 @@ def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
 
 
 def admin_handler(state: AppState, route: PublicRoute) -> Handler:
-    """Let the admin in, by the token or by the cookie that was given for it."""
+    """Let those in who administer, by the token or by the cookie of a session; log what they change."""
 
     async def handler(request: Request) -> Response:
-        cookie = await _admin_cookie(state, request)
+        admin, cookie = await _who_administers(state, request)
         token = state.marketplace.sign("admin csrf", cookie) if cookie else ""
-        if not cookie and not _is_admin_token(state, request):
+        if admin is None:
             if wants_json(request) or request.method != "GET":
                 return respond(
                     state, request, refused_page(Refusal("not_admin", "Give the admin token.", 401))
                 )
             return respond(state, request, Page(name="admin_signin", location="/admin/signin"))
+        request.state.admin = admin
         try:
             if cookie and request.method != "GET":
                 await _check_csrf(request, token)
-            page = await route(state, request)
+            page = await _logged(state, request, route)
         except Refusal as refusal:
             page = refused_page(refusal)
         except RequestError as error:
@@ -79,6 +108,57 @@ def admin_handler(state: AppState, route: PublicRoute) -> Handler:
         return page if isinstance(page, Response) else respond(state, request, page, csrf=token)
 
     return handler
+
+
+def admin_of(request: Request) -> Admin:
+    """Return who administers, in a route of theirs."""
+    admin = request.state.admin
+    assert isinstance(admin, Admin), "the handler has put it there"
+    return admin
+
+
+async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page | Response:
+    """Do what somebody who administers asks for; log what changes something, also where it is refused."""
+    path = request.scope["route"].path
+    if request.method in ("GET", "HEAD"):
+        _check_role(request, path)
+        return await route(state, request)
+    given = {**await remembered_fields(request), **request.path_params}
+    about, status = _about(given), 500
+    admin, act = admin_of(request).name, f"{request.method} {path}"
+    seq = await state.executor.run(lambda tx: admin_log.begin(tx, admin, act, about))
+    try:
+        _check_role(request, path)
+        page = await route(state, request)
+        status = page.status_code if isinstance(page, Response) else page.status
+        about = _about({**given, **_said(page)})
+        return page
+    except Refusal as refusal:
+        status = refusal.status
+        raise
+    except RequestError:
+        status = 400
+        raise
+    finally:
+        await state.executor.run(lambda tx: admin_log.end(tx, seq, status, about))
+
+
+def _check_role(request: Request, path: str) -> None:
+    method = "GET" if request.method == "HEAD" else request.method
+    if not admin_of(request).is_owner and (method, path) not in ASSISTANTS_MAY:
+        raise Refusal("not_owner", "Only an owner may do this.", 403)
+
+
+def _said(page: Page | Response) -> Mapping[str, object]:
+    """Return what a route answers to programs."""
+    if isinstance(page, Page):
+        return page.context
+    said = json.loads(bytes(page.body)) if isinstance(page, JSONResponse) else {}
+    return said if isinstance(said, dict) else {}
+
+
+def _about(known: Mapping[str, object]) -> str:
+    return " ".join(f"{name}={str(known[name])[:100]}" for name in _TOLD if known.get(name))
 
 
 async def session_of(state: AppState, request: Request) -> Session | None:
@@ -109,8 +189,10 @@ def _is_admin_token(state: AppState, request: Request) -> bool:
     )
 
 
-async def _admin_cookie(state: AppState, request: Request) -> str:
+async def _who_administers(state: AppState, request: Request) -> tuple[Admin | None, str]:
+    """Return who calls, if it is one who administers, and the cookie by which that is known."""
     cookie = request.cookies.get(state.cookie("admin"), "")
-    if not cookie or not await state.executor.run(lambda tx: is_admin(tx, cookie), write=False):
-        return ""
-    return cookie
+    admin = await state.executor.run(lambda tx: admins.find(tx, cookie), write=False) if cookie else None
+    if admin is not None:
+        return admin, cookie
+    return (TOKEN if _is_admin_token(state, request) else None), ""

@@ -1,6 +1,5 @@
 """The admin page: workers, requesters, panels, faults, and what is happening."""
 
-import hmac
 from dataclasses import replace
 
 from starlette.requests import Request
@@ -16,28 +15,6 @@ from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState
-
-
-async def show_sign_in(state: AppState, request: Request) -> Page:
-    """Show the form that asks for the token."""
-    return Page(name="admin_signin", context={"error": ""})
-
-
-async def sign_in(state: AppState, request: Request) -> Page:
-    """Exchange the token for a cookie; guesses need no limit, as the token is too long to guess."""
-    token = (await remembered_fields(request)).get("token", "")
-    if not hmac.compare_digest(token.strip().encode(), state.admin_token.encode()):
-        return Page(name="admin_signin", context={"error": "The token is wrong."}, status=401)
-    cookies = {state.cookie("admin"): await state.executor.run(sessions.open_admin_session)}
-    return Page(name="admin_signin", context={}, location="/admin", cookies=cookies)
-
-
-async def sign_out(state: AppState, request: Request) -> Page:
-    """End the session."""
-    name = state.cookie("admin")
-    secret = request.cookies.get(name, "")
-    await state.executor.run(lambda tx: sessions.close_admin_session(tx, secret))
-    return Page(name="admin_signin", location="/admin/signin", cookies={name: None})
 
 
 async def show(state: AppState, request: Request) -> Page:

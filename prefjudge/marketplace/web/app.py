@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from prefjudge.marketplace import site
 from prefjudge.marketplace.people.requirements import TAKEN
-from prefjudge.marketplace.web import admin, frames, panels, qualifications, signin, work
+from prefjudge.marketplace.web import accounts, admin, frames, panels, qualifications, signin, work
 from prefjudge.marketplace.web.access import (
     PublicRoute,
     WorkerRoute,
@@ -48,15 +48,15 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
 PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/signin", signin.show_sign_in),
     ("POST", "/signin", signin.sign_in),
-    ("GET", "/admin/signin", admin.show_sign_in),
-    ("POST", "/admin/signin", admin.sign_in),
+    ("GET", "/admin/signin", accounts.show_sign_in),
+    ("POST", "/admin/signin", accounts.sign_in),
     ("GET", "/panel/{panel}/{key}", panels.show_arrival),
     ("POST", "/panel/{panel}/{key}", panels.arrive),
 )
 ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/admin", admin.show),
     ("GET", "/admin/overview", admin.show),
-    ("POST", "/admin/signout", admin.sign_out),
+    ("POST", "/admin/signout", accounts.sign_out),
     ("GET", "/admin/workers", admin.list_workers),
     ("POST", "/admin/workers", admin.add_worker),
     ("POST", "/admin/workers/{worker_id}/invite", admin.invite_again),
@@ -71,6 +71,13 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("POST", "/admin/faults", admin.add_fault),
     ("DELETE", "/admin/faults", admin.clear_faults),
     ("GET", "/admin/events", admin.list_events),
+    ("GET", "/admin/accounts", accounts.show_accounts),
+    ("POST", "/admin/accounts", accounts.add_account),
+    ("POST", "/admin/accounts/{account}/password", accounts.reset_password),
+    ("POST", "/admin/accounts/{account}/remove", accounts.remove_account),
+    ("GET", "/admin/password", accounts.show_password),
+    ("POST", "/admin/password", accounts.change_password),
+    ("GET", "/admin/log", accounts.show_log),
     ("GET", "/metrics", admin.metrics),
 )
 

@@ -69,6 +69,7 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "unread": session.unread if session else 0,
         "path": request.url.path,
         "framed": page.framed,
+        "admin": getattr(request.state, "admin", None),
         "marketplace": state.about,
     }
     answer = Response(
