@@ -178,6 +178,10 @@ class Crowd(Protocol):
         """
         ...
 
+    def readmit(self, worker_id: str, group: WorkerGroup) -> None:
+        """Take a worker out of a group, without a message; a repeat is harmless."""
+        ...
+
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         """Let a worker take so many of the tasks that are limited by a group, in all; a repeat is harmless.
 

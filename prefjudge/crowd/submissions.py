@@ -37,6 +37,8 @@ class Submission:
         Whether the worker's account was made for simulation; None where the crowd cannot tell.
     reason : str
         The message to the worker with the decision.
+    pays_itself : float or None
+        When the crowd pays for it if nobody decides, in seconds since 1970; None where it never does.
     """
 
     submission_id: str
@@ -49,6 +51,7 @@ class Submission:
     raw: str
     simulated: bool | None
     reason: str
+    pays_itself: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

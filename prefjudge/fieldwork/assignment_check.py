@@ -77,6 +77,7 @@ def check_assignment(
         verdict=verdict,
         judgments=_judgments(hit, answer, pairs) if answer else (),
         remarks=_remarks(hit, answer, comments=design.comments) if answer else (),
+        pays_itself=found.pays_itself,
     )
 
 

@@ -12,6 +12,8 @@ from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.decisions import load_decisions
+from prefjudge.fieldwork.doubt import waits_until
 from prefjudge.fieldwork.spending import intended
 from prefjudge.render.pages.hit import languages
 from prefjudge.study.assignments import (
@@ -20,16 +22,18 @@ from prefjudge.study.assignments import (
     save_rejection,
 )
 from prefjudge.study.config import EarlyExit
+from prefjudge.study.history import moment
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, settle
 from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
-from prefjudge.study.undecided import evidence_against, load_undecided
+from prefjudge.study.undecided import UndecidedAssignment, evidence_against, load_undecided
 
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
 """The verdict on an assignment that nobody can read any more."""
 
 MADE_ALL = "made all comparisons"
+IN_DOUBT = "paid when its worker's gold pairs leave no doubt"
 STOPPED_EARLY = "You stopped early, as you may, and "
 """The start of the reason of a bonus that replaces a reward."""
 
@@ -44,6 +48,8 @@ class Act(StrEnum):
     DECIDE = "decide"
     """Nothing yet: the answer is not the page's, or came faster than anybody can read. A person has to look
     at it, and pay or reject."""
+    WAIT = "wait"
+    """Later: the gold pairs do not show yet that the worker reads (see ``waits_until``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,35 +69,43 @@ class Due:
 
 def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ...]:
     """Return what the assignments that nobody has decided on are owed; with ``held`` a person has decided."""
-    prorates = study.config.pay.early_exit is EarlyExit.BONUS
     with study.transaction(write=False) as db:
         undecided = load_undecided(db, target)
-    dues = []
-    for one in undecided:
-        reward = one.reward_cents * CENT
-        unfinished = one.answered < one.slots
-        why = f"made {one.answered} of {one.slots}" if unfinished else MADE_ALL
-        act, amount = Act.APPROVE, reward
-        if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
-            why = GIVEN_UP
-        elif suspect := evidence_against(one):
-            act, amount, why = (act, amount, suspect) if held else (Act.DECIDE, Decimal("0.00"), suspect)
-        elif unfinished and prorates and reward:
-            act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
-        dues.append(
-            Due(
-                assignment_id=one.assignment_id,
-                worker_id=one.worker_id,
-                hit_key=one.hit_key,
-                act=act,
-                amount=amount,
-                reward=reward,
-                hit_assignments=one.hit_assignments,
-                why=why,
-                counts=one.counting > 0,
-            )
-        )
-    return tuple(dues)
+    if not undecided:
+        return ()
+    decided = () if held else load_decisions(study).keep
+    waiting = {} if held else waits_until(study, target, undecided, time.time())
+    return tuple(
+        _due(study, one, held=held or one.worker_id in decided, until=waiting.get(one.assignment_id))
+        for one in undecided
+    )
+
+
+def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | None) -> Due:
+    """Return what an assignment is owed; ``until`` is when at the latest it is paid, if not now."""
+    reward = one.reward_cents * CENT
+    unfinished = one.answered < one.slots
+    why = f"made {one.answered} of {one.slots}" if unfinished else MADE_ALL
+    act, amount = Act.APPROVE, reward
+    if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
+        why = GIVEN_UP
+    elif suspect := evidence_against(one):
+        act, amount, why = (act, amount, suspect) if held else (Act.DECIDE, Decimal("0.00"), suspect)
+    elif unfinished and study.config.pay.early_exit is EarlyExit.BONUS and reward:
+        act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
+    if until is not None and act is not Act.DECIDE and not held:
+        act, why = Act.WAIT, f"{why}; {IN_DOUBT}, and by {moment(until)} in any case"
+    return Due(
+        assignment_id=one.assignment_id,
+        worker_id=one.worker_id,
+        hit_key=one.hit_key,
+        act=act,
+        amount=amount,
+        reward=reward,
+        hit_assignments=one.hit_assignments,
+        why=why,
+        counts=one.counting > 0,
+    )
 
 
 def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:

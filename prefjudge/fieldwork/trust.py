@@ -1,16 +1,15 @@
 """Who may take how many HITs, and who none any more: by the gold pairs that were answered so far."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import median_high
 
 from prefjudge.core.judges.screening import BarringRule, climb
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd
-from prefjudge.errors import ConfigError, quoted
+from prefjudge.fieldwork.decisions import Decisions, load_decisions
 from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
-from prefjudge.study.assignments import load_gold_records, save_barred
+from prefjudge.study.assignments import forget_barred, load_gold_records, save_barred
 from prefjudge.study.gold import count_hidden, load_active_gold
 from prefjudge.study.progress import count_hits, load_barred
 from prefjudge.study.study import Study
@@ -26,7 +25,6 @@ from prefjudge.study.trust import (
     forget_decisions,
     forgive,
     load_allowances,
-    load_workers,
     save_allowance,
     save_exclusion,
     save_query_limit,
@@ -48,13 +46,14 @@ def barring_rule(study: Study) -> BarringRule:
 def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> None:
     """Bar the workers whom the policy or a decision bars, first at the crowd and then in the store.
 
-    With ``again`` the crowd is told of those who are barred already: it may have been restored from a backup.
+    Before that, those are let in again whom a decision keeps, or bars no longer. With ``again`` the crowd is
+    told of those who are barred already: it may have been restored from a backup.
     """
-    rule, decided = barring_rule(study), _decisions(study)
+    rule, decided, group = barring_rule(study), load_decisions(study), barred_group(study)
+    _readmit(study, crowd, target, decided)
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
-    group = barred_group(study)
     for worker in barred if again else ():
         crowd.bar(worker, group)
     for worker, record in sorted(records.items()):
@@ -64,14 +63,26 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False)
             continue
         crowd.bar(worker, group)
         met = record.missed + record.right
-        guessed = AS_GUESSED if climbs(study) and rule.guesses(record) else ""
-        reason = f"missed {record.missed} of {many(met, 'gold pair')}{guessed}"
+        reason = f"missed {record.missed} of {many(met, 'gold pair')}"
+        if climbs(study) and rule.bars(record):
+            reason += f", {AS_GUESSED}" if rule.guesses(record) else f", lately {AS_GUESSED}"
         if worker in fast:
             reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
         if worker in decided.drop:
             reason = f"{DECIDED}: {decided.drop[worker]}"
         with study.transaction() as db:
             save_barred(db, target, worker, reason, time.time())
+
+
+def _readmit(study: Study, crowd: Crowd, target: str, decided: Decisions) -> None:
+    """Let those in again whom a decision keeps, or bars no longer: first at the crowd, then in the store."""
+    with study.transaction(write=False) as db:
+        barred = load_barred(db, target)
+    for worker, why in barred.items():
+        if worker in decided.keep or (why.startswith(DECIDED) and worker not in decided.drop):
+            crowd.readmit(worker, barred_group(study))
+            with study.transaction() as db:
+                forget_barred(db, target, worker)
 
 
 def exclude_barred(study: Study, target: str) -> None:
@@ -82,7 +93,7 @@ def exclude_barred(study: Study, target: str) -> None:
     from the log each time, so that work which comes after the worker was barred is found, and a repeat drops
     nothing more.
     """
-    decided = _decisions(study)
+    decided = load_decisions(study)
     with study.transaction() as db:
         for worker in decided.keep:
             forgive(db, target, worker)
@@ -114,34 +125,6 @@ def exclude_barred(study: Study, target: str) -> None:
             else:
                 since = find_first_miss(db, target, worker, TOO_FAST)
                 save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Decisions:
-    """Whose work counts all the same, and whose does not, by worker id, each with the reason."""
-
-    keep: Mapping[str, str]
-    drop: Mapping[str, str]
-
-
-def _decisions(study: Study) -> _Decisions:
-    """Return what the config decides on workers, whom it names by pseudonyms as everything does."""
-    screening = study.config.screening
-    if not (screening.keep or screening.drop):
-        return _Decisions(keep={}, drop={})
-    with study.transaction(write=False) as db:
-        workers = load_workers(db)
-    ids = {study.opaque("worker", worker): worker for worker in workers}
-    unknown = [name for name in (*screening.keep, *screening.drop) if name not in ids]
-    if unknown:
-        raise ConfigError(
-            f"[screening] of study.toml decides on {unknown[0]}, and the study has no worker of this name",
-            f"`prefjudge workers {quoted(study.folder)}` names them.",
-        )
-    return _Decisions(
-        keep={ids[name]: why for name, why in screening.keep.items()},
-        drop={ids[name]: why for name, why in screening.drop.items()},
-    )
 
 
 def has_fresh_gold(study: Study, target: str) -> bool:

@@ -51,7 +51,8 @@ def pay(
     dry_run : bool
         Show the settlement only.
     held : bool
-        Pay also what waits for a person to decide, since something speaks against the work. Look at it first.
+        Pay also what waits: for a person to decide, since something speaks against the work, or for more gold
+        pairs of a worker. Look at it first.
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX
@@ -66,7 +67,7 @@ def pay(
     return PayResult(
         endpoint=endpoint,
         dues=tuple(replace(due, worker_id=opened.opaque("worker", due.worker_id)) for due in dues),
-        owed=sum((due.amount for due in dues), Decimal("0.00")),
-        paid=not dry_run and any(due.act is not Act.DECIDE for due in dues),
+        owed=sum((due.amount for due in dues if dry_run or due.act is not Act.WAIT), Decimal("0.00")),
+        paid=not dry_run and any(due.act in (Act.APPROVE, Act.PRORATE) for due in dues),
         decided=decided,
     )

@@ -103,8 +103,7 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         held = {one: why for one in load_undecided(db, current_target(db)) if (why := evidence_against(one))}
-        # the config is read only where something is held: it loads what a status is spared
-        pays_itself = paid_unasked(held, opened.config.hit.auto_approval_days) if held else None
+        pays_itself = paid_unasked(held)
         return StatusResult(
             study=str(opened.folder),
             queries=count_queries(db),

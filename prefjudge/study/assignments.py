@@ -38,7 +38,8 @@ class StudyJudgment:
 class StudyAssignment:
     """One worker's answer to one HIT, checked.
 
-    ``verdict`` is ``kept``, or says why the data was dropped.
+    ``verdict`` is ``kept``, or says why the data was dropped. ``pays_itself`` is when the crowd pays for it
+    if nobody decides.
     """
 
     assignment_id: str
@@ -57,6 +58,7 @@ class StudyAssignment:
     verdict: str
     judgments: Sequence[StudyJudgment]
     remarks: Sequence[Remark] = ()
+    pays_itself: float | None = None
 
 
 def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
@@ -185,6 +187,13 @@ def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: 
         "barred",
         {"target": target, "worker_id": worker_id, "reason": reason, "barred": when},
         "ON CONFLICT (target, worker_id) DO NOTHING",
+    )
+
+
+def forget_barred(db: Connection, target: str, worker_id: str) -> None:
+    """Record that a worker is barred at a target no longer."""
+    db.execute(
+        "DELETE FROM barred WHERE target = :target AND worker_id = :worker", target=target, worker=worker_id
     )
 
 

@@ -184,10 +184,11 @@ class EarlyExit(StrEnum):
 
 
 class PayConfig(_Section):
-    """When and how workers are paid."""
+    """When and how workers are paid; ``doubt_days`` is how long pay waits for gold pairs to show reading."""
 
     when: Literal["collect", "pay"] = "collect"
     early_exit: EarlyExit = EarlyExit.BONUS
+    doubt_days: Annotated[float, Field(ge=0, le=30)] = 2.0
 
 
 class TargetConfig(_Section):

@@ -170,4 +170,5 @@ STEPS = [
     );
     """,
     "ALTER TABLE duels ADD COLUMN chance DOUBLE PRECISION;",
+    "ALTER TABLE assignments ADD COLUMN pays_itself DOUBLE PRECISION;",
 ]

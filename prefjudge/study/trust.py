@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from prefjudge.database import Connection, Value, in_list
+from prefjudge.study.undecided import TOO_FAST
 
 GUESSED = "by a worker whose gold pairs were answered no better than by chance"
 UNREAD = "by a worker who was mostly faster than anybody can read"
@@ -81,11 +82,10 @@ def save_exclusion(
 
 
 def forgive(db: Connection, target: str, worker_id: str) -> None:
-    """Let what a worker judged at a target count again where only the bar had dropped it."""
+    """Let what a worker judged at a target count again where only the bar, or the haste, had dropped it."""
     reasons, values = in_list("reason", _BARRED)
-    _forget_drops(
-        db, target, f"d.reason IN ({reasons}) AND a.worker_id = :worker", worker=worker_id, **values
-    )
+    which = f"(d.reason IN ({reasons}) OR (d.reason = :fast AND a.gold_missed = 0)) AND a.worker_id = :worker"
+    _forget_drops(db, target, which, worker=worker_id, fast=TOO_FAST, **values)
 
 
 def forget_decisions(db: Connection, target: str, still: Collection[str]) -> None:

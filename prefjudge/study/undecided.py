@@ -8,8 +8,8 @@ from prefjudge.database import Connection
 
 TOO_FAST = "faster than anybody can read"
 """The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
-AS_GUESSED = ", as by guessing"
-"""The end of the reason for which a worker is barred whose gold pairs are right no oftener than by chance."""
+AS_GUESSED = "as by guessing"
+"""The end of the reason for which a worker is barred whose gold pairs, or the last of them, say so."""
 UNUSABLE = "unusable answer"
 """The start of the verdict on an assignment whose fields the page cannot have sent."""
 
@@ -20,7 +20,7 @@ class UndecidedAssignment:
 
     ``hit_assignments`` is how many assignments the HIT has, ``slots`` how many comparisons; ``counting`` is
     how many of the assignment's judgments were not dropped. ``barred`` says why its worker is barred; empty
-    where that is not so.
+    where that is not so. ``pays_itself`` is when the crowd pays for it if nobody decides.
     """
 
     assignment_id: str
@@ -35,6 +35,7 @@ class UndecidedAssignment:
     slots: int
     counting: int
     barred: str
+    pays_itself: float | None
 
 
 def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
@@ -52,12 +53,9 @@ def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
     )
 
 
-def paid_unasked(held: Iterable[UndecidedAssignment], auto_approval_days: int) -> float | None:
-    """Return when the marketplace pays the first of what is held by itself; None where nothing is."""
-    return min(
-        (one.submitted + 86_400 * auto_approval_days for one in held if one.submitted is not None),
-        default=None,
-    )
+def paid_unasked(held: Iterable[UndecidedAssignment]) -> float | None:
+    """Return when the crowd pays the first of what is held by itself; None where it does not."""
+    return min((one.pays_itself for one in held if one.pays_itself is not None), default=None)
 
 
 def evidence_against(one: UndecidedAssignment) -> str:

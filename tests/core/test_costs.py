@@ -142,12 +142,32 @@ def test_the_ladder_bars_few_of_those_who_slip_and_all_who_guess() -> None:
             / workers
         )
 
-    def screened(right: list[int]) -> GoldRecord:
-        each = tuple((one, 3 - one) for one in right)
-        return GoldRecord(right=sum(right), missed=3 * len(right) - sum(right), hits=each)
-
     assert share_barred(0.95, 1000) < 0.01
     assert share_barred(0.5, 500) > 0.99
+
+
+def screened(right: list[int]) -> GoldRecord:
+    """The record of who got so many of three gold pairs right in each HIT."""
+    each = tuple((one, 3 - one) for one in right)
+    return GoldRecord(right=sum(right), missed=3 * len(right) - sum(right), hits=each)
+
+
+def test_the_record_leaves_doubt_behind_for_who_reads_and_hardly_ever_for_who_guesses() -> None:
+    rng, rule = np.random.default_rng(19), BarringRule(policy=BarringPolicy.LADDER)
+    doubts = [rule.in_doubt(screened(right)) for right in ([], [3, 3], [3, 3, 3], [3, 3, 3, 2], [2, 3, 3])]
+    assert doubts == [True, True, False, True, True]
+    assert not rule.in_doubt(screened([3, 3, 3, 2, 3]))
+
+    def share_trusted(accuracy: float, workers: int) -> float:
+        trusted = 0
+        for right in rng.binomial(3, accuracy, size=(workers, 10)).tolist():
+            records = [screened(right[: n + 1]) for n in range(10)]
+            ended = next((n for n, record in enumerate(records) if rule.bars(record)), 10)
+            trusted += not all(rule.in_doubt(record) for record in records[:ended])
+        return trusted / workers
+
+    assert share_trusted(0.95, 500) > 0.98
+    assert share_trusted(0.5, 2000) < 0.01
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,10 @@ class CrowdContract:
         anyone = stage.crowd.publish(task("task-3", eligibility=Eligibility(closed_to=(OTHERS,)), workers=3))
         assert [stage.offers(barred, task_id) for task_id in (before, after, anyone)] == [False, False, True]
         assert [stage.offers(free, task_id) for task_id in (before, after, anyone)] == [True] * 3
+        for crowd in (stage.crowd, stage.open_again()):  # a repeat is harmless
+            crowd.readmit(barred, BARRED)
+            crowd.readmit(free, BARRED)
+        assert [stage.offers(barred, task_id) for task_id in (before, after, anyone)] == [True] * 3
 
     def test_a_worker_takes_as_many_tasks_as_were_allowed(self, stage: Stage) -> None:
         limited = Eligibility(limited_by=BARRED)

@@ -297,6 +297,11 @@ class MemoryCrowd:
             raise RefusedError(f"nobody is {worker_id}")
         self._at.groups.setdefault(group.name, set()).add(worker_id)
 
+    def readmit(self, worker_id: str, group: WorkerGroup) -> None:
+        if worker_id not in self._at.people:
+            raise RefusedError(f"nobody is {worker_id}")
+        self._at.groups.setdefault(group.name, set()).discard(worker_id)
+
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         if worker_id not in self._at.people:
             raise RefusedError(f"nobody is {worker_id}")

@@ -12,8 +12,9 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
-from prefjudge.fieldwork import trust, watching
+from prefjudge.fieldwork import doubt, trust, watching
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, open_marketplace
+from prefjudge.fieldwork.doubt import waits_until
 from prefjudge.fieldwork.hit_requests import trusted_group
 from prefjudge.fieldwork.settlement import Act
 from prefjudge.fieldwork.watching import Watch
@@ -34,7 +35,7 @@ from prefjudge.study.history import moment
 from prefjudge.study.progress import count_judgments, load_barred
 from prefjudge.study.study import Study
 from prefjudge.study.trust import GUESSED, load_allowances, save_exclusion
-from prefjudge.study.undecided import TOO_FAST
+from prefjudge.study.undecided import TOO_FAST, load_undecided
 from tests.steps.conftest import COLLECTION, climbing_study
 
 
@@ -88,12 +89,17 @@ def take_all(worker: SimulatedWorker) -> int:
 
 def test_nobody_gets_a_second_hit_before_the_first_was_screened(served: Path) -> None:
     guesser, honest = person(served, "guesser", slip=1.0), person(served, "honest")
-    rounds = []
+    rounds, waiting = [], []
     for _ in range(3):
         rounds.append((take_all(guesser), take_all(honest)))
         collect(served)
+        waiting.append([due.why for due in pay(served, dry_run=True).dues if due.act is Act.WAIT])
     assert [ours for _, ours in rounds] == [1, 2, 4], "the honest climb"
     assert [theirs for theirs, _ in rounds] == [1, 0, 0], "who misses every gold pair is barred"
+    assert [len(whys) for whys in waiting] == [1, 0, 0], "three gold pairs leave doubt, nine do not"
+    assert waiting[0][0].startswith(
+        "made all comparisons; paid when its worker's gold pairs leave no doubt, and by 2"
+    )
     with Study(served).transaction(write=False) as db:
         assert db.execute("SELECT reason FROM barred") == [("missed 3 of 3 gold pairs, as by guessing",)]
 
@@ -214,6 +220,27 @@ def test_a_marketplace_from_an_older_backup_is_told_again(served: Path) -> None:
     collect(served)
 
 
+def test_pay_waits_so_many_days_at_most_and_never_when_all_is_done(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = Study(served)
+    newcomer = person(served, "newcomer")
+    assert take_all(newcomer) == 1
+    collect(served)
+    with study.transaction(write=False) as db:
+        undecided = load_undecided(db, "sandbox")
+    until = max(waits_until(study, "sandbox", undecided, time.time()).values())
+    assert until == max(one.submitted or 0.0 for one in undecided) + 2 * 86_400
+    assert waits_until(study, "sandbox", undecided, until) == {}
+    with monkeypatch.context() as done:
+        done.setattr(doubt, "count_hits", lambda *_: {})
+        done.setattr(doubt, "waiting_pairs", lambda *_: [])
+        assert waits_until(study, "sandbox", undecided, time.time()) == {}
+    assert pay(served).dues[-1].act is Act.WAIT
+    monkeypatch.setenv("PREFJUDGE_PAY__DOUBT_DAYS", "0")
+    assert pay(served).dues[-1].act is Act.APPROVE
+
+
 def test_nothing_is_published_while_too_much_is_dropped(
     served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,8 +296,9 @@ def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Pa
         collect(served)
         return count(served)
 
-    assert decide(f'keep.{name} = "she sat beside me"') == every + judged
-    assert decide("") == every, "the policy drops it again"
+    every += judged
+    assert decide(f'keep.{name} = "she sat beside me"') == every
+    assert decide("") == every, "no policy had barred this one"
     with Study(served).transaction(write=False) as db:
         ((other, theirs),) = db.execute(
             "SELECT worker_id, count(*) FROM judgments "
@@ -285,6 +313,35 @@ def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Pa
     with pytest.raises(ConfigError, match="keep and drop both name"):
         decide(f'keep.{name} = "yes"\ndrop.{name} = "no"')
     config.write_text(before)
+
+
+def test_one_decision_lets_a_worker_in_again_counts_and_pays(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = served / "study.toml"
+    before, every = config.read_text(), count(served)
+    hasty = person(served, "hasty reader", simulated=False)  # right on all gold pairs, in no time
+    assert take_all(hasty) == 1
+    collect(served)
+    assert (take_all(hasty), count(served)) == (0, every)
+    (due,) = [due for due in pay(served, dry_run=True).dues if due.act is Act.DECIDE]
+    config.write_text(f'{before}\n[screening]\nkeep.{due.worker_id} = "I know how fast she reads"\n')
+    for call, place in (("readmit", MTurkCrowd), ("forget_barred", trust)):
+        with monkeypatch.context() as killing:
+            killing.setattr(place, call, _killed)
+            with pytest.raises(KeyboardInterrupt):
+                collect(served)
+        assert due.worker_id in status(served).barred
+    collect(served)
+    assert due.worker_id not in status(served).barred
+    assert count(served) == every + 3, "what she judged counts"
+    assert status(served).to_decide == {}
+    assert not any(left.worker_id == due.worker_id for left in pay(served, dry_run=True).dues), "she is paid"
+    assert take_all(hasty) > 0, "the bar is lifted"
+    config.write_text(before)
+    collect(served)
+    assert (due.worker_id in status(served).barred, count(served)) == (True, every)
+    assert take_all(hasty) == 0
 
 
 def count(study: Path) -> int:

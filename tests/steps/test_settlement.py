@@ -81,7 +81,7 @@ def study(tmp_path: Path) -> Study:
         ):
             db.execute(
                 "INSERT INTO assignments VALUES (:name, 'h', :worker, NULL, NULL, :collected, '{}', 0, "
-                ":answered, 0, 0, 9.0, :verdict, NULL)",
+                ":answered, 0, 0, 9.0, :verdict, NULL, NULL)",
                 name=name, worker=f"w-{name}", collected=collected, answered=answered, verdict=verdict,
             )  # fmt: skip
     return made

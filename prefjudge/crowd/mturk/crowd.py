@@ -243,6 +243,10 @@ class MTurkCrowd:
         """Mark a worker, without a message, so that HITs that forbid the mark are not offered."""
         self._groups.add(worker_id, group)
 
+    def readmit(self, worker_id: str, group: WorkerGroup) -> None:
+        """Take the mark from a worker."""
+        self._groups.remove(worker_id, group)
+
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         """Set how many HITs a worker may take, by the score in a qualification."""
         self._groups.limit(worker_id, group, tasks, submitted)
@@ -319,6 +323,7 @@ def _submission(found: Mapping[str, Any], simulated: Mapping[str, bool] | None) 
         raw=raw,
         simulated=None if simulated is None else simulated[found["WorkerId"]],
         reason=found.get("RequesterFeedback", ""),
+        pays_itself=_epoch(found.get("AutoApprovalTime")),
     )
 
 

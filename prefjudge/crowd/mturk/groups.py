@@ -5,6 +5,7 @@ from typing import Any
 
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client
 from prefjudge.crowd.mturk.identity import knows_comparator
+from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 
 LOCALE = "00000000000000000071"
@@ -74,6 +75,22 @@ class Groups:
     def add(self, worker_id: str, group: WorkerGroup) -> None:
         """Give a worker the qualification, without a message."""
         self._score(worker_id, group, 1)
+
+    def remove(self, worker_id: str, group: WorkerGroup) -> None:
+        """Take the qualification from a worker, who may not have it."""
+        whose = {"QualificationTypeId": self._find(group), "WorkerId": worker_id}
+        try:
+            self._client.call("disassociate_qualification_from_worker", **whose)
+        except RefusedError:
+            if self._has(**whose):
+                raise
+
+    def _has(self, **whose: str) -> bool:
+        try:
+            self._client.call("get_qualification_score", **whose)
+        except RefusedError:
+            return False
+        return True
 
     def _score(self, worker_id: str, group: WorkerGroup, score: int) -> None:
         self._client.call(
