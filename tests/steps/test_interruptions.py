@@ -16,13 +16,17 @@ from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import open_marketplace
+from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
+from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits
 from prefjudge.study.study import Study
+from prefjudge.study.trust import load_allowances
+from tests.steps.conftest import climbing_study
+from tests.steps.test_farming import person, take_all
 from tests.steps.test_road import kept_votes
 
 T = TypeVar("T")
@@ -129,6 +133,45 @@ def test_a_collect_broken_at_every_call_loses_and_doubles_nothing(
     assert listed(served) == recorded(served)
     answered = status(served).assignments
     assert Decimal(status(served).committed) == answered * Decimal("2.40")
+
+
+@pytest.mark.parametrize("kind", ["kill before", "kill after"])
+def test_the_ladder_broken_at_every_call_packs_again_once_and_tells_again(
+    tmp_path: Path, wire: Wire, kind: str
+) -> None:
+    study = climbing_study(tmp_path / "study")
+    small_hits(study, 23)  # three of them
+    gold(study, suggest=0)  # more than they hide
+    gold(study, accept=True)
+    told = b"MTurkRequesterServiceV20170117.AssociateQualificationWithWorker"
+    with keep_marketplace_open(Study(study)):
+        publish(study, yes=True)
+        published = len(recorded(study))
+        guesser, honest = person(study, "guesser", slip=1.0), person(study, "honest")
+        assert (take_all(guesser), take_all(honest)) == (1, 1)
+        wire.kind = kind
+        wire.until_done(lambda: collect(study))
+        wire.kind = ""
+        assert wire.made.count(told) == 2
+        assert len(recorded(study)) == published + 1, "what was dropped waits in one HIT with new gold pairs"
+        assert listed(study) == recorded(study)
+        answers, before = status(study), allowed(study)
+        assert (answers.waiting, len(answers.barred), before) == (0, 1, [3])
+        wire.broken.clear()
+        wire.made.clear()
+        wire.kind = kind
+        assert wire.until_done(lambda: collect(study)).collected == 0
+        wire.kind = ""
+        assert wire.made.count(told) == 2, "nothing came, so that the bar and the allowance are told again"
+        assert (status(study).barred, allowed(study)) == (answers.barred, before)
+        assert listed(study) == recorded(study)
+        assert (take_all(guesser), take_all(honest)) == (0, 2)
+
+
+def allowed(study: Path) -> list[int]:
+    """How many HITs the workers may take, each."""
+    with Study(study).transaction(write=False) as db:
+        return list(load_allowances(db, "sandbox").values())
 
 
 def test_a_publish_killed_by_the_system_goes_on_where_it_stopped(served: Path) -> None:
