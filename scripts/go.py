@@ -7,7 +7,8 @@ python3 scripts/go.py test [steps and options of scripts/check]
 The first run needs a package index; later runs need no network until pyproject.toml changes. uv is used where
 it is present. `test` runs ruff, mypy, the import contracts and pytest. Tests that need a browser, a database
 server or another tool's library are skipped where that is missing, and the last line says how many and why;
-PREFJUDGE_EXTRA=all python3 scripts/go.py test installs the libraries for all of them.
+PREFJUDGE_EXTRA=all python3 scripts/go.py test installs the libraries for all of them. With PREFJUDGE_LOCKED=1
+the versions are those of uv.lock, as in CI and in the container, and not the newest; that needs uv.
 """
 
 import hashlib
@@ -37,7 +38,9 @@ def run(*command: object) -> None:
 
 def install(extra: str) -> None:
     """Make .venv and install prefjudge into it, unless that was done for this pyproject.toml."""
-    digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    locked = os.environ.get("PREFJUDGE_LOCKED") == "1"
+    named = [ROOT / "pyproject.toml", *([ROOT / "uv.lock"] if locked else [])]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in named)).hexdigest()
     stamp = VENV / f".installed-{extra or 'core'}"
     done = [stamp] if extra else [*VENV.glob(".installed-*")]  # any extra brings the core
     if PYTHON.exists() and any(mark.exists() and mark.read_text(encoding="utf-8") == digest for mark in done):
@@ -45,6 +48,8 @@ def install(extra: str) -> None:
     what = f".[{extra}]" if extra else "."
     print(f"go.py: installing prefjudge ({what}) into {VENV}; this is done once", file=sys.stderr, flush=True)
     uv = shutil.which("uv")
+    if locked and not uv:
+        sys.exit("go.py: PREFJUDGE_LOCKED=1 needs uv (pip install uv)")
     if not PYTHON.exists():
         run(
             *(
@@ -54,7 +59,10 @@ def install(extra: str) -> None:
             ),
             VENV,
         )
-    if uv:
+    if uv and locked:
+        extras = [f"--extra={one}" for one in extra.split(",") if one]
+        run(uv, "sync", "--quiet", "--frozen", "--inexact", "--python", PYTHON, *extras)
+    elif uv:
         run(uv, "pip", "install", "--quiet", "--python", PYTHON, "-e", what)
     else:
         if subprocess.call([PYTHON, "-c", "import pip"], stderr=subprocess.DEVNULL):
