@@ -9,3 +9,6 @@ fi
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 90 \
     -subj "/CN=$PREFJUDGE_SITE" -addext "subjectAltName=DNS:$PREFJUDGE_SITE" \
     -keyout "$PREFJUDGE_CERTIFICATES/privkey.pem" -out "$PREFJUDGE_CERTIFICATES/fullchain.pem"
+if [ -n "${PREFJUDGE_CERTIFICATE_OWNER:-}" ]; then # the web server is somebody else
+    chown "$PREFJUDGE_CERTIFICATE_OWNER" "$PREFJUDGE_CERTIFICATES"/*.pem
+fi

@@ -44,8 +44,10 @@ def _as_somebody(command: list[str], folder: Path) -> list[str]:
 class Cluster:
     """A running cluster."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, folder: Path) -> None:
         self.port = port
+        self.folder = folder
+        """Where its socket is."""
         self._databases = 0
 
     def url(self, name: str) -> str:
@@ -92,7 +94,7 @@ def private_cluster() -> Iterator[Cluster]:
     )
     try:
         _wait(process, port)
-        yield Cluster(port)
+        yield Cluster(port, folder)
     finally:
         process.send_signal(signal.SIGINT)  # do not wait for connections
         process.wait(timeout=30)

@@ -1,14 +1,17 @@
 """The examples of deployment say what the marketplace needs."""
 
 import configparser
+import os
 import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from prefjudge.cli.serve import ENVIRONMENT
 from prefjudge.marketplace.settings import Settings
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"
@@ -31,11 +34,14 @@ def instructions() -> list[tuple[str, str]]:
 
 def test_the_container_serves_as_nobody_special():
     found = dict(instructions())
-    words = [*_list(found["ENTRYPOINT"]), *_list(found["CMD"])]
-    options = serve_arguments(words)
-    assert options["--port"] == found["EXPOSE"]
-    assert options["--store"].startswith("sqlite:///" + found["VOLUME"])
-    settings = Settings(host=options["--host"], public_url="https://a.example", proxy=options["--proxy"])
+    assert (found["ENTRYPOINT"], found["CMD"]) == ('["prefjudge"]', '["serve"]')
+    words = dict(part.split("=", 1) for part in found["ENV"].split() if part.startswith("PREFJUDGE_"))
+    assert_options_of_serve(words)
+    assert words["PREFJUDGE_PORT"] == found["EXPOSE"]
+    assert words["PREFJUDGE_STORE"].startswith("sqlite:///" + found["VOLUME"])
+    settings = Settings(
+        host=words["PREFJUDGE_HOST"], public_url="https://a.example", proxy=words["PREFJUDGE_PROXY"]
+    )
     settings.check()
     assert settings.is_proxy("172.17.0.1")
     assert not settings.is_proxy("203.0.113.9")
@@ -43,8 +49,71 @@ def test_the_container_serves_as_nobody_special():
     assert f":{found['EXPOSE']}/healthz" in found["HEALTHCHECK"]
 
 
-def _list(text: str) -> list[str]:
-    return re.findall(r'"([^"]*)"', text)
+def test_the_container_installs_what_the_lock_names_with_the_uv_that_wrote_it():
+    said = " ".join(text for _, text in instructions())
+    assert "uv sync --frozen --no-dev" in said
+    assert "pip install" not in re.sub(r"pip install --no-cache-dir uv==[\d.]+", "", said)
+
+
+def assert_options_of_serve(words: dict[str, str]) -> None:
+    assert {name.removeprefix("PREFJUDGE_").lower() for name in words} <= {*ENVIRONMENT}
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed (extra dev)")
+    return yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+
+
+def test_no_service_can_do_more_than_it_needs(services: dict[str, Any]) -> None:
+    assert {*services} == {
+        "database", "server1", "server2", "backup", "certificate", "nginx", "caddy",
+    }  # fmt: skip
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert not {"privileged", "pid", "ipc"} & {*service}, name
+        # what is alive is known of each, of the servers by their image
+        assert "healthcheck" in service or service["image"] == "prefjudge", name
+    published = {name for name, service in services.items() if service.get("ports")}
+    assert published == {"nginx", "caddy"}
+    assert services["database"]["network_mode"] == "none"
+
+
+def test_the_services_fit_together(services: dict[str, Any]) -> None:
+    servers = {name: service for name, service in services.items() if name.startswith("server")}
+    for service in servers.values():
+        assert_options_of_serve(service["environment"])
+        assert "host=/run/postgresql" in service["environment"]["PREFJUDGE_STORE"]
+        assert service["volumes"] == ["socket:/run/postgresql"]
+    words = services["nginx"]["environment"]
+    template = (FOLDER / "nginx.conf").read_text()
+    assert {*re.findall(r"\$\{(\w+)\}", template)} == {*words} - {"NGINX_ENVSUBST_FILTER"}
+    assert re.findall(r"server (\w+):8000;", words["PREFJUDGE_SERVERS"]) == [*servers]
+    assert services["caddy"]["environment"]["PREFJUDGE_UPSTREAMS"] == " ".join(
+        f"{one}:8000" for one in servers
+    )
+    for service in services.values():
+        mounted = [one.split(":")[0] for one in service.get("volumes", ())]
+        assert all((FOLDER / one).exists() for one in mounted if one.startswith("./")), mounted
+    settings = dict(
+        line.split("=", 1) for line in (FOLDER / ".env").read_text().splitlines() if not line.startswith("#")
+    )
+    used = {*re.findall(r"\$\{(\w+)\}", (FOLDER / "compose.yaml").read_text())}
+    assert used <= {*settings}
+    Settings(host="0.0.0.0", public_url=settings["PREFJUDGE_PUBLIC_URL"]).check()
+
+
+def test_caddy_takes_its_config(tmp_path: Path, services: dict[str, Any]) -> None:
+    if (program := shutil.which("caddy")) is None:
+        pytest.skip("caddy is not installed (Debian: apt-get install caddy)")
+    words = {**services["caddy"]["environment"], "PREFJUDGE_SITE": "judge.example.org"}
+    done = subprocess.run(
+        [program, "validate", "--adapter", "caddyfile", "--config", str(FOLDER / "Caddyfile")],
+        env={**os.environ, **words, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_unit_runs_on_loopback_with_a_store_of_its_own():

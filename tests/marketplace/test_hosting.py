@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -20,7 +21,7 @@ from botocore.config import Config
 
 from tests.marketplace.people import html_question
 from tests.marketplace.postgres import Cluster
-from tests.marketplace.web_server import Site, behind_nginx, free_port, nginx_program
+from tests.marketplace.web_server import DEPLOY, Site, behind_nginx, free_port, nginx_program
 
 PASSWORD = "a-password-of-the-database"
 SERVE = [sys.executable, "-m", "prefjudge", "serve"]
@@ -55,16 +56,25 @@ class Stack:
 def stack(cluster: Cluster) -> Iterator[Stack]:
     nginx_program()  # or skip
     https, ports = free_port(), [free_port(), free_port()]
+    url = cluster.new_database()
+    name = url.rpartition("/")[2]
     environment = {
         **os.environ,
-        "PREFJUDGE_STORE": cluster.new_database().replace("tester@", f"tester:{PASSWORD}@"),
+        "PREFJUDGE_STORE": url.replace("tester@", f"tester:{PASSWORD}@"),
+        "PGHOST": str(cluster.folder),
+        "PGPORT": str(cluster.port),
+        "PGUSER": "tester",
+        "PGDATABASE": name,
         "PREFJUDGE_PUBLIC_URL": f"https://localhost:{https}",
     }
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
         servers = []
-        for port in ports:
-            command, here = [*SERVE, "--json"], {**environment, "PREFJUDGE_PORT": str(port)}
+        # the second by the socket, as in compose.yaml
+        by_socket = f"postgresql://tester@/{name}?host={cluster.folder}&port={cluster.port}"
+        for port, store in zip(ports, (environment["PREFJUDGE_STORE"], by_socket), strict=True):
+            command = [*SERVE, "--json"]
+            here = {**environment, "PREFJUDGE_PORT": str(port), "PREFJUDGE_STORE": store}
             with log.open("a") as errors:
                 server = subprocess.Popen(command, env=here, stdout=subprocess.PIPE, stderr=errors, text=True)
             servers.append(server)
@@ -144,6 +154,33 @@ def test_guesses_are_limited_and_nothing_else_is(stack: Stack) -> None:
     assert set(tried) == {401, 429}
     assert tried[:50] == [401] * 50
     assert {stack.call("GET", "/admin/signin").status for _ in range(70)} == {200}
+
+
+def test_a_backup_by_the_timer_s_script_is_read_back(stack: Stack, tmp_path: Path) -> None:
+    if shutil.which("pg_dump") is None:
+        pytest.skip("pg_dump is not installed (Debian: apt-get install postgresql-client)")
+    for name in ("marketplace-2020-01-01T000000Z.dump", "mine.dump", "marketplace-x.dump.part"):
+        (tmp_path / name).write_text("old")
+        os.utime(tmp_path / name, (0, 0))
+    words = {"PREFJUDGE_BACKUPS": str(tmp_path), "PREFJUDGE_BACKUP_HOURS": "0", "PREFJUDGE_BACKUP_DAYS": "30"}
+    environment = {**stack.environment, **words}
+
+    def back_up() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(DEPLOY / "backup.sh")], env=environment, capture_output=True, text=True, check=False
+        )
+
+    environment["PGPORT"] = "1"  # nobody there: the old ones stay
+    assert back_up().returncode == 1
+    assert (tmp_path / "marketplace-2020-01-01T000000Z.dump").exists()
+    environment["PGPORT"] = stack.environment["PGPORT"]
+    done = back_up()
+    assert done.returncode == 0, done.stderr
+    made = [path for path in tmp_path.iterdir() if path.name != "mine.dump"]
+    assert [path.suffix for path in made] == [".dump"]
+    assert made[0].stat().st_mode & 0o777 == 0o600
+    listed = subprocess.run(["pg_restore", "--list", made[0]], capture_output=True, text=True, check=True)
+    assert "TABLE DATA public transfers" in listed.stdout
 
 
 def test_calls_go_on_when_one_server_dies(stack: Stack) -> None:
