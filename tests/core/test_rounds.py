@@ -233,3 +233,24 @@ def test_a_challenge_by_probability_asks_about_newcomers_first_and_then_about_wh
     later = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, scale=1.0))
     most = max(asked(later), key=lambda row: row[3])
     assert most[1:3] == ("a", "b"), "a lost to b in an earlier round"
+
+
+def test_rounds_weigh_the_votes_by_who_cast_them() -> None:
+    """Two workers who are known for voting by chance do not outvote one who is known to be right."""
+    pools = pools_of({"q": "ab"} | {f"p{number}": "ab" for number in range(40)})
+    lines = [f"p{n} a b {vote} {who}" for n in range(40)
+             for who, vote in (("good", "a"), ("fair", "a"), ("best", "a"), ("bad", "ab"[n % 2]),
+                               ("worse", "ab"[(n + 1) // 2 % 2]))]  # fmt: skip
+    lines += ["q a b b bad", "q a b b worse", "q a b a good"]
+    named = judgments_of(*lines)
+    nameless = replace(named, workers=(), worker=np.full(len(named), -1, dtype=np.int32))
+    strategy = Sure(0.99, scale=1.5)
+    by_name, by_count = (next_round(one, pools, strategy) for one in (named, nameless))
+    assert (leaders(by_name, pools)["q"], leaders(by_count, pools)["q"]) == ("a", "b")
+    # What votes by chance have told is little, so that a further vote is worth more.
+    patient = Sure(0.99, scale=1.5, patience=12)
+    lines = [*lines[:-3], *["q a b a bad", "q a b b bad", "q a b a worse", "q a b b worse"] * 6]
+    named = judgments_of(*lines)
+    nameless = replace(named, workers=(), worker=np.full(len(named), -1, dtype=np.int32))
+    by_name, by_count = (next_round(one, pools, patient) for one in (named, nameless))
+    assert (bool(by_name.open[0]), bool(by_count.open[0])) == (True, False)

@@ -1,6 +1,7 @@
 """Rounds: the votes to ask for next, given the judgments so far, and the best answers when none are left."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.tournament import Index, Tournaments, tournaments
+from prefjudge.core.resolving.trust import Trust
 from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
 
 _SEED = 18
@@ -85,7 +87,7 @@ def next_round(
         What the runs score, where the strategy is to tell them apart: votes go where they do so most.
     """
     rank = _ranks(pools, best_known)
-    chance = _chances(judgments, pools, strategy)
+    chance, trust = _chances(judgments, pools, strategy)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
     query, first, second, votes, values = [], [], [], [], []
@@ -93,8 +95,9 @@ def next_round(
     for block in tournaments(judgments, pools=pools):
         offset = int(begins[block.first]) if block.n_queries else 0
         row_of = _pool_rows(block, pools, offset)
-        for stack in vote_matrices(block, ties=0.5):
-            rows, played = _ordered(stack, row_of, rank)
+        for stack, by_trust in _stacks(block, trust):
+            rows, order = _ordered(stack, row_of, rank)
+            played = _permuted(stack.votes, order)
             one = of_size(strategy, rows.shape[1])
             if isinstance(one, Sure) and chance is not None:
                 believed = chance[rows]
@@ -102,7 +105,9 @@ def next_round(
                 judged = np.asarray(played.any(axis=(1, 2))) | (rows.shape[1] == 1)
                 leaders[rows] = most_probable(believed) & judged[:, None]
                 stakes = None if aim is None else aim.stakes(rows, one.level)
-                asked, value = one.ask_by(played, believed, stakes), worth(played, believed, stakes)
+                weighed = _permuted(by_trust, order)
+                asked = one.ask_by(played, believed, stakes, weighed=weighed)
+                value = worth(weighed, believed, stakes)
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
             else:
@@ -137,17 +142,20 @@ def in_turn(votes: list[Counts], values: list[Floats], most: int | None, share: 
     return wanted if most is None else min(wanted, most)
 
 
-def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> Floats | None:
-    """Return each pool row's probability of being the best, where the strategy asks by it."""
+def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> tuple[Floats | None, Trust | None]:
+    """Return each pool row's probability of being the best, where the strategy asks by it.
+
+    And the trust in the workers that it rests on.
+    """
     sizes = np.unique(np.bincount(pools.query, minlength=len(pools.queries)))
     sure = [one for size in sizes.tolist() if size and isinstance(one := of_size(strategy, size), Sure)]
     if not sure:
-        return None
+        return None, None
     found = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scale=sure[0].scale)
     chance = np.empty(pools.query.size)
     # Its rows are sorted by document within each query, as those of a tournament are.
     chance[np.lexsort((pools.doc, pools.query))] = found.chance
-    return chance
+    return chance, found.trust
 
 
 def within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:
@@ -183,14 +191,28 @@ def _pool_rows(block: Tournaments, pools: Pools, offset: int) -> Index:
     return rows
 
 
-def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, np.ndarray]:
-    """Put the candidates of each query in the order in which they are to be tried."""
+def _stacks(block: Tournaments, trust: Trust | None) -> Iterator[tuple[VoteMatrices, Floats]]:
+    """Yield the votes, and the same as each worker is trusted: so much they tell, but all are counted."""
+    stacks = vote_matrices(block, ties=0.5)
+    if trust is None:
+        yield from ((stack, stack.votes) for stack in stacks)
+    else:
+        weighed = vote_matrices(block, ties=0.5, trusting=trust)
+        yield from ((stack, one.votes) for stack, one in zip(stacks, weighed, strict=True))
+
+
+def _ordered(stack: VoteMatrices, row_of: Index, rank: Counts) -> tuple[Index, Index]:
+    """Return the candidates of each query in the order in which they are to be tried, and that order."""
     rows = row_of[stack.rows]
-    # By rank, then by the row in the pools. Then each matrix is permuted in its rows and its columns.
+    # By rank, then by the row in the pools.
     order = np.lexsort((rows, rank[rows]), axis=1)
-    played = np.take_along_axis(stack.votes, order[:, :, None], axis=1)
-    played = np.take_along_axis(played, order[:, None, :], axis=2)
-    return np.take_along_axis(rows, order, axis=1), played
+    return np.take_along_axis(rows, order, axis=1), order
+
+
+def _permuted(votes: Floats, order: Index) -> Floats:
+    """Return each matrix with its rows and its columns in this order."""
+    played = np.take_along_axis(votes, order[:, :, None], axis=1)
+    return np.take_along_axis(played, order[:, None, :], axis=2)
 
 
 def _ranks(pools: Pools, best_known: Qrels | None) -> Counts:

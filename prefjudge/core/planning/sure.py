@@ -112,7 +112,9 @@ class Sure:
             chance[near] = chance_best(votes[near], few, scale=scale, draws=_MANY_DRAWS, rng=again)
         return chance
 
-    def ask_by(self, votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Asked:
+    def ask_by(
+        self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None
+    ) -> Asked:
         """Return what to ask for, given the probability that each candidate is the best.
 
         Parameters
@@ -123,10 +125,12 @@ class Sure:
             The probabilities.
         stakes : Stakes, optional
             What hangs on the best answers; by default as much on each.
+        weighed : ndarray of float64, shape (n, k, k), optional
+            The votes by the trust in their workers; by default all weigh the same.
         """
         if votes.shape[1] == 1:
             return NOTHING
-        is_open = self.open(votes, chance, stakes)
+        is_open = self.open(votes, chance, stakes, weighed=weighed)
         lacks = np.where(is_open, self._lacking(votes), 0)
         first = ~votes.any(axis=(1, 2)) & (lacks > 0)
         duels = _duels(chance) * (1.0 if stakes is None else stakes.cost)
@@ -137,7 +141,9 @@ class Sure:
         pool, x, y = np.nonzero(wanted)
         return Asked(pool, x, y, wanted[pool, x, y])
 
-    def open(self, votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Flags:
+    def open(
+        self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None
+    ) -> Flags:
         """Return which pools are not finished, shape (n,)."""
         size, total = votes.shape[1], votes.sum(axis=(1, 2))
         if size == 1:
@@ -149,7 +155,7 @@ class Sure:
         if stakes is not None:
             new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
         if self.patience is not None:
-            unsure &= worth(votes, chance) * self.patience > 1
+            unsure &= worth(votes if weighed is None else weighed, chance) * self.patience > 1
         # One queue over all queries has no rounds of a pool's own: only the most votes end a pool.
         most = self._totals(size)[-1] if self.runs is None else _most_votes(size)
         return np.asarray(new | (unsure & (total < most)))
