@@ -242,3 +242,22 @@ def test_a_copy_of_a_run_says_nothing_of_the_deviation() -> None:
     for none in ({"a": [1.0, 0.0], "b": [1.0, 0.0]}, {"a": [1.0], "b": [0.0]}, {"a": [1.0, 0.5]}):
         with pytest.raises(InputError, match="do not differ"):
             pilot_of(scores_of(none))
+
+
+def test_bad_workers_cost_what_their_votes_add_to_the_wrong_ones() -> None:
+    asked = {"sizes": "4:50", "noise": "constant", "strategy": ["round-robin:3", "sure:70"], "trials": 400}
+    clean, mixed = (plan(error=0.2, bad_workers=bad, **asked) for bad in (0.0, 0.5))  # type: ignore[arg-type]
+    # Half of the votes by chance: .5 x .2 + .5 x .5 of them are wrong.
+    same = plan(error=0.35, **asked)  # type: ignore[arg-type]
+    assert (mixed.error, mixed.bad_workers) == (0.2, 0.5)
+    for bad, wrong, good in zip(mixed.plans, same.plans, clean.plans, strict=True):
+        assert (bad.chance, bad.judgments) == (wrong.chance, wrong.judgments)
+        assert bad.chance < good.chance
+    assert mixed.plans[1].judgments > clean.plans[1].judgments
+    assert "50% of the workers choose by chance" in str(mixed.tables()[0].notes[0])
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_share_of_bad_workers_is_a_share(share: float) -> None:
+    with pytest.raises(InputError, match="--bad-workers"):
+        plan(sizes="4:50", bad_workers=share)

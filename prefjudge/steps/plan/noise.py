@@ -8,6 +8,7 @@ from prefjudge.core.judges.noise import (
     USUAL_ERROR,
     BradleyTerryNoise,
     ConstantNoise,
+    MixedNoise,
     Noise,
     error_of_scale,
     log_weight_of_golds,
@@ -38,29 +39,41 @@ def find_noise(
     opened: PlannedStudy,
     judgments: str | Path | None,
     notices: list[Notice],
+    bad_workers: float,
 ) -> tuple[Noise, float, str]:
     """Return the model, its share of wrong votes on a random pair, and where that is from.
 
-    ``notices`` receives what is odd about the judgments, such as that they are simulated.
+    That share is of the workers who are not bad. ``notices`` receives what is odd about the judgments, such
+    as that they are simulated.
 
     Raises
     ------
     InputError
-        The share of wrong votes is not one, or the judgments cannot be read.
+        A share is not one, the judgments cannot be read, or bad workers come on top of votes.
     """
+    if not 0.0 <= bad_workers < 1.0:
+        raise InputError(
+            f"--bad-workers {bad_workers}: not a share", "Give a share from 0 to below 1, such as 0.3."
+        )
     source = "given"
     if error is None:
         error, source = USUAL_ERROR, "assumed: usual for crowds on the best passages of a query"
         votes = opened.judgments if judgments is None else read_judgments(judgments, notices=notices)
         if votes is not None and len(votes):
             error, source = _estimated(votes, opened, own=judgments is None)
+            if bad_workers:
+                raise InputError(
+                    "--bad-workers is for --error: the votes so far are of all workers, bad ones among them",
+                    "Leave it out, or give --error: how often the other workers err.",
+                )
     if not 0.0 < error < 0.5:
         raise InputError(
             f"--error {error}: not a share of wrong votes", "Give a share between 0 and 0.5; 0.33 is usual."
         )
+    noise: Noise = BradleyTerryNoise(scale=scale_of_error(error))
     if kind is NoiseModel.CONSTANT:
-        return ConstantNoise(error=error), error, source
-    return BradleyTerryNoise(scale=scale_of_error(error)), error, source
+        noise = ConstantNoise(error=error)
+    return MixedNoise(honest=noise, bad=bad_workers) if bad_workers else noise, error, source
 
 
 def _estimated(votes: Judgments, opened: PlannedStudy, *, own: bool) -> tuple[float, str]:

@@ -41,6 +41,7 @@ class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 
     ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
+    ``bad_workers`` is the share of workers who choose by chance besides.
     ``reissued`` is the share of assignments that fail their gold pairs. ``committed`` is what the study has
     spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a plan; the
     plan's name is shorter.
@@ -51,6 +52,7 @@ class PlanResult(Shown):
     noise: str
     error: float
     error_source: str
+    bad_workers: float
     reissued: float
     plans: tuple["Plan", ...]
     budget: Decimal | None
@@ -65,7 +67,8 @@ class PlanResult(Shown):
         """Return the plans: what each costs, and how often it finds the best."""
         notes = [
             f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair "
-            f"are wrong ({self.error_source}). A single winner is not a sign of confidence: see the chance.",
+            f"are wrong ({self.error_source}){self._bad_workers()}. "
+            "A single winner is not a sign of confidence: see the chance.",
             "The cost is an average; 19 of 20 studies cost no more than the next column, in that many "
             "rounds.",
         ]
@@ -84,12 +87,16 @@ class PlanResult(Shown):
             )
         return (plans_table(self.plans, self.chosen, notes),)
 
+    def _bad_workers(self) -> str:
+        return f", and {self.bad_workers:.0%} of the workers choose by chance" if self.bad_workers else ""
+
 
 def plan(
     study: str | Path | Study | None = None,
     *,
     sizes: str | None = None,
     error: float | None = None,
+    bad_workers: float = 0.0,
     noise: NoiseModel | Literal["bradley-terry", "constant"] = NoiseModel.BRADLEY_TERRY,
     judgments: Votes | None = None,
     strategy: Sequence[str] = (),
@@ -118,6 +125,9 @@ def plan(
     error : float, optional
         The share of wrong votes on a random pair. By default it is estimated from the votes, repeats and gold
         pairs so far; without any it is 0.33.
+    bad_workers : float
+        The share of workers who choose by chance, though they pass the gold pairs; ``error`` is that of the
+        others. All votes weigh the same in a plan; ``run --sure`` weighs workers, and needs fewer.
     noise : NoiseModel
         Whether close pairs are harder.
     judgments : Path, optional
@@ -174,7 +184,9 @@ def plan(
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
     needed = _needed(queries, deviation, opened, runs, qrels, odd)
-    model, share, source = find_noise(noise, error, opened, maybe(take_judgments, judgments), odd)
+    model, share, source = find_noise(
+        noise, error, opened, maybe(take_judgments, judgments), odd, bad_workers
+    )
     failing = opened.failing if reissued is None else _share(reissued, "--reissued")
     holds = (pairs_per_hit, gold_per_hit)
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
@@ -193,6 +205,7 @@ def plan(
         noise=noise.value,
         error=share,
         error_source=source,
+        bad_workers=bad_workers,
         reissued=failing,
         plans=plans,
         budget=most,
