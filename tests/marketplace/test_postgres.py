@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -9,6 +10,7 @@ from prefjudge.marketplace.server import start
 from tests.marketplace.crowd import Swarm
 from tests.marketplace.people import Admin, new_requester, offer
 from tests.marketplace.processes import serving
+from tests.marketplace.test_limits import limited, score
 
 
 @pytest.mark.parametrize("processes", [4])
@@ -81,6 +83,44 @@ def test_two_clicks_at_once_give_two_different_hits(postgres_url):
                 thread.join()
             assert [answer.status for answer in answers] == [201, 201]
             assert len({answer.json()["hit_id"] for answer in answers}) == 2
+
+
+def test_limits_agreements_and_disputes_hold_in_two_servers(postgres_url):
+    with start(postgres_url) as one, start(postgres_url) as other:
+        requester, admin = new_requester(one.endpoint), Admin(one)
+        kind, needs = limited(requester, "two servers", first=2)
+        hits = [offer(requester, QualificationRequirements=needs, MaxAssignments=1) for _ in range(8)]
+        worker = admin.worker()
+
+        def take(at):
+            server = (one, other)[at % 2]
+            return worker.request("POST", f"{server.endpoint}/hits/{hits[at]['HITId']}/accept")
+
+        with ThreadPoolExecutor(8) as pool:  # each waits for the worker's row in the others' transactions
+            taken = [answer for answer in pool.map(take, range(8)) if answer.status == 201]
+        assert len(taken) == 2
+        first, second = (answer.json()["assignment_id"] for answer in taken)
+        score(requester, worker, kind, 3)
+        with ThreadPoolExecutor(8) as pool:
+            again = sorted(answer.status for answer in pool.map(take, range(8)))
+        assert again.count(201) == 1
+
+        for _ in range(2):
+            agreed = {"page": "0a1b2c3d4e"}
+            url = f"{worker.endpoint}/assignments/{first}/agreed"
+            assert worker.http.request("POST", url, json=agreed, headers=worker.headers).status == 200
+        assert worker.get(f"/assignments/{second}")["agreed"] == ["0a1b2c3d4e"]
+        worker.submit(first)
+        requester.reject_assignment(AssignmentId=first, RequesterFeedback="Too fast.")
+        worker.post(f"/assignments/{first}/dispute", {"text": "I read it all."})
+        assert (
+            worker.post(f"/assignments/{first}/dispute", {"text": "Again."}, status=409)["code"] == "disputed"
+        )
+        (found,) = Admin(other).call("GET", "/admin/overview")["disputes"]
+        assert (found["assignment_id"], found["text"]) == (first, "I read it all.")
+        Admin(other).call("POST", f"/admin/disputes/{first}", {"text": "You are right."})
+        answered = next(one for one in worker.get("/history")["assignments"] if one["assignment_id"] == first)
+        assert answered["dispute_answer"] == "You are right."
 
 
 def test_a_server_outlives_its_databases_restart(postgres_url):

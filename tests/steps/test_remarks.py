@@ -13,6 +13,7 @@ from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.labels.gold import read_gold, write_gold
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
+from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release import release
 from prefjudge.steps.report.report import report
@@ -119,6 +120,7 @@ def test_who_cannot_judge_a_gold_pair_gets_past_no_screening(served: Path) -> No
 
     assert saying(served, "dodger", dodge).take_hit()
     collect(served)
+    pay(served, held=True)  # no gold pair was answered, so that pay waits for more
     with Study(served).transaction(write=False) as db:
         rows = db.execute("SELECT answered, decision FROM assignments WHERE verdict = :v", v=STOPPED)
     assert [(answered, "0.16" in decision) for answered, decision in rows] == [(1, True)]
