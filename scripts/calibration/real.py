@@ -29,12 +29,12 @@ def compare_files(paths: Sequence[Path], rng: np.random.Generator, redraws: int)
     votes on the same pairs are drawn anew, for all files from one crowd that the real votes leave possible,
     and ``+-`` is the standard deviation of what is off then.
     """
-    every, of_file = _read(paths)
-    files = [select_judgments(every, of_file == number) for number in range(len(paths))]
+    every = _read(paths)
+    files = [select_judgments(every, every.worker == number) for number in range(len(paths))]
     whole = assess_confidence(every, rng=rng)
     found = [assess_confidence(one, rng=rng) for one in files]
     leaders = [_of_leaders(one, whole) for one in found]
-    drawn = np.array([_off(_redrawn(every, whole.scales, rng), of_file, rng) for _ in range(redraws)])
+    drawn = np.array([_off(_redrawn(every, whole.scales, rng), rng) for _ in range(redraws)])
     chance = drawn.std(axis=0, ddof=1)
     lines = [FORM.format(*HEAD)]
     for path, one, (stated, by_all), sd in zip(paths, found, leaders, chance.tolist(), strict=True):
@@ -55,21 +55,22 @@ def compare_files(paths: Sequence[Path], rng: np.random.Generator, redraws: int)
     return "\n".join(lines)
 
 
-def _read(paths: Sequence[Path]) -> tuple[Judgments, np.ndarray]:
-    """Return the votes of all files, and the number of the file that each is of."""
+def _read(paths: Sequence[Path]) -> Judgments:
+    """Return the votes of all files, each file as one worker: some crowds are more careful than others."""
     with tempfile.TemporaryDirectory() as folder:
         joined = Path(folder) / "all.txt"
         joined.write_text("\n".join(path.read_text(encoding="utf-8") for path in paths), encoding="utf-8")
         every = read_judgments(joined)
-    return every, np.repeat(np.arange(len(paths)), [len(read_judgments(path)) for path in paths])
+    worker = np.repeat(np.arange(len(paths)), [len(read_judgments(path)) for path in paths])
+    return replace(every, workers=tuple(map(str, paths)), worker=worker.astype(np.int32))
 
 
-def _off(every: Judgments, of_file: np.ndarray, rng: np.random.Generator) -> list[float]:
+def _off(every: Judgments, rng: np.random.Generator) -> list[float]:
     """Return by how much each file states more than all of them, on average over its queries."""
     whole = assess_confidence(every, rng=rng)
     off = []
-    for number in range(of_file.max() + 1):
-        one = assess_confidence(select_judgments(every, of_file == number), rng=rng)
+    for number in range(len(every.workers)):
+        one = assess_confidence(select_judgments(every, every.worker == number), rng=rng)
         stated, by_all = _of_leaders(one, whole)
         off.append(float((stated - by_all).mean()))
     return off
