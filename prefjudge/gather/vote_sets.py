@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.pairs import Pairs
+from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
@@ -36,14 +38,15 @@ class VoteSet:
         self,
         name: str,
         judgments: Judgments,
-        found: ScoreInputs,
         documents: Qrels,
         ranks: Sequence[JudgedRanks],
+        *,
+        rule: str,
+        pools: Pools | None,
+        asked: Pairs | None = None,
     ) -> None:
         self.name, self.judgments = name, judgments
-        self._pools = found.pools
-        self._rule = found.rule
-        self._asked = found.asked if judgments is found.judgments else None
+        self._pools, self._rule, self._asked = pools, rule, asked
         self._documents, self._ranks = documents, ranks
         self.labels = self._resolved(judgments)
 
@@ -123,7 +126,15 @@ def vote_sets(
         documents = (
             compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
         )
-        votes = VoteSet(name, judgments, found, documents, reader.judged(documents))
+        votes = VoteSet(
+            name,
+            judgments,
+            documents,
+            reader.judged(documents),
+            rule=found.rule,
+            pools=found.pools,
+            asked=found.asked if judgments is found.judgments else None,
+        )
         if not votes.labels.queries:
             raise InputError(
                 f"{name} decides no query: pairs of every query lack a judgment",

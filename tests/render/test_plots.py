@@ -62,7 +62,8 @@ def two_boards() -> object:
     x = leaderboard(scores("official", 1))
     y = leaderboard(scores("preference", 2), perfect=bar())
     ceiling = NoiseCeiling(value=0.6, low=0.5, high=0.7, by="redrawn votes", pairs=400, confidence=0.95)
-    return plots.plot_two_boards(x, y, tau=replace(correlate(x, y), ceiling=ceiling))
+    pair = correlate(x, y)
+    return plots.plot_two_boards(x, y, tau=replace(pair, printed=replace(pair.printed, ceiling=ceiling)))
 
 
 def ranks() -> object:

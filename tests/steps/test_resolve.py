@@ -17,6 +17,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, rival_rule
 from prefjudge.render.tables.resolution import per_query_table
+from prefjudge.render.text.tables import to_records
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve
 from prefjudge.steps.run.run import run
@@ -136,6 +137,14 @@ def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> 
     assert not {
         one.correlation for one in result.sensitivity if not (one.changed or one.lost or one.gained)
     } - {1.0}
+    # No tau without its ceiling.
+    assert result.ceiling is not None
+    assert (result.ceiling.by, result.ceiling.confidence) == ("redrawn votes", 0.95)
+    assert resolve(judgments=votes, sensitivity=True).ceiling is None
+    (table,) = result.asked_tables()
+    for row in to_records(table):
+        assert row["ceiling"] == pytest.approx(result.ceiling.value, nan_ok=True)
+        assert row["ceiling_by"] == "redrawn votes"
 
 
 @pytest.mark.parametrize(

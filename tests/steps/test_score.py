@@ -192,6 +192,15 @@ def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
     result = score(runs=RUNS, qrels=[str(QRELS)], judgments=judgments, leave_one_out=True)
     assert len(result.left_out) == 6
     assert sum(row.passages for row in result.left_out) > 0
+    # Ranks move by the chance of votes, too: the table says how far.
+    ceiling = result.left_out_ceiling
+    assert ceiling is not None
+    assert any(
+        f"τ = {ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by redrawn votes)" in note
+        for table in result.tables()
+        for note in table.notes
+        if "Leaving out" in table.title
+    )
 
 
 def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, tmp_path: Path) -> None:

@@ -31,25 +31,6 @@ class RankShift:
 Over = Literal["boards as printed", "common queries"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tau:
-    """How well two orders of the runs agree.
-
-    Attributes
-    ----------
-    queries : tuple of (int, int)
-        How many queries each is over, the reference first.
-    tau : float
-        Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
-    tau_ap : float
-        The AP correlation, which weighs the top most. The reference is taken for the truth.
-    """
-
-    queries: tuple[int, int]
-    tau: float
-    tau_ap: float
-
-
 CeilingBy = Literal["redrawn votes", "sets of judgments"]
 
 
@@ -80,6 +61,38 @@ class NoiseCeiling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tau:
+    """How well two orders of the runs agree.
+
+    Attributes
+    ----------
+    queries : tuple of (int, int)
+        How many queries each is over, the reference first.
+    tau : float
+        Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
+    tau_ap : float
+        The AP correlation, which weighs the top most. The reference is taken for the truth.
+    ceiling : NoiseCeiling, optional
+        How well two boards agree that rest on independent votes, where one of these rests on votes.
+    """
+
+    queries: tuple[int, int]
+    tau: float
+    tau_ap: float
+    ceiling: NoiseCeiling | None = None
+
+    @property
+    def of_ceiling(self) -> float:
+        """Kendall's tau-b as a share of its ceiling; NaN where there is none above 0."""
+        return share_of_ceiling(self.tau, self.ceiling)
+
+
+def share_of_ceiling(tau: float, ceiling: NoiseCeiling | None) -> float:
+    """Return a tau as a share of its ceiling; NaN where there is none above 0."""
+    return tau / ceiling.value if ceiling and ceiling.value > 0 else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankCorrelation:
     """How well two leaderboards agree.
 
@@ -102,8 +115,6 @@ class RankCorrelation:
     printed, common : Tau
         Between the boards as printed, and between those over the queries that both have. Where the queries
         differ, the former says what labels and queries do together, and the latter what the labels do.
-    ceiling : NoiseCeiling, optional
-        How well two boards agree that rest on independent votes, where one of these rests on votes.
     """
 
     reference: str
@@ -116,13 +127,16 @@ class RankCorrelation:
     shifts: tuple[RankShift, ...]
     printed: Tau
     common: Tau
-    ceiling: NoiseCeiling | None = None
+
+    @property
+    def ceiling(self) -> NoiseCeiling | None:
+        """The ceiling of what is compared."""
+        return self.compared.ceiling
 
     @property
     def of_ceiling(self) -> float:
-        """Kendall's tau-b as a share of its ceiling; NaN where there is none above 0."""
-        top = self.ceiling.value if self.ceiling else float("nan")
-        return self.tau / top if top > 0 else float("nan")
+        """Kendall's tau-b of what is compared, as a share of its ceiling; NaN where there is none above 0."""
+        return self.compared.of_ceiling
 
     @property
     def same_queries(self) -> bool:

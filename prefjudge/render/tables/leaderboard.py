@@ -5,7 +5,13 @@ from itertools import pairwise
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.correlation import Over, RankCorrelation, Tau
+from prefjudge.evaluation.leaderboards.correlation import (
+    NoiseCeiling,
+    Over,
+    RankCorrelation,
+    Tau,
+    share_of_ceiling,
+)
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.leaderboards.tiers import Standing
@@ -301,7 +307,7 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
                     *((over, queries) if apart else (result.queries,)),
                     found.tau,
                     found.tau_ap,
-                    *(_ceiling(result, over) if noisy else ()),
+                    *(ceiling_cells(found.tau, found.ceiling) if noisy else ()),
                     words if over == result.over else None,
                 )
             )
@@ -315,21 +321,23 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
             Column(name="queries", kind="text" if apart else "integer", priority=2),
             Column(name="tau", head="τ", kind="number"),
             Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
-            *(_CEILING if noisy else ()),
+            *(CEILING if noisy else ()),
             Column(name="largest_shift", head="largest shift", priority=3),
         ),
         rows=tuple(rows),
-        notes=(_CEILING_WORDS,) if noisy else (),
+        notes=(CEILING_WORDS,) if noisy else (),
     )
 
 
-_CEILING = (
+CEILING = (
     Column(name="ceiling", kind="number", priority=1),
     Column(name="ceiling_low", head="from", kind="number", priority=5),
     Column(name="ceiling_high", head="to", kind="number", priority=5),
+    Column(name="ceiling_by", head="by", priority=5),
     Column(name="of_ceiling", head="of it", kind="percent", digits=0, priority=1),
 )
-_CEILING_WORDS = (
+"""Columns of the ceiling of a tau."""
+CEILING_WORDS = (
     "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
     "A board that agrees so well agrees as well as a second round of judging would."
 )
@@ -343,9 +351,8 @@ def ceiling_words(result: RankCorrelation) -> str:
     return f" (noise ceiling {found.value:.2f}, {found.low:.2f} to {found.high:.2f})"
 
 
-def _ceiling(result: RankCorrelation, over: Over) -> tuple[Cell, ...]:
-    """Return the ceiling of what is compared, and the τ as a share of it."""
-    found = result.ceiling
-    if found is None or over != result.over:
-        return (None,) * len(_CEILING)
-    return found.value, found.low, found.high, result.of_ceiling
+def ceiling_cells(tau: float, ceiling: NoiseCeiling | None) -> tuple[Cell, ...]:
+    """Return the ceiling of a tau, what it rests on, and the tau as a share of it."""
+    if ceiling is None:
+        return (None,) * len(CEILING)
+    return ceiling.value, ceiling.low, ceiling.high, ceiling.by, share_of_ceiling(tau, ceiling)

@@ -6,6 +6,8 @@ from math import isnan
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
+from prefjudge.render.tables.leaderboard import CEILING, CEILING_WORDS, ceiling_cells
 from prefjudge.render.text.tables import Column, Table
 
 
@@ -22,8 +24,13 @@ def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:
     )
 
 
-def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
-    """Return what each change does to the winners and to the order of runs: the greatest effect first."""
+def sensitivity_table(
+    rule: str, variations: Sequence[Variation], ceiling: NoiseCeiling | None = None
+) -> Table:
+    """Return what each change does to the winners and to the order of runs: the greatest effect first.
+
+    The ``ceiling`` is that of the order of runs under other votes like these.
+    """
     kinds = {kind: sorted((one for one in variations if one.kind is kind), key=_most_first) for kind in Kind}
     return Table(
         title=f"What changes the winners of {rule}",
@@ -36,6 +43,7 @@ def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
             Column(name="lost", kind="integer", priority=2),
             Column(name="gained", kind="integer", priority=2),
             Column(name="tau", head="tau of runs", kind="number", digits=3),
+            *(CEILING if ceiling else ()),
         ),
         rows=tuple(
             (
@@ -47,6 +55,7 @@ def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
                 one.lost,
                 one.gained,
                 one.correlation,
+                *(ceiling_cells(one.correlation, ceiling) if ceiling else ()),
             )
             for found in kinds.values()
             for one in found
@@ -55,6 +64,7 @@ def sensitivity_table(rule: str, variations: Sequence[Variation]) -> Table:
             *(_total(kind, found) for kind, found in kinds.items() if found),
             "resolved: queries with a winner before and after; changed: those whose winners differ; "
             "lost and gained: queries with a winner only before, and only after.",
+            *([CEILING_WORDS] if ceiling else []),
         ),
     )
 

@@ -6,7 +6,7 @@ from numpy import quantile
 
 from prefjudge.evaluation.comparing.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
 from prefjudge.evaluation.scoring.leave_one_out import LeftOut
@@ -32,6 +32,7 @@ def score_tables(
     cycles: int | None = None,
     not_judged: Sequence[NotJudged] = (),
     left_out: Sequence[LeftOut] = (),
+    left_out_ceiling: NoiseCeiling | None = None,
     samples: Sequence[SampleAgreement] = (),
     long: bool = False,
     provenance: Mapping[str, str] | None = None,
@@ -66,7 +67,7 @@ def score_tables(
     if pairings:
         tables.append(pairings_table(pairings, cycles))
     if left_out:
-        tables.append(left_out_table(left_out))
+        tables.append(left_out_table(left_out, left_out_ceiling))
     if samples:
         tables.append(samples_table(samples))
     return tables
@@ -126,8 +127,11 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
     )
 
 
-def left_out_table(rows: Sequence[LeftOut]) -> Table:
-    """Return each run's score and rank without the passages that only it, or its team, contributed."""
+def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None) -> Table:
+    """Return each run's score and rank without the passages that only it, or its team, contributed.
+
+    The ``ceiling`` says what other votes like these do to the ranks.
+    """
     teams = any(row.team != row.run for row in rows)
     return Table(
         title=f"Leaving out the passages that only one {'team' if teams else 'run'} contributed",
@@ -153,6 +157,14 @@ def left_out_table(rows: Sequence[LeftOut]) -> Table:
                 row.rank_without,
             )
             for row in rows
+        ),
+        notes=(
+            (
+                f"Other votes like these move ranks, too: boards of two such agree at τ = "
+                f"{ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by {ceiling.by}).",
+            )
+            if ceiling and ceiling.pairs
+            else ()
         ),
     )
 

@@ -171,7 +171,7 @@ def _pair_agreement(material: Material) -> Made:
 
 
 def _left_out(material: Material) -> Made:
-    return Made(tables=(left_out_table(material.scored.left_out),))
+    return Made(tables=(left_out_table(material.scored.left_out, material.scored.left_out_ceiling),))
 
 
 SHALLOW_POOLING = Paper(

@@ -36,7 +36,7 @@ from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
 from prefjudge.steps.resolve.result import Form, ResolveResult
-from prefjudge.steps.resolve.run_order import run_comparison
+from prefjudge.steps.resolve.run_order import RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
 from prefjudge.study.study import QRELS_FILE, Study, open_study
@@ -184,6 +184,7 @@ def resolve(
     if wanted and len(votes.log):
         rng = generator(votes.study, "resolve", seed)
         chances, sure = assess_answers(votes, first, rng=rng, strengths=strengths)
+    ordered = run_order(votes, runs, measure) if sensitivity else None
     if out is not None:
         _write(out, form, qrels, votes, list(found.values()), chances)
     return ResolveResult(
@@ -196,7 +197,8 @@ def resolve(
         rules={name: resolutions.counts() for name, resolutions in found.items()},
         cycles=name_cycles(votes.log, first),
         confidence=sure,
-        sensitivity=_sensitivity(votes, names, ties, strengths, runs, measure) if sensitivity else (),
+        sensitivity=_sensitivity(votes, names, ties, strengths, ordered) if sensitivity else (),
+        ceiling=ordered.ceiling(names[0], generator(votes.study, "votes", seed)) if ordered else None,
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,
@@ -250,8 +252,7 @@ def _sensitivity(
     rules: tuple[str, ...],
     ties: TieWorth,
     strengths: bool,
-    runs: Sequence[str | Path],
-    measure: str | None,
+    ordered: RunOrder | None,
 ) -> tuple["Variation", ...]:
     return assess_sensitivity(
         votes.log,
@@ -261,7 +262,7 @@ def _sensitivity(
         asked=votes.asked,
         ties=ties,
         strengths=strengths,
-        compare_runs=run_comparison(votes, runs, measure),
+        compare_runs=ordered.compare if ordered else None,
     )
 
 

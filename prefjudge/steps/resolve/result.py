@@ -9,6 +9,7 @@ from prefjudge.core.resolving.resolutions import Difference
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import Variation
 from prefjudge.counts import many
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
@@ -34,7 +35,11 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResolveResult(Shown):
-    """How many queries each rule decided, and the preference qrels of the first rule."""
+    """How many queries each rule decided, and the preference qrels of the first rule.
+
+    ``ceiling`` is how far the orders of runs agree that other votes like these give, beside the correlations
+    of ``sensitivity``; None where no runs are compared.
+    """
 
     rule: str
     queries: int
@@ -46,6 +51,7 @@ class ResolveResult(Shown):
     cycles: dict[str, tuple[str, ...]]
     confidence: "ConfidenceSummary | None"
     sensitivity: tuple["Variation", ...]
+    ceiling: NoiseCeiling | None
     per_query: tuple["ResolvedQuery", ...]
     form: str
     out: str | None
@@ -71,7 +77,7 @@ class ResolveResult(Shown):
         """Return what each of several rules decided, each query, and what would change it, as asked."""
         tables = [rules_table(self.rules)] if len(self.rules) > 1 else []
         tables += [per_query_table(self.per_query)] if self.per_query else []
-        tables += [sensitivity_table(self.rule, self.sensitivity)] if self.sensitivity else []
+        tables += [sensitivity_table(self.rule, self.sensitivity, self.ceiling)] if self.sensitivity else []
         return tuple(tables)
 
     def tables(self) -> tuple[Table, ...]:

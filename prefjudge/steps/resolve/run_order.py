@@ -3,23 +3,60 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prefjudge.core.pooling.qrels import Qrels
+import numpy as np
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
-from prefjudge.core.resolving.sensitivity import CompareRuns
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.engines.files.files import judged
-from prefjudge.evaluation.leaderboards.correlation import kendall_tau
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
+from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.gather.inputs import expand, paths_of
 from prefjudge.gather.judgments import JudgmentInput
+from prefjudge.gather.vote_sets import VoteSet
 from prefjudge.gather.waiting_runs import split_runs
 
 
-def run_comparison(
-    votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None
-) -> CompareRuns | None:
-    """Return how to compare the order of the runs under two preference qrels; None without runs."""
+class RunOrder:
+    """The order of runs under preference qrels: ``ranks`` is where they placed ``documents``."""
+
+    def __init__(
+        self, votes: JudgmentInput, documents: Qrels, ranks: Sequence[JudgedRanks], measure: Measure
+    ) -> None:
+        self._votes, self._documents, self._ranks, self._measure = votes, documents, ranks, measure
+
+    def compare(self, before: Qrels, after: Qrels) -> float:
+        """Return Kendall's tau between the orders under two sets of qrels; NaN where one is empty."""
+        scores = [
+            score_matrix(relabel(self._ranks, self._documents, qrels), qrels, self._measure).values.mean(0)
+            for qrels in (before, after)
+            if qrels.queries
+        ]
+        return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
+
+    def ceiling(self, rule: str, rng: np.random.Generator) -> NoiseCeiling | None:
+        """Return how well the orders agree that other votes like these give; None where none is decided."""
+        votes = self._votes
+        cast = VoteSet(
+            PREFERENCE_NAME,
+            votes.log,
+            self._documents,
+            self._ranks,
+            rule=rule,
+            pools=votes.pools,
+            asked=votes.asked,
+        )
+        if not cast.labels.queries:
+            return None
+        (noise,) = cast.noise([self._measure], rng)
+        return redrawn_ceiling(noise, rng=rng)
+
+
+def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None) -> RunOrder | None:
+    """Return the order of the runs, to compare; None without runs."""
     order, paths = Order.SCORE, expand(runs) if runs else ()
     if not paths and votes.study is not None:
         order = votes.study.config.pool.order
@@ -28,16 +65,6 @@ def run_comparison(
         paths = paths_of(ranked, "run", votes.study.folder)
     if not paths:
         return None
-    parsed = Measure.parse(measure or "RR@10")
     documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
     ranks = judged(paths, documents, order=order, notices=votes.notices)
-
-    def compare(before: Qrels, after: Qrels) -> float:
-        scores = [
-            score_matrix(relabel(ranks, documents, qrels), qrels, parsed).values.mean(axis=0)
-            for qrels in (before, after)
-            if qrels.queries
-        ]
-        return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
-
-    return compare
+    return RunOrder(votes, documents, ranks, Measure.parse(measure or "RR@10"))

@@ -69,6 +69,7 @@ def _result(found: Resolved, out: str | None) -> ResolveResult:
         cycles={},
         confidence=None,
         sensitivity=(),
+        ceiling=None,
         per_query=(),
         form=Form.TREC.value,
         out=out,

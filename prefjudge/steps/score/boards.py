@@ -76,7 +76,15 @@ def score_boards(
         return boards, (), None
     for measure in by_pairs:
         boards.append(make_board(preference_matrix(ranks[-2], pairs, measure), statistic=statistic))
-    cast = VoteSet(PREFERENCE_NAME, votes, found, documents, ranks[-1])
+    cast = VoteSet(
+        PREFERENCE_NAME,
+        votes,
+        documents,
+        ranks[-1],
+        rule=found.rule,
+        pools=found.pools,
+        asked=found.asked,
+    )
     return boards, pair_agreement(ranks[-2], pairs), cast
 
 
@@ -107,8 +115,13 @@ def correlations(
             notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
         voted = next((name for name in names if ceilings and name in ceilings.labels), None)
         if ceilings and voted:
-            over = one & other if pair.over == "common queries" else judged[voted]
-            pair = replace(pair, ceiling=ceilings.of(a.leaderboard.measure, over))
+            measure = a.leaderboard.measure
+            printed, shared_by = (ceilings.of(measure, over) for over in (judged[voted], one & other))
+            pair = replace(
+                pair,
+                printed=replace(pair.printed, ceiling=printed),
+                common=replace(pair.common, ceiling=shared_by),
+            )
         yield pair
 
 

@@ -7,7 +7,7 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.engines.health import RunHealth
 from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
@@ -34,7 +34,8 @@ class ScoreResult(Shown):
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
     sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
     over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
-    challenge is under way. What needs judgments or was not asked for is None or empty.
+    challenge is under way. ``left_out_ceiling`` is how far the orders of runs agree that other votes like
+    these give, beside the ranks of ``left_out``. What needs judgments or was not asked for is None or empty.
     """
 
     boards: tuple[Board, ...]
@@ -53,6 +54,7 @@ class ScoreResult(Shown):
     pairings: tuple[Pairings, ...] = ()
     cycles: int | None = None
     not_judged: tuple[NotJudged, ...] = ()
+    left_out_ceiling: NoiseCeiling | None = None
 
     @property
     def leaderboards(self) -> tuple[Leaderboard, ...]:
@@ -74,6 +76,7 @@ class ScoreResult(Shown):
             cycles=self.cycles,
             not_judged=self.not_judged,
             left_out=self.left_out,
+            left_out_ceiling=self.left_out_ceiling,
             samples=self.samples,
             provenance=self.provenance,
         )

@@ -215,6 +215,9 @@ def score(
             left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
             if leave_one_out and by_labels
             else (),
+            left_out_ceiling=ceilings.of(str(by_labels[0]), frozenset(votes.labels.queries))
+            if leave_one_out and by_labels and votes and ceilings
+            else None,
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
             provenance=found.provenance(reader, order) | in_words(apart),
