@@ -234,6 +234,7 @@ def test_multipart_forms_are_read(requester, worker):
 def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
     panel = {
         "name": "prolific",
+        "hits": 3,
         "completion": {
             "submitted": {"code": "C1", "url": "https://panel.example/done?cc=C1"},
             "returned": {"code": "C2", "url": ""},
@@ -269,16 +270,27 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
         encode_multipart=False,
         headers=JSON,
     )
-    assert done.json()["completion"] == {"code": "C1", "url": "https://panel.example/done?cc=C1"}
+    assert done.json()["completion"] is None, "a code before the last HIT"
     back = HTTP.request(
         "POST", f"{market.endpoint}/assignments/{taken[1]['assignment_id']}/return", headers=headers
     )
-    assert back.json()["completion"] == {"code": "C2", "url": ""}
+    assert back.json()["completion"] == {"outcome": "returned", "code": "C2", "url": ""}
     offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
-    assert offered["completion"] is None  # the HIT that was returned is open again
+    assert len(offered["groups"]) == 1, "the HIT that was returned is open again"
+    assert offered["completion"]["code"] == "C2"
+    again = HTTP.request("POST", f"{market.endpoint}/hits/{hits[1]['HITId']}/accept", headers=headers).json()
     requester.update_expiration_for_hit(HITId=hits[1]["HITId"], ExpireAt=0)
+    done = HTTP.request(
+        "POST",
+        f"{market.endpoint}/mturk/externalSubmit",
+        fields={"assignmentId": again["assignment_id"]},
+        encode_multipart=False,
+        headers=JSON,
+    )
+    finished = {"outcome": "submitted", "code": "C1", "url": "https://panel.example/done?cc=C1"}
+    assert done.json()["completion"] == finished, "nothing else is left"
     offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
-    assert offered["completion"] == {"code": "C3", "url": ""}
+    assert offered["completion"] == finished
     shown = json.dumps(admin.call("GET", "/admin/overview")) + json.dumps(
         requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
     )
@@ -355,6 +367,13 @@ def test_a_panel_that_signs_sends_whom_it_means(admin):
         {"completion": {"submitted": {"code": 5}}},
         {"completion": {"submitted": {"kode": "C1"}}},
         {"completion": {"submitted": {"url": "javascript:alert(1)"}}},
+        {"hits": -1},
+        {"hits": "3"},
+        {"reward": "1.234"},
+        {"reward": 1.5},
+        {"confirm": "no"},
+        {"keys": "file:///etc/passwd"},
+        {"participant": ""},
     ],
 )
 def test_a_panel_that_would_fail_its_workers_is_refused(admin, wrong):
@@ -378,7 +397,7 @@ def test_a_code_alone_is_a_way_back(requester, admin):
         fields={"assignmentId": taken["assignment_id"]},
         headers=JSON,
     )
-    assert done.json()["completion"] == {"code": "CODE1", "url": ""}
+    assert done.json()["completion"] == {"outcome": "submitted", "code": "CODE1", "url": ""}
 
 
 def test_blocks_and_messages(requester, worker):

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from prefjudge.marketplace.site import asset, render_page
+from prefjudge.marketplace.web.panel_pages import KINDS
 
 NONCE = "bm9uY2U="
 POLICY = (
@@ -53,6 +54,33 @@ TYPE = {
     "final": False,
 }  # fmt: skip
 PACE = {"done": 3, "total": 84, "today": "6.16", "hourly": "12.40"}
+DONE_VISIT = {"wanted": 3, "done": 3, "held": 0, "over": True}
+VISIT = {"wanted": 3, "done": 2, "held": 0, "over": False}
+PANEL = {
+    "panel": "prolific", "participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID", "locale": "US",
+    "completion": {"submitted": {"code": "C1ABCDEF", "url": "https://panel.example/?cc={code}"}}, "signed": False,
+    "hits": 3, "reward": "1.50", "confirm": True, "keys": "", "closed": False, "created": "2026-11-20T10:00:00Z",
+    "path": "/panel/prolific/k3y", "url": "http://127.0.0.1:8000/panel/prolific/k3y", "visits": {"submitted": 12, "working": 3, "returned": 1},
+}  # fmt: skip
+CAME = {
+    "visit": 7, "participant": "5f0c" + HOSTILE, "study": "s1", "session": "e1" * 12, "worker_id": "A1EXAMPLEWORKER",
+    "arrived": "2026-11-20T10:00:00Z", "ended": None, "confirmed": False, "outcome": "working", "wanted": 3, "done": 1, "held": 1,
+    "to_review": 0, "approved": 0, "rejected": 0, "earned": "0.00", "approve": False, "bonus": "0.00", "paid": None, "assignments": [],
+}  # fmt: skip
+LEFT = CAME | {
+    "visit": 6,
+    "participant": "5f0d",
+    "confirmed": True,
+    "outcome": "submitted",
+    "done": 3,
+    "held": 0,
+    "approved": 3,
+    "earned": "1.70",
+    "approve": True,
+    "bonus": "0.20",
+    "paid": "2026-11-21T10:00:00Z",
+}
+OUTCOMES = ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
 FRAME = {"url": "/frame", "height": 0, "kind": "html"}
 
 
@@ -93,19 +121,21 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "signin": ("/signin", {"invite": "", "next": "/hits", "error": "", "suggested": ""} | NOBODY),
     "signin-wrong": ("/signin", {"invite": "", "next": "/hits", "suggested": "ada", "error": "Name and password do not match."} | NOBODY),
     "signin-invite": ("/signin", {"invite": "t0ken", "next": "/hits", "error": "", "suggested": "Ada"} | NOBODY),
-    "arrival": ("/panel/lab/key", {"panel": "lab", "other": None, "here": "/panel/lab/key?pid=1"} | NOBODY),
-    "arrival-other": ("/panel/lab/key", {"panel": "lab", "other": "Ada", "here": "/panel/lab/key?pid=1"}),
+    "arrival": ("/panel/lab/key", {"panel": "lab", "other": None, "here": "/panel/lab/key?pid=1", "ticket": {"until": "1800000000"}} | NOBODY),
+    "arrival-other": ("/panel/lab/key", {"panel": "lab", "other": "Ada", "here": "/panel/lab/key?pid=1", "ticket": {"until": "1800000000"}}),
     "admin_signin": ("/admin/signin", {"error": ""} | NOBODY),
     "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
-    "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT]}),
-    "hits-fresh": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": []}),
-    "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": []}),
-    "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"code": "C3", "url": ""}}),
+    "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT], "completion": None, "visit": None}),
+    "hits-fresh": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
+    "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
+    "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "none_left", "code": "C3", "url": ""}, "visit": DONE_VISIT}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
-    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "draft_tab": "", "agreed": [], "pace": PACE}),
-    "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "pace": PACE, "next": {"group_id": "3GROUP", "available": 23}}),
-    "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"code": "C1ABCDEF", "url": "/panel-end"}, "next": None, "pace": PACE}),
+    "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "draft_tab": "", "agreed": [], "pace": PACE, "visit": None}),
+    "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "visit": None, "pace": PACE, "next": {"group_id": "3GROUP", "available": 23}}),
+    "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"outcome": "submitted", "code": "C1ABCDEF", "url": "/panel-end"}, "visit": DONE_VISIT, "next": None, "pace": PACE}),
+    "hits-visit": ("/hits", {"groups": [GROUP], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "returned", "code": "C2", "url": ""}, "visit": VISIT}),
+    "done-visit": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "visit": VISIT, "next": {"group_id": "3GROUP", "available": 23}, "pace": PACE}),
     "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),
     "refused": ("/groups/3GROUP/accept", {"error": "Others have taken the last HIT of this kind.", "code": "none_left"}),
     "refused-framed": ("/frames/3HIT", {"error": "This HIT no longer exists.", "code": "no_hit", "framed": True}),
@@ -142,6 +172,10 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         {"seq": 32, "time": "2026-11-21T09:00:00Z", "admin": "ben@lab", "act": "POST /admin/funds", "about": "requester_id=A2REQUESTER amount=250.00", "status": 403},
         {"seq": 31, "time": "2026-11-21T08:00:00Z", "admin": "(token)", "act": "POST /admin/workers", "about": "", "status": None}]}),
     "admin_log-none": ("/admin/log", {"before": None, "entries": []}),
+    "panels": ("/admin/panels", {"panels": [PANEL, PANEL | {"panel": "lab", "closed": True, "hits": 0, "visits": {}}], "kind": "prolific", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
+    "panels-none": ("/admin/panels", {"panels": [], "kind": "", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
+    "panel": ("/admin/panels/prolific", {"panel": PANEL, "visits": [CAME, LEFT], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [6]} | NOBODY),
+    "panel-none": ("/admin/panels/lab", {"panel": PANEL | {"panel": "lab", "closed": True, "participant": "pid", "session": "", "url": None}, "visits": [], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": []} | NOBODY),
     "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
 }  # fmt: skip
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 
 from prefjudge.marketplace.errors import Refusal, missing, wrong_state
-from prefjudge.marketplace.hits import hits
+from prefjudge.marketplace.hits import hits, visit_work
 from prefjudge.marketplace.hits.hits import Hit
-from prefjudge.marketplace.people import blocks, requirements
+from prefjudge.marketplace.people import blocks, requirements, visits
+from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions.answers import Fields, expected_pay, visible_time, write_answers
 from prefjudge.marketplace.store.ids import new_id
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -13,9 +14,10 @@ from prefjudge.marketplace.store.marketplace import Transaction
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
 SUBMITTED = ("Submitted", "Approved", "Rejected")
+UNCONFIRMED = "Unconfirmed"
+"""By somebody of whom a panel has yet to confirm that it sent them: hidden from requesters until then."""
 _DONE_BEFORE = (
-    "SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
-    " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"
+    f"SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker AND a.status IN {HAD}"
 )
 
 
@@ -40,6 +42,7 @@ class Assignment:
     feedback: str | None = None
     draft: str | None = None
     draft_tab: str | None = None
+    visit: int | None = None
 
 
 def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Assignment | None:
@@ -73,28 +76,37 @@ def find(
 
 
 def accept(
-    tx: Transaction, worker_id: str, *, hit_id: str | None = None, hit_type_id: str | None = None
+    tx: Transaction,
+    worker_id: str,
+    *,
+    hit_id: str | None = None,
+    hit_type_id: str | None = None,
+    visit: int | None = None,
 ) -> Assignment:
     """Give a worker one HIT, or any open HIT of a type that the worker has not done.
+
+    A panel's participant takes it for a ``visit``.
 
     Raises
     ------
     Refusal
-        ``none_left``, ``done_before``, ``not_qualified``, ``being_checked``, ``blocked``, ``too_many`` or
-        ``no_hit``.
+        ``none_left``, ``done_before``, ``not_qualified``, ``being_checked``, ``blocked``, ``too_many``,
+        ``visit_over`` or ``no_hit``.
     """
+    if visit is not None:
+        visit_work.need_room(tx, visit)
     for _ in range(_TRIES):
         hit = _open_hit(tx, worker_id, hit_id, hit_type_id)
         if hit is None:
             raise _why_none(tx, worker_id, hit_id, hit_type_id)
         _refuse_unfit(tx, worker_id, hit)
-        taken = _take(tx, worker_id, hit)
+        taken = _take(tx, worker_id, hit, visit)
         if taken is not None:
             return taken
     raise Refusal("done_before", "You have already taken this HIT.")
 
 
-def _take(tx: Transaction, worker_id: str, hit: Hit) -> Assignment | None:
+def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assignment | None:
     """Give the worker the HIT; None where the worker has just taken it through another process."""
     taken = Assignment(
         assignment_id=new_id(),
@@ -105,6 +117,7 @@ def _take(tx: Transaction, worker_id: str, hit: Hit) -> Assignment | None:
         accepted_at=tx.now,
         deadline=tx.now + hit.duration,
         reward=hit.reward,
+        visit=visit,
     )
     if not tx.insert("assignments", taken, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
         return None
@@ -175,41 +188,48 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
         ``no_assignment``, ``not_yours``, ``returned``, ``too_late``, or ``incomplete`` answers to a form.
     """
     assignment = _held(tx, assignment_id, worker_id)
-    if assignment.status in SUBMITTED:
-        return assignment
+    if assignment.status in (*SUBMITTED, UNCONFIRMED):
+        return replace(assignment, status="Submitted") if assignment.status == UNCONFIRMED else assignment
     _refuse_ended(tx, assignment)
+    visit = visits.find(tx, assignment.visit) if assignment.visit else None
+    counts = visit is None or bool(visit.confirmed)
     hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
     expected = expected_pay(fields)
     tx.run(
-        "UPDATE assignments SET status = 'Submitted', submitted_at = :now, ended_at = :now, draft = NULL,"
+        "UPDATE assignments SET status = :status, submitted_at = :now, ended_at = :now, draft = NULL,"
         " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs,"
         " expected = :expected WHERE assignment_id = :id",
+        status="Submitted" if counts else UNCONFIRMED,
         now=tx.now,
-        auto=tx.now + hit.auto_approval_delay,
+        auto=tx.now + hit.auto_approval_delay if counts else None,
         answer=_answer(tx, hit, fields),
         ms=visible_ms,
         pairs=visible_pairs,
         expected=None if expected is None else min(expected, assignment.reward),
         id=assignment_id,
     )
-    hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
-    hits.shift(tx, hit, pending=-1, submitted=1)
+    if counts:
+        hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
+        hits.shift(tx, hit, pending=-1, submitted=1)
+    if visit is not None:
+        visit_work.end_if_complete(tx, visit)
     return replace(assignment, status="Submitted")
 
 
 def _answer(tx: Transaction, hit: Hit, fields: Fields) -> str:
     if hit.kind != "form":
         return write_answers(fields)
-    from prefjudge.marketplace.questions.form_answers import write_form_answers
-    from prefjudge.marketplace.questions.forms import parse_form
+    from prefjudge.marketplace.questions.form_answers import write_answers_to
 
-    return write_form_answers(parse_form(hits.question(tx, hit.hit_id), "Question"), fields)
+    return write_answers_to(hits.question(tx, hit.hit_id), "Question", fields)
 
 
 def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Assignment:
+    if tx.locked and (seen := get(tx, assignment_id)) is not None and seen.visit:
+        visits.find(tx, seen.visit, lock=True)  # a visit is locked before its assignments, everywhere
     assignment = get(tx, assignment_id, lock=True)
     if assignment is None:
         raise Refusal("no_assignment", "There is no such assignment.", 404)
@@ -232,6 +252,16 @@ def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> None:
         return
     if assignment.status != "Accepted":
         raise Refusal("submitted", "This assignment is no longer yours to return.")
+    _end(tx, assignment, "Returned", "AssignmentReturned")
+
+
+def take_back(tx: Transaction, assignment: Assignment) -> None:
+    """End an assignment that its worker has no part in any more; answers that do not count go with it."""
+    tx.run(
+        "UPDATE assignments SET answer = NULL, submitted_at = NULL, visible_ms = NULL, visible_pairs = NULL,"
+        " expected = NULL WHERE assignment_id = :id",
+        id=assignment.assignment_id,
+    )
     _end(tx, assignment, "Returned", "AssignmentReturned")
 
 
@@ -273,7 +303,7 @@ def save_draft(
         ``other_tab``: another tab has written since; ``submitted``, ``returned`` or ``too_late``.
     """
     assignment = _held(tx, assignment_id, worker_id)
-    if assignment.status in SUBMITTED:
+    if assignment.status in (*SUBMITTED, UNCONFIRMED):
         raise Refusal("submitted", "This assignment has been submitted.")
     _refuse_ended(tx, assignment)
     if after is not None and (assignment.draft_tab or "") not in (tab, after):

@@ -10,17 +10,18 @@ from prefjudge.marketplace.hits.hit_types import OF_TYPE, TERMS, Terms
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import blocks, requirements
+from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
 PER_PAGE = 20
-_TAKEN = "a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"
-_UNDONE = (
+_TAKEN = f"a.status IN {HAD}"
+UNDONE = (
     "NOT EXISTS (SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
     f" AND {_TAKEN})"
 )
 _FIRST = (
-    f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {_UNDONE}"
+    f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {UNDONE}"
     " ORDER BY h.seq LIMIT 1"
 )
 COUNTED = 1000  # a larger number of HITs is shown as this: counting them all would take long

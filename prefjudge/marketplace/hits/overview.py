@@ -102,7 +102,10 @@ def counts(tx: Transaction) -> Counts:
     )[0]
     return {
         "hits": dict.fromkeys(STATUSES, 0) | tx.tally(_STATUS_SQL, now=tx.now),
-        "assignments": tx.tally("SELECT status, count(*) FROM assignments GROUP BY status ORDER BY status"),
+        "assignments": tx.tally(
+            "SELECT status, count(*) FROM assignments WHERE status <> 'Unconfirmed'"
+            " GROUP BY status ORDER BY status"
+        ),
         "workers": workers,
         "active_workers": active,
         "requesters": requesters,
@@ -117,7 +120,9 @@ def overview(tx: Transaction) -> Overview:
     )
     (held,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")[0]
     (owed,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")[0]
-    (spent, pairs) = tx.rows("SELECT sum(visible_ms), sum(visible_pairs) FROM assignments")[0]
+    (spent, pairs) = tx.rows(
+        "SELECT sum(visible_ms), sum(visible_pairs) FROM assignments WHERE status <> 'Unconfirmed'"
+    )[0]
     seen = counts(tx)
     return {
         "counts": seen,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.hits.assignments import UNCONFIRMED
 from prefjudge.marketplace.hits.decisions import is_paid_in_part
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
@@ -126,7 +127,7 @@ def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
         "reward": from_cents(row.reward),
         "expected": None if row.expected is None else from_cents(row.expected),
         "requester": row.name,
-        "status": row.status,
+        "status": "Submitted" if row.status == UNCONFIRMED else row.status,
         "in_part": row.status == "Rejected" and is_paid_in_part(tx, row.assignment_id, row.rejected_at),
         "accepted": iso(row.accepted_at),
         "deadline": iso(row.deadline),
@@ -183,7 +184,7 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnin
     )
     (pending,) = tx.rows(
         "SELECT sum(coalesce(expected, reward)) FROM assignments"
-        " WHERE worker_id = :worker AND status = 'Submitted'",
+        " WHERE worker_id = :worker AND status IN ('Submitted', 'Unconfirmed')",
         worker=worker_id,
     )[0]
     (in_part,) = tx.rows(
@@ -198,7 +199,7 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnin
         "balance": from_cents(ledger.balance(tx, account)),
         "approved_count": counts.get("Approved", 0),
         "rejected_count": counts.get("Rejected", 0) - in_part,
-        "submitted_count": counts.get("Submitted", 0),
+        "submitted_count": counts.get("Submitted", 0) + counts.get(UNCONFIRMED, 0),
     }
 
 

@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from prefjudge.marketplace.hits.offers import count_open
 from prefjudge.marketplace.money.amounts import from_cents
+from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.store.marketplace import Transaction
 
 _DAY = 86_400
@@ -39,7 +40,7 @@ def pace(tx: Transaction, worker_id: str, group_id: str) -> Pace:
 def _counts(tx: Transaction, worker_id: str, group_id: str) -> tuple[int, int]:
     counts = tx.tally(
         "SELECT a.status, count(*) FROM assignments a JOIN hits h USING (hit_id) WHERE a.worker_id = :worker"
-        " AND h.hit_type_id = :group AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"
+        f" AND h.hit_type_id = :group AND a.status IN {HAD}"
         " GROUP BY a.status",
         worker=worker_id,
         group=group_id,

@@ -1,187 +1,291 @@
 """Panels: companies that send workers here by a link, and get them back with a completion code.
 
-A panel's workers get worker ids of this marketplace; the panel's own ids are stored apart and never shown.
+A panel's workers get worker ids of this marketplace; the panel's own ids are stored apart, and only the admin
+sees them, in the panel's list.
 """
 
 import hashlib
-import hmac
 import json
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+from urllib.parse import quote, urlsplit
 
-from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.errors import RequestError, invalid, missing
+from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.store.ids import new_secret
 from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.times import iso
 
-OUTCOMES = ("submitted", "returned", "none_left")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """What a new panel needs: the key in its study's link, and the secret to sign links with."""
-
-    key: str
-    secret: str
+OUTCOMES = ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
+"""How a visit ends; each has its own way back to the panel."""
+PLACES = ("{code}", "{participant}", "{study}", "{session}")
+"""What the address of a way back may name, to be filled in."""
+MOST_HITS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A panel: the names of its link's parameters, and the ways back as JSON."""
+    """A panel: the names of its link's parameters, and the ways back as JSON.
+
+    ``hits`` is how many HITs one visit has (0: as many as there are), and ``reward`` what the panel itself
+    pays for a visit that it approves, in cents. Where ``confirm`` is set, a visit counts only once the
+    panel's own list has confirmed it; where ``keys`` is an address of keys (a JWKS), a link counts only with
+    a token that one of them has signed.
+    """
 
     panel: str
     key_hash: str
-    participant: str
-    study: str
-    session: str
-    locale: str
-    completion: str
-    signed: int
+    participant: str = "PROLIFIC_PID"
+    study: str = "STUDY_ID"
+    session: str = "SESSION_ID"
+    locale: str = "US"
+    completion: str = "{}"
+    signed: int = 0
+    hits: int = 1
+    reward: int = 0
+    confirm: int = 0
+    keys: str = ""
+    closed: float | None = None
     created: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """A participant who follows a panel's link; ``worker_id`` is None the first time."""
+class Way(TypedDict):
+    """A way back: the code that the panel asks for, and an address that takes the participant there."""
+
+    code: str
+    url: str
+
+
+class PanelView(TypedDict):
+    """A panel, as the admin page and JSON show it."""
 
     panel: str
     participant: str
     study: str
     session: str
     locale: str
-    worker_id: str | None
+    completion: dict[str, Way]
+    signed: bool
+    hits: int
+    reward: str
+    confirm: bool
+    keys: str
+    closed: bool
+    created: str | None
+    path: str | None
 
 
-def create(tx: Transaction, wanted: Params) -> Link:
+_CHECKS = (
+    "participant",
+    "study",
+    "session",
+    "locale",
+    "completion",
+    "signed",
+    "hits",
+    "reward",
+    "confirm",
+    "keys",
+)
+
+
+def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     """Register a panel.
 
-    ``wanted`` has a ``name``, the names of the link's parameters (``participant``, ``study``, ``session``),
-    a ``locale``, and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``. Where
-    ``signed`` is true, a link counts only with a ``signature``, the participant's HMAC-SHA256 by the secret.
+    ``wanted`` has the names of the link's parameters (``participant``, ``study``, ``session``), a ``locale``,
+    and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``; and ``hits``, ``reward``,
+    ``confirm`` and ``keys`` as :class:`Panel` has them. Where ``signed`` is true, a link counts only with a
+    ``signature``, the participant's HMAC-SHA256 by the panel's secret.
 
     Raises
     ------
     RequestError
-        Something is missing or has the wrong shape; found now, not when work is submitted.
+        There is such a panel; or something has the wrong shape: found now, not when work is submitted.
     """
-    unknown = set(wanted) - {"name", "participant", "study", "session", "locale", "completion", "signed"}
-    if unknown:
-        raise invalid(sorted(unknown)[0], "is not a property of a panel")
-    name = _text(wanted, "name", "")
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > 100:
         raise invalid("name", "a panel's name must be letters, digits and underscores")
-    if wanted.get("signed") not in (None, False, True):
-        raise invalid("signed", "must be true or false")
-    key = new_secret()
-    panel = Panel(
-        panel=name,
-        key_hash=_hash(key),
-        participant=_text(wanted, "participant", "PROLIFIC_PID"),
-        study=_text(wanted, "study", "STUDY_ID"),
-        session=_text(wanted, "session", "SESSION_ID"),
-        locale=workers.locale(_text(wanted, "locale", "US")),
-        completion=json.dumps(_ways_back(wanted.get("completion") or {})),
-        signed=int(bool(wanted.get("signed"))),
-        created=tx.now,
-    )
+    fresh = Panel(panel=name, key_hash=_hash(link_key(tx, name, tx.now)), created=tx.now)
+    panel = _changed(fresh, wanted)
     if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is already a panel {name!r}")
-    return Link(key=key, secret=_secret(tx, name))
+    return panel
 
 
-def _text(wanted: Params, name: str, default: str) -> str:
-    text = wanted.get(name, default)
-    if not isinstance(text, str) or "\0" in text:
-        raise invalid(name, "must be a text")
-    return text
-
-
-def _ways_back(completion: Any) -> dict[str, dict[str, str]]:
-    """Return the code and the address of each outcome; a text alone is the code."""
-    if not isinstance(completion, dict) or set(completion) - set(OUTCOMES):
-        raise invalid("completion", f"may have only {', '.join(OUTCOMES)}")
-    ways = {}
-    for outcome, way in completion.items():
-        given = {"code": way} if isinstance(way, str) else way
-        if not isinstance(given, dict) or set(given) - {"code", "url"}:
-            raise invalid(f"completion.{outcome}", "must be a code, or have a code and a url")
-        code, url = _text(given, "code", ""), _text(given, "url", "")
-        if url and not url.startswith(("https://", "http://")):
-            raise invalid(f"completion.{outcome}.url", "is not a web address")
-        ways[outcome] = {"code": code, "url": url}
-    return ways
-
-
-def look(tx: Transaction, name: str, key: str, query: dict[str, str]) -> Visit:
-    """Return the visit that follows a panel's link.
+def save(tx: Transaction, name: str, wanted: Params) -> Panel:
+    """Register a panel, or change what ``wanted`` names of one; a repeat changes nothing.
 
     Raises
     ------
-    Refusal
-        ``bad_link``.
+    RequestError
+        As :func:`create`.
     """
-    panel = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
-    participant = query.get(panel.participant, "") if panel else ""
-    if (
-        panel is None
-        or panel.key_hash != _hash(key)
-        or not 1 <= len(participant) <= 200
-        or (panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")))
-    ):
-        raise Refusal("bad_link", "This link is not valid. Ask the person who gave it to you.", 404)
-    known = tx.rows(
-        "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
-        panel=name,
-        participant=participant,
-    )
-    return Visit(
-        panel=name,
-        participant=participant,
-        study=query.get(panel.study, "")[:200],
-        session=query.get(panel.session, "")[:200],
-        locale=panel.locale,
-        worker_id=str(known[0][0]) if known else None,
-    )
+    known = tx.find(Panel, f"FROM panels WHERE panel = :name{tx.locked}", name=name)
+    if known is None:
+        return create(tx, name, wanted)
+    panel = _changed(known, wanted)
+    sets = ", ".join(f"{column} = :{column}" for column in _CHECKS)
+    values = {column: getattr(panel, column) for column in _CHECKS}
+    tx.run(f"UPDATE panels SET {sets} WHERE panel = :name", {**values, "name": name})
+    return panel
 
 
-def arrive(tx: Transaction, visit: Visit) -> str:
-    """Return the worker who followed a panel's link, registered if new."""
-    worker_id = visit.worker_id or workers.create(tx, workers.NewWorker(locale=visit.locale))
-    kept = tx.insert(  # if one participant arrives twice at once, both visits get the first one's worker
-        "panel_workers",
-        {
-            "panel": visit.panel,
-            "participant": visit.participant,
-            "worker_id": worker_id,
-            "study": visit.study,
-            "session": visit.session,
-        },
-        "ON CONFLICT (panel, participant) DO UPDATE SET study = excluded.study, session = excluded.session"
-        " RETURNING worker_id",
-    )
-    return str(kept[0][0])
+def find(tx: Transaction, name: str) -> Panel:
+    """Return a panel.
+
+    Raises
+    ------
+    RequestError
+        ``PanelDoesNotExist``.
+    """
+    found = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    if found is None:
+        raise missing("Panel", name)
+    return found
 
 
-def completion(tx: Transaction, worker_id: str, outcome: str) -> dict[str, str] | None:
-    """Return the code and the address that lead a panel's worker back; None for other workers."""
-    rows = tx.rows(
-        "SELECT p.completion FROM panel_workers w JOIN panels p ON p.panel = w.panel"
-        " WHERE w.worker_id = :worker",
-        worker=worker_id,
-    )
-    found = json.loads(str(rows[0][0])).get(outcome) if rows else None
-    return {"code": found.get("code", ""), "url": found.get("url", "")} if found else None
+def every(tx: Transaction) -> list[Panel]:
+    """Return all panels, the newest first."""
+    return tx.select(Panel, "FROM panels ORDER BY created DESC, panel")
 
 
-def _secret(tx: Transaction, panel: str) -> str:
-    return tx.marketplace.sign("panel", panel)
+def close(tx: Transaction, name: str, *, closed: bool) -> None:
+    """Let no new visit in, or again; visits under way go on."""
+    find(tx, name)
+    tx.run("UPDATE panels SET closed = :time WHERE panel = :name", time=tx.now if closed else None, name=name)
 
 
-def _is_signed(tx: Transaction, panel: str, participant: str, signature: str) -> bool:
-    expected = hmac.new(_secret(tx, panel).encode(), participant.encode(), hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected.encode(), signature.lower().encode())
+def remove(tx: Transaction, name: str) -> None:
+    """Remove a panel that nobody has come from.
+
+    Raises
+    ------
+    RequestError
+        Somebody has: who did what for it must stay known.
+    """
+    find(tx, name)
+    if tx.rows("SELECT 1 FROM visits WHERE panel = :name LIMIT 1", name=name):
+        raise RequestError(f"{name}: participants have come from this panel; close it instead.")
+    tx.run("DELETE FROM panels WHERE panel = :name", name=name)
+
+
+def view(tx: Transaction, panel: Panel) -> PanelView:
+    """Show a panel to the admin; ``path`` is its link's, None where that was shown once and is not kept."""
+    key = link_key(tx, panel.panel, panel.created)
+    return {
+        "panel": panel.panel,
+        "participant": panel.participant,
+        "study": panel.study,
+        "session": panel.session,
+        "locale": panel.locale,
+        "completion": json.loads(panel.completion),
+        "signed": bool(panel.signed),
+        "hits": panel.hits,
+        "reward": from_cents(panel.reward),
+        "confirm": bool(panel.confirm),
+        "keys": panel.keys,
+        "closed": panel.closed is not None,
+        "created": iso(panel.created),
+        "path": f"/panel/{panel.panel}/{key}" if opens(panel, key) else None,
+    }
+
+
+def way_back(panel: Panel, outcome: str, **known: str) -> Way:
+    """Return the code and the address that lead a participant back; both are empty where the panel has none.
+
+    ``known`` are the participant, the study and the session, for an address that names them.
+    """
+    way = json.loads(panel.completion).get(outcome, {})
+    code, url = way.get("code", ""), way.get("url", "")
+    for place, text in {"code": code, **known}.items():
+        url = url.replace(f"{{{place}}}", quote(text, safe=""))
+    return {"code": code, "url": url}
+
+
+def secret(tx: Transaction, name: str) -> str:
+    """Return what a panel signs its links with."""
+    return tx.marketplace.sign("panel", name)
+
+
+def link_key(tx: Transaction, name: str, created: float) -> str:
+    """Return the key in a panel's link: it follows from the store's secret, so that it can be shown again."""
+    return tx.marketplace.sign("panel link", name, repr(created))
+
+
+def opens(panel: Panel, key: str) -> bool:
+    """Tell whether a key is the panel's."""
+    return panel.key_hash == _hash(key)
 
 
 def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _changed(panel: Panel, wanted: Params) -> Panel:
+    """Return the panel with what is wanted, checked."""
+    unknown = set(wanted) - set(_CHECKS)
+    if unknown:
+        raise invalid(min(unknown), "is not a property of a panel")
+    participant = _text(wanted, "participant", panel.participant)
+    if not participant:
+        raise invalid("participant", "must name the parameter of the link that says who comes")
+    completion, reward = panel.completion, panel.reward
+    if "completion" in wanted:
+        completion = json.dumps(_ways_back(wanted["completion"] or {}))
+    if "reward" in wanted:
+        reward = to_cents(_text(wanted, "reward", ""), "reward")
+    return replace(
+        panel,
+        participant=participant,
+        study=_text(wanted, "study", panel.study),
+        session=_text(wanted, "session", panel.session),
+        locale=workers.locale(_text(wanted, "locale", panel.locale)),
+        completion=completion,
+        signed=_flag(wanted, "signed", panel.signed),
+        hits=_count(wanted, "hits", panel.hits),
+        reward=reward,
+        confirm=_flag(wanted, "confirm", panel.confirm),
+        keys=_address(_text(wanted, "keys", panel.keys), "keys"),
+    )
+
+
+def _text(wanted: Params, name: str, default: str) -> str:
+    text = wanted.get(name, default)
+    if not isinstance(text, str) or "\0" in text or len(text) > 2000:
+        raise invalid(name, "must be a text")
+    return text.strip()
+
+
+def _flag(wanted: Params, name: str, default: int) -> int:
+    flag = wanted.get(name)
+    if flag not in (None, False, True):
+        raise invalid(name, "must be true or false")
+    return default if flag is None else int(flag)
+
+
+def _count(wanted: Params, name: str, default: int) -> int:
+    number = wanted.get(name, default)
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_HITS:
+        raise invalid(name, f"must be a whole number from 0 to {MOST_HITS}")
+    return number
+
+
+def _address(url: str, name: str) -> str:
+    if url and (urlsplit(url).scheme not in ("https", "http") or not urlsplit(url).hostname):
+        raise invalid(name, "is not a web address")
+    return url
+
+
+def _ways_back(completion: Any) -> dict[str, Way]:
+    """Return the code and the address of each outcome; a text alone is the code."""
+    if not isinstance(completion, Mapping) or set(completion) - set(OUTCOMES):
+        raise invalid("completion", f"may have only {', '.join(OUTCOMES)}")
+    ways: dict[str, Way] = {}
+    for outcome, way in completion.items():
+        given = {"code": way} if isinstance(way, str) else way
+        if not isinstance(given, Mapping) or set(given) - {"code", "url"}:
+            raise invalid(f"completion.{outcome}", "must be a code, or have a code and a url")
+        code, url = _text(given, "code", ""), _text(given, "url", "")
+        ways[outcome] = {"code": code, "url": _address(url, f"completion.{outcome}.url")}
+    return ways

@@ -120,10 +120,9 @@ def finish(tx: Transaction, type_id: str, worker_id: str, fields: Fields) -> Non
 def _answer(test: str | None, fields: Fields) -> str | None:
     if test is None:
         return None
-    from prefjudge.marketplace.questions.form_answers import write_form_answers
-    from prefjudge.marketplace.questions.forms import parse_form
+    from prefjudge.marketplace.questions.form_answers import write_answers_to
 
-    return write_form_answers(parse_form(test, "Test"), fields)
+    return write_answers_to(test, "Test", fields)
 
 
 def find(tx: Transaction, requester_id: str, request_id: str) -> QualificationRequest:

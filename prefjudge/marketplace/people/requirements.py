@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from prefjudge.marketplace.errors import invalid, missing
+from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.store.marketplace import Transaction
 
 LOCALE = "00000000000000000071"
@@ -197,7 +198,7 @@ def _count_taken(tx: Transaction, worker_id: str) -> Counter[str]:
     for text, number in tx.rows(
         "SELECT t.requirements, count(*) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
         " JOIN hit_types t ON t.hit_type_id = h.hit_type_id WHERE a.worker_id = :worker"
-        " AND a.status IN ('Accepted', 'Submitted', 'Approved', 'Rejected') AND t.requirements LIKE :limited"
+        f" AND a.status IN {HAD} AND t.requirements LIKE :limited"
         " GROUP BY t.requirements",
         worker=worker_id,
         limited=f'%"{TAKEN}"%',

@@ -15,12 +15,16 @@ MIN_PASSWORD = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A worker who is signed in; ``csrf`` must come back with every change the worker makes."""
+    """A worker who is signed in; ``csrf`` must come back with every change the worker makes.
+
+    ``visit`` is the visit that a panel has sent the worker for; None for workers of no panel.
+    """
 
     worker_id: str
     name: str | None
     csrf: str
     unread: int
+    visit: int | None
 
 
 def invite(tx: Transaction, worker_id: str) -> str:
@@ -58,14 +62,15 @@ def read_invite(tx: Transaction, text: str) -> str:
     return worker_id
 
 
-def open_session(tx: Transaction, worker_id: str) -> str:
-    """Return the secret of a new session, for a cookie."""
+def open_session(tx: Transaction, worker_id: str, visit: int | None = None) -> str:
+    """Return the secret of a new session, for a cookie; a panel's participant signs in for a visit."""
     secret = new_secret()
     tx.insert(
         "sessions",
         {
             "session_hash": hash_secret(secret),
             "worker_id": worker_id,
+            "visit": visit,
             "created": tx.now,
             "expires": tx.now + tx.marketplace.rules.session_life,
         },
@@ -79,7 +84,9 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
         return None
     rows = tx.rows(
         "SELECT w.worker_id, w.name, (SELECT count(*) FROM messages m"
-        " WHERE m.worker_id = w.worker_id AND m.is_read = 0)"
+        " WHERE m.worker_id = w.worker_id AND m.is_read = 0),"
+        # whom a panel has sent works for it, however they sign in
+        " coalesce(s.visit, (SELECT max(v.visit) FROM visits v WHERE v.worker_id = w.worker_id))"
         " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
         " WHERE s.session_hash = :hash AND s.expires > :now",
         hash=hash_secret(secret),
@@ -87,8 +94,16 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
     )
     if not rows:
         return None
-    worker_id, name, unread = rows[0]
-    return Session(worker_id=worker_id, name=name, csrf=tx.marketplace.sign("csrf", secret), unread=unread)
+    worker_id, name, unread, visit = rows[0]
+    csrf = tx.marketplace.sign("csrf", secret)
+    return Session(worker_id=worker_id, name=name, csrf=csrf, unread=unread, visit=visit)
+
+
+def turn_to(tx: Transaction, secret: str, visit: int) -> None:
+    """Let a session go on with another visit of its worker."""
+    tx.run(
+        "UPDATE sessions SET visit = :visit WHERE session_hash = :hash", visit=visit, hash=hash_secret(secret)
+    )
 
 
 def close_session(tx: Transaction, secret: str | None) -> None:

@@ -7,6 +7,9 @@ from prefjudge.marketplace.errors import RequestError, invalid, missing
 from prefjudge.marketplace.store.ids import new_worker_id
 from prefjudge.marketplace.store.marketplace import Transaction
 
+HAD = "('Accepted', 'Unconfirmed', 'Submitted', 'Approved', 'Rejected')"
+"""The states, in SQL, of a HIT that a worker has or has done, not returned or abandoned."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:

@@ -4,9 +4,14 @@ import re
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.questions.answers import Fields, Part, write_document
-from prefjudge.marketplace.questions.forms import OTHER, Form, SelectionAnswer, TextAnswer
+from prefjudge.marketplace.questions.forms import OTHER, Form, SelectionAnswer, TextAnswer, parse_form
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def write_answers_to(form_xml: str, where: str, fields: Fields) -> str:
+    """Write the answers to a form that is given as XML, ``where`` a parameter of that name says it is."""
+    return write_form_answers(parse_form(form_xml, where), fields)
 
 
 def write_form_answers(form: Form, fields: Fields) -> str:

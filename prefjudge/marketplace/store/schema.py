@@ -177,7 +177,34 @@ CREATE TABLE admin_log (
     about TEXT NOT NULL, status BIGINT)
 """
 
+# Before, a participant could work on after each code, so that a visit had no number of HITs.
+_VISITS = """
+ALTER TABLE panels ADD COLUMN hits BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE panels ADD COLUMN reward BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE panels ADD COLUMN confirm BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE panels ADD COLUMN keys TEXT NOT NULL DEFAULT '';
+ALTER TABLE panels ADD COLUMN closed DOUBLE PRECISION;
+CREATE TABLE visits (
+    visit {serial}, panel TEXT NOT NULL REFERENCES panels, participant TEXT NOT NULL, study TEXT NOT NULL,
+    session TEXT NOT NULL, worker_id TEXT NOT NULL REFERENCES workers, arrived DOUBLE PRECISION NOT NULL,
+    confirmed BIGINT NOT NULL, outcome TEXT, ended DOUBLE PRECISION,
+    paid DOUBLE PRECISION, UNIQUE (panel, participant, session));
+CREATE INDEX visits_worker ON visits (worker_id);
+INSERT INTO visits (panel, participant, study, session, worker_id, arrived, confirmed)
+    SELECT p.panel, p.participant, p.study, p.session, p.worker_id, w.created, 1
+    FROM panel_workers p JOIN workers w ON w.worker_id = p.worker_id;
+ALTER TABLE panel_workers DROP COLUMN study;
+ALTER TABLE panel_workers DROP COLUMN session;
+ALTER TABLE sessions ADD COLUMN visit BIGINT;
+ALTER TABLE assignments ADD COLUMN visit BIGINT;
+UPDATE assignments SET visit = (SELECT v.visit FROM visits v WHERE v.worker_id = assignments.worker_id);
+CREATE INDEX assignments_visit ON assignments (visit) WHERE visit IS NOT NULL;
+DROP INDEX assignments_once;
+CREATE UNIQUE INDEX assignments_once ON assignments (hit_id, worker_id)
+    WHERE status IN ('Accepted', 'Unconfirmed', 'Submitted', 'Approved', 'Rejected')
+"""
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
-    _DISPUTES, _ADMINS,
+    _DISPUTES, _ADMINS, _VISITS,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The admin page: workers, requesters, panels, faults, and what is happening."""
+"""The admin page: workers, requesters, faults, and what is happening."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from prefjudge.marketplace.api.faults import Fault
 from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.hits import disputes, overview
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
-from prefjudge.marketplace.people import panels, payouts, qualifications, requesters, sessions, workers
+from prefjudge.marketplace.people import payouts, qualifications, requesters, sessions, workers
 from prefjudge.marketplace.people.requirements import SIMULATED
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
@@ -149,15 +149,6 @@ async def add_payout(state: AppState, request: Request) -> Response:
     cents = to_cents(fields.get("amount", ""), "amount")
     await state.executor.run(lambda tx: payouts.record(tx, worker_id, cents, reference))
     return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
-
-
-async def add_panel(state: AppState, request: Request) -> Response:
-    """Register a panel and make its study's link."""
-    wanted = await read_json(request)
-    link = await state.executor.run(lambda tx: panels.create(tx, wanted))
-    url = f"{state.origin(request)}/panel/{wanted['name']}/{link.key}"
-    said = {"panel": wanted["name"], "key": link.key, "url": url}
-    return JSONResponse(said | ({"secret": link.secret} if wanted.get("signed") else {}), 201)
 
 
 async def add_fault(state: AppState, request: Request) -> Response:

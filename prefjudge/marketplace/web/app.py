@@ -8,7 +8,16 @@ from starlette.routing import Route
 
 from prefjudge.marketplace import site
 from prefjudge.marketplace.people.requirements import TAKEN
-from prefjudge.marketplace.web import accounts, admin, frames, panels, qualifications, signin, work
+from prefjudge.marketplace.web import (
+    accounts,
+    admin,
+    frames,
+    panel_pages,
+    panels,
+    qualifications,
+    signin,
+    work,
+)
 from prefjudge.marketplace.web.access import (
     PublicRoute,
     WorkerRoute,
@@ -39,6 +48,7 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
     ("POST", "/assignments/{assignment_id}/agreed", work.agree),
     ("GET", "/assignments/{assignment_id}/done", work.show_done),
     ("POST", "/assignments/{assignment_id}/dispute", work.dispute),
+    ("POST", "/visit/end", panels.leave),
     ("GET", "/history", work.history),
     ("GET", "/inbox", work.inbox),
     ("GET", "/qualifications", qualifications.list_types),
@@ -67,7 +77,19 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("POST", "/admin/funds", admin.add_funds),
     ("GET", "/admin/payouts", admin.list_payouts),
     ("POST", "/admin/payouts", admin.add_payout),
-    ("POST", "/admin/panels", admin.add_panel),
+    ("GET", "/admin/panels", panel_pages.list_panels),
+    ("POST", "/admin/panels", panel_pages.add_panel),
+    ("GET", "/admin/panels/{panel}", panel_pages.show_panel),
+    ("PUT", "/admin/panels/{panel}", panel_pages.put_panel),
+    ("POST", "/admin/panels/{panel}", panel_pages.edit_panel),
+    ("DELETE", "/admin/panels/{panel}", panel_pages.remove_panel),
+    ("POST", "/admin/panels/{panel}/remove", panel_pages.remove_panel),
+    ("POST", "/admin/panels/{panel}/close", panel_pages.close_panel),
+    ("POST", "/admin/panels/{panel}/open", panel_pages.open_panel),
+    ("POST", "/admin/panels/{panel}/submissions", panel_pages.report_submissions),
+    ("POST", "/admin/panels/{panel}/sessions/{session}/end", panel_pages.end_session),
+    ("POST", "/admin/panels/{panel}/paid", panel_pages.record_paid),
+    ("GET", "/admin/panels/{panel}/{file}", panel_pages.download),
     ("POST", "/admin/faults", admin.add_fault),
     ("DELETE", "/admin/faults", admin.clear_faults),
     ("GET", "/admin/events", admin.list_events),

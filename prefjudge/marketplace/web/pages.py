@@ -62,6 +62,8 @@ def respond(
 
 def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
     nonce = secrets.token_urlsafe(16)
+    # a panel pays its participants, whatever money the ledger counts in
+    paid_elsewhere = {"sandbox": False} if session and session.visit is not None else {}
     common = {
         "csrf": session.csrf if session else csrf,
         "nonce": nonce,
@@ -70,7 +72,7 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "path": request.url.path,
         "framed": page.framed,
         "admin": getattr(request.state, "admin", None),
-        "marketplace": state.about,
+        "marketplace": {**state.about, **paid_elsewhere},
     }
     answer = Response(
         site.render_page(page.name, {**common, **page.context}, state.settings.wording),

@@ -11,6 +11,7 @@ from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Marketplace
 from prefjudge.marketplace.web.metrics import Metrics
+from prefjudge.marketplace.web.panel_tokens import PanelTokens
 from prefjudge.marketplace.web.rate_limit import RateLimit
 from prefjudge.marketplace.web.turns import Turns
 from prefjudge.version import __version__
@@ -31,6 +32,7 @@ class AppState:
     metrics: Metrics = field(default_factory=Metrics)
     rate_limit: RateLimit = field(default_factory=RateLimit)
     turns: Turns = field(default_factory=Turns)
+    panel_tokens: PanelTokens = field(default_factory=PanelTokens)
 
     @property
     def about(self) -> dict[str, object]:

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import assignments, disputes, offers, own_work
+from prefjudge.marketplace.hits import assignments, disputes, offers, outcomes, own_work
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
 from prefjudge.marketplace.hits.pace import pace
-from prefjudge.marketplace.people import agreements, panels
+from prefjudge.marketplace.people import agreements
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import session_of
@@ -60,12 +60,24 @@ async def list_groups(state: AppState, request: Request, session: Session) -> Pa
     """List what is on offer."""
 
     def act(tx: Transaction) -> Mapping[str, Any]:
+        visit = outcomes.progress(tx, session.visit)
         shown = offers.groups(tx, session.worker_id, _number(request))
+        if visit and visit["over"]:
+            shown = {"groups": [], "page": 1, "pages": 1}
         held = own_work.held(tx, session.worker_id)
-        back = None if shown["groups"] or held else panels.completion(tx, session.worker_id, "none_left")
-        return {**shown, "open": held, "completion": back}
+        back = outcomes.ending(tx, session.visit)
+        return {**shown, "open": held, "completion": back, "visit": visit}
 
-    return Page(name="hits", context=await state.executor.run(act, write=False))
+    context = await state.executor.run(act, write=False)
+    await _keep_shown(state, session, context)
+    return Page(name="hits", context=context)
+
+
+async def _keep_shown(state: AppState, session: Session, context: Mapping[str, Any]) -> None:
+    """Keep an ending that a page shows: whoever has seen a code goes back with it."""
+    number, back = session.visit, context["completion"]
+    if number is not None and back and back["outcome"] in outcomes.FINAL and not context["visit"]["over"]:
+        await state.executor.run(lambda tx: outcomes.keep_shown(tx, number))
 
 
 async def preview(state: AppState, request: Request, session: Session) -> Page:
@@ -102,7 +114,11 @@ async def accept(state: AppState, request: Request, session: Session) -> Page:
 
     def act(tx: Transaction) -> Mapping[str, Any]:
         taken = assignments.accept(
-            tx, session.worker_id, hit_id=path.get("hit_id"), hit_type_id=path.get("group_id")
+            tx,
+            session.worker_id,
+            hit_id=path.get("hit_id"),
+            hit_type_id=path.get("group_id"),
+            visit=session.visit,
         )
         return _shown(state, tx, session, taken.assignment_id, origin)
 
@@ -126,6 +142,7 @@ def _shown(
         "draft": draft,
         "draft_tab": row.draft_tab or "",
         "agreed": known,
+        "visit": outcomes.progress(tx, session.visit),
         "pace": pace(tx, session.worker_id, row.hit_type_id),
     }
 
@@ -146,10 +163,13 @@ async def show_assignment(state: AppState, request: Request, session: Session) -
 async def give_back(state: AppState, request: Request, session: Session) -> Page:
     """Return an assignment without answers."""
     ident = request.path_params["assignment_id"]
+    refused = (await remembered_fields(request)).get("reason") == "no_consent"
 
     def act(tx: Transaction) -> Mapping[str, Any]:
         assignments.give_back(tx, ident, session.worker_id)
-        completion = panels.completion(tx, session.worker_id, "returned")
+        if refused:
+            outcomes.leave(tx, session.visit, refused=True)
+        completion = outcomes.ending(tx, session.visit)
         return {"assignment_id": ident, "status": "Returned", "completion": completion}
 
     return Page(name="done", context=await state.executor.run(act), location=f"/assignments/{ident}/done")
@@ -192,16 +212,19 @@ async def show_done(state: AppState, request: Request, session: Session) -> Page
     def act(tx: Transaction) -> Mapping[str, Any]:
         row = own_work.find(tx, session.worker_id, ident)
         more = offers.group(tx, session.worker_id, row.hit_type_id)
-        undone = row.status in ("Returned", "Abandoned")
-        back = panels.completion(tx, session.worker_id, "returned" if undone else "submitted")
+        visit = outcomes.progress(tx, session.visit)
+        if visit and visit["over"]:
+            more = None
         return {
             "assignment": own_work.view(tx, row),
-            "completion": None if row.status == "Accepted" else back,  # no code before the work
+            "completion": outcomes.ending(tx, session.visit),
+            "visit": visit,
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
             "pace": pace(tx, session.worker_id, row.hit_type_id),
         }
 
     shown = await state.executor.run(act, write=False)
+    await _keep_shown(state, session, shown)
     unfinished = shown["assignment"]["status"] == "Accepted"
     return Page(name="done", context=shown, location=f"/assignments/{ident}" if unfinished else None)
 
@@ -224,7 +247,7 @@ async def external_submit(state: AppState, request: Request) -> Response:
 
         def act(tx: Transaction) -> Mapping[str, Any]:
             taken = assignments.submit(tx, ident, fields, session.worker_id if session else None)
-            completion = panels.completion(tx, taken.worker_id, "submitted")
+            completion = outcomes.ending(tx, taken.visit)
             return {"assignment_id": ident, "status": taken.status, "completion": completion}
 
         page = Page(name="submitted", context=await state.executor.run(act), framed=True)

@@ -1,0 +1,244 @@
+"""What a panel's participants did and are owed: the admin's list, the panel's files, and payments."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+from prefjudge.marketplace.errors import invalid
+from prefjudge.marketplace.hits import outcomes
+from prefjudge.marketplace.hits.visit_work import DONE
+from prefjudge.marketplace.money.amounts import from_cents
+from prefjudge.marketplace.people import payouts, visits
+from prefjudge.marketplace.people.panels import Panel
+from prefjudge.marketplace.people.visits import Visit
+from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.times import iso
+
+
+class TakenView(TypedDict):
+    """An assignment of a visit."""
+
+    assignment_id: str
+    hit_id: str
+    status: str
+
+
+class VisitView(TypedDict):
+    """A visit, as the admin page and JSON show it.
+
+    ``approve`` says that the panel should approve its submission, which pays what the panel promised, and
+    ``bonus`` what it owes beyond that. Both are said once all work of the visit is decided on.
+    """
+
+    visit: int
+    participant: str
+    study: str
+    session: str
+    worker_id: str
+    arrived: str | None
+    ended: str | None
+    confirmed: bool
+    outcome: str
+    wanted: int
+    done: int
+    held: int
+    to_review: int
+    approved: int
+    rejected: int
+    earned: str
+    approve: bool
+    bonus: str
+    paid: str | None
+    assignments: list[TakenView]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """An assignment of a visit, as it is stored."""
+
+    visit: int
+    assignment_id: str
+    hit_id: str
+    status: str
+    reward: int
+
+
+def visit_list(tx: Transaction, panel: Panel) -> list[VisitView]:
+    """Return every visit of a panel's participants, with what was done in it and is owed for it."""
+    of_panel = "(SELECT visit FROM visits WHERE panel = :panel)"
+    taken: dict[int, list[_Taken]] = defaultdict(list)
+    for one in tx.select(
+        _Taken, f"FROM assignments WHERE visit IN {of_panel} ORDER BY seq", panel=panel.panel
+    ):
+        taken[one.visit].append(one)
+    bonuses = {
+        int(visit): int(cents)
+        for visit, cents in tx.rows(
+            "SELECT a.visit, sum(b.cents) FROM bonuses b JOIN assignments a USING (assignment_id)"
+            f" WHERE a.visit IN {of_panel} GROUP BY a.visit",
+            panel=panel.panel,
+        )
+    }
+    return [
+        _view(tx, panel, visit, taken[visit.visit], bonuses.get(visit.visit, 0))
+        for visit in visits.of_panel(tx, panel.panel)
+    ]
+
+
+def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int) -> VisitView:
+    outcome = outcomes.outcome_of(tx, visit)
+    counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
+    earned = bonus + sum(one.reward for one in taken if one.status == "Approved")
+    decided = (
+        bool(visit.confirmed)
+        and outcome != outcomes.WORKING
+        and not (counts["Submitted"] or counts["Accepted"])
+    )
+    approve = decided and outcome == "submitted" and counts["Approved"] > 0
+    beyond = max(0, earned - (panel.reward if approve else 0)) if decided else 0
+    return {
+        "visit": visit.visit,
+        "participant": visit.participant,
+        "study": visit.study,
+        "session": visit.session,
+        "worker_id": visit.worker_id,
+        "arrived": iso(visit.arrived),
+        "ended": iso(visit.ended),
+        "confirmed": bool(visit.confirmed),
+        "outcome": outcome,
+        "wanted": panel.hits,
+        "done": sum(counts[status] for status in DONE),
+        "held": counts["Accepted"],
+        "to_review": counts["Submitted"],
+        "approved": counts["Approved"],
+        "rejected": counts["Rejected"],
+        "earned": from_cents(earned),
+        "approve": approve,
+        "bonus": from_cents(beyond),
+        "paid": iso(visit.paid),
+        "assignments": [
+            {"assignment_id": one.assignment_id, "hit_id": one.hit_id, "status": one.status} for one in taken
+        ],
+    }
+
+
+def approvals(rows: Iterable[VisitView]) -> str:
+    """Write whom the panel should approve, a participant a line."""
+    return "".join(f"{row['participant']}\n" for row in rows if row["approve"] and not row["paid"])
+
+
+def bonuses(rows: Iterable[VisitView]) -> str:
+    """Write what the panel owes beyond its approvals: a participant and an amount a line."""
+    written = io.StringIO()
+    lines = csv.writer(written, lineterminator="\n")
+    owed: dict[str, int] = defaultdict(int)
+    for row in rows:
+        cents = _cents(row["bonus"])
+        if cents and not row["paid"]:
+            owed[row["participant"]] += cents
+    lines.writerows((participant, from_cents(cents)) for participant, cents in owed.items())
+    return written.getvalue()
+
+
+def _cents(amount: str) -> int:
+    return int(amount.replace(".", ""))
+
+
+def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
+    """Record that the panel has paid these visits; return how many were not recorded before.
+
+    What the visits earned here counts as paid out: by the panel, with its approval and its bonus.
+
+    Raises
+    ------
+    RequestError
+        One is not of this panel, or its work is not decided on.
+    """
+    rows = {row["visit"]: row for row in visit_list(tx, panel)}
+    recorded = 0
+    for number in numbers:
+        row = rows.get(number)
+        if row is None:
+            raise invalid("visits", f"{number} is not a visit of {panel.panel}")
+        visit = visits.find(tx, number, lock=True)
+        if visit.paid is not None:
+            continue
+        if not _can_pay(row):
+            raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
+        cents = _cents(row["earned"])
+        if cents:
+            payouts.record(tx, visit.worker_id, cents, f"panel {panel.panel}, visit {number}")
+        tx.run("UPDATE visits SET paid = :now WHERE visit = :visit", now=tx.now, visit=number)
+        recorded += 1
+    return recorded
+
+
+def _can_pay(row: VisitView) -> bool:
+    return row["approve"] or _cents(row["bonus"]) > 0
+
+
+def to_pay(rows: Iterable[VisitView]) -> list[int]:
+    """Return the visits that the two files are about."""
+    return [row["visit"] for row in rows if not row["paid"] and _can_pay(row)]
+
+
+KNOWN = "known"
+UNKNOWN = "unknown"
+REPORTED = (KNOWN, "returned", "timed_out", "screened_out", UNKNOWN)
+"""What a panel may say of a submission."""
+
+
+def report(tx: Transaction, panel: Panel, submissions: Iterable[Mapping[str, object]]) -> dict[str, int]:
+    """Take over what the panel's own list says of its submissions; a repeat changes nothing.
+
+    Each has a ``session``, a ``participant`` (one of them may be left out) and a ``status`` of
+    :data:`REPORTED`. Visits of a session by another participant than the panel knows are thrown away.
+
+    Raises
+    ------
+    RequestError
+        Something has the wrong shape.
+    """
+    by_session: dict[str, list[Visit]] = defaultdict(list)
+    by_participant: dict[str, list[Visit]] = defaultdict(list)
+    for visit in visits.of_panel(tx, panel.panel):
+        by_session[visit.session].append(visit)
+        by_participant[visit.participant].append(visit)
+    counts = dict.fromkeys(("confirmed", "ended", "thrown_away", "not_here"), 0)
+    for said in submissions:
+        session, participant, status = (
+            str(said.get(key) or "") for key in ("session", "participant", "status")
+        )
+        if status not in REPORTED:
+            raise invalid("status", f"{status[:32]!r} is not one of {', '.join(REPORTED)}")
+        if not (session or participant):
+            raise invalid("submissions", "each needs a session or a participant")
+        here = by_session[session] if session else by_participant[participant]
+        meant = [visit for visit in here if participant in ("", visit.participant)]
+        if not meant:
+            counts["not_here"] += 1
+        for visit in meant:
+            _report_one(tx, visit.visit, status, counts)
+        if session and participant:
+            for other in here:
+                if other.participant != participant:
+                    _report_one(tx, other.visit, UNKNOWN, counts)
+    return counts
+
+
+def _report_one(tx: Transaction, number: int, status: str, counts: dict[str, int]) -> None:
+    visit = visits.find(tx, number, lock=True)
+    if status == UNKNOWN:
+        if not visit.confirmed and visit.outcome != "returned":
+            outcomes.throw_away(tx, visit)
+            counts["thrown_away"] += 1
+        return
+    if not visit.confirmed:
+        outcomes.confirm(tx, visit)
+        counts["confirmed"] += 1
+    if status not in (KNOWN, visit.outcome):  # the panel's word counts, whatever was shown here
+        outcomes.end(tx, visit, status, overrule=True)
+        counts["ended"] += 1

@@ -1,0 +1,197 @@
+"""Visits: a panel's participant comes for some HITs and one payment, and goes back with one code."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.people import panels, workers
+from prefjudge.marketplace.people.panels import Panel
+from prefjudge.marketplace.store.marketplace import Transaction
+
+LONGEST = 200
+"""Characters of what a link says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Somebody who follows a panel's link; ``confirmed`` where it is certain that the panel has sent them."""
+
+    panel: str
+    participant: str
+    study: str
+    session: str
+    confirmed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One visit; ``outcome`` is set once it has ended for good, and ``paid`` once that was recorded."""
+
+    visit: int
+    panel: str
+    participant: str
+    study: str
+    session: str
+    worker_id: str
+    arrived: float
+    confirmed: int
+    outcome: str | None
+    ended: float | None
+    paid: float | None
+
+
+def look(tx: Transaction, name: str, key: str, query: Mapping[str, str]) -> Arrival:
+    """Return who follows a panel's link, as far as the link itself tells.
+
+    Raises
+    ------
+    Refusal
+        ``bad_link``.
+    """
+    panel = open_panel(tx, name, key)
+    if panel.keys:  # only a token says who comes
+        raise bad_link()
+    participant = query.get(panel.participant, "")
+    if panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")):
+        raise bad_link()
+    return arrival(
+        panel,
+        participant,
+        query.get(panel.study, ""),
+        query.get(panel.session, ""),
+        confirmed=not panel.confirm,
+    )
+
+
+def arrival(panel: Panel, participant: str, study: str, session: str, *, confirmed: bool) -> Arrival:
+    """Return an arrival from what a link says.
+
+    Raises
+    ------
+    Refusal
+        ``bad_link``: it does not say who comes, or too much.
+    """
+    if not 1 <= len(participant) <= LONGEST or max(len(study), len(session)) > LONGEST:
+        raise bad_link()
+    return Arrival(
+        panel=panel.panel, participant=participant, study=study, session=session, confirmed=int(confirmed)
+    )
+
+
+def open_panel(tx: Transaction, name: str, key: str) -> Panel:
+    """Return the panel that a link's key opens.
+
+    Raises
+    ------
+    Refusal
+        ``bad_link``.
+    """
+    panel = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    if panel is None or not panels.opens(panel, key):
+        raise bad_link()
+    return panel
+
+
+def bad_link() -> Refusal:
+    """Return the refusal of a link, which does not say what is wrong with it."""
+    return Refusal("bad_link", "This link is not valid. Ask the person who gave it to you.", 404)
+
+
+def arrive(tx: Transaction, who: Arrival) -> Visit:
+    """Return the visit that begins or goes on; its worker is registered if new.
+
+    Raises
+    ------
+    Refusal
+        ``closed``: the panel takes no new visits.
+    """
+    known = tx.find(
+        Visit,
+        "FROM visits WHERE panel = :panel AND participant = :participant AND session = :session",
+        panel=who.panel,
+        participant=who.participant,
+        session=who.session,
+    )
+    panel = panels.find(tx, who.panel)
+    if known is None and panel.closed is not None:
+        raise Refusal("closed", "This study is closed. Thank you for your interest.", 410)
+    rows = tx.insert(  # where one participant arrives twice at once, the second changes the first's visit
+        "visits",
+        {
+            "panel": who.panel,
+            "participant": who.participant,
+            "study": who.study,
+            "session": who.session,
+            "worker_id": _worker(tx, who, panel.locale),
+            "arrived": tx.now,
+            "confirmed": who.confirmed,
+        },
+        "ON CONFLICT (panel, participant, session) DO UPDATE SET study = excluded.study RETURNING visit",
+    )
+    return find(tx, int(rows[0][0]))
+
+
+def _worker(tx: Transaction, who: Arrival, locale: str) -> str:
+    """Return the worker whom a participant is, registered if new."""
+    known = worker_of(tx, who)
+    if known is not None:
+        return known
+    kept = tx.insert(  # if one participant arrives twice at once, both visits get the first one's worker
+        "panel_workers",
+        {
+            "panel": who.panel,
+            "participant": who.participant,
+            "worker_id": workers.create(tx, workers.NewWorker(locale=locale)),
+        },
+        "ON CONFLICT (panel, participant) DO UPDATE SET panel = excluded.panel RETURNING worker_id",
+    )
+    return str(kept[0][0])
+
+
+def worker_of(tx: Transaction, who: Arrival) -> str | None:
+    """Return the worker whom a participant is, or None the first time."""
+    rows = tx.rows(
+        "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
+        panel=who.panel,
+        participant=who.participant,
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def find(tx: Transaction, number: int, *, lock: bool = False) -> Visit:
+    """Return a visit by its number, locked until the transaction ends where ``lock`` is set."""
+    found = tx.find(Visit, f"FROM visits WHERE visit = :visit{tx.locked if lock else ''}", visit=number)
+    assert found is not None, "visits are not deleted one by one"
+    return found
+
+
+def count_outcomes(tx: Transaction, name: str) -> dict[str, int]:
+    """Count a panel's visits by their outcomes, as far as these are final."""
+    return tx.tally(
+        "SELECT coalesce(outcome, 'working'), count(*) FROM visits WHERE panel = :panel GROUP BY 1",
+        panel=name,
+    )
+
+
+def of_panel(tx: Transaction, name: str) -> list[Visit]:
+    """Return all visits of a panel's participants, the last one first."""
+    return tx.select(Visit, "FROM visits WHERE panel = :panel ORDER BY visit DESC", panel=name)
+
+
+def record_outcome(tx: Transaction, number: int, outcome: str, *, overrule: bool = False) -> None:
+    """Keep how a visit has ended. The first outcome stands, as its code was shown, unless overruled."""
+    known = "" if overrule else " AND outcome IS NULL"
+    tx.run(
+        f"UPDATE visits SET outcome = :outcome, ended = :now WHERE visit = :visit{known}",
+        outcome=outcome,
+        now=tx.now,
+        visit=number,
+    )
+
+
+def _is_signed(tx: Transaction, panel: str, participant: str, signature: str) -> bool:
+    key = panels.secret(tx, panel).encode()
+    expected = hmac.new(key, participant.encode(), hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), signature.lower().encode())

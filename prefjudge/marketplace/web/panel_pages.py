@@ -1,0 +1,239 @@
+"""The admin's pages about panels: make, edit, close; who came, what they did and are owed; files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.hits import panel_work
+from prefjudge.marketplace.params import Params
+from prefjudge.marketplace.people import panels, visits
+from prefjudge.marketplace.people.panels import OUTCOMES, Panel
+from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.web.forms import Pairs, read_json, remembered_fields, remembered_pairs
+from prefjudge.marketplace.web.pages import Page, wants_json
+from prefjudge.marketplace.web.panel_tokens import need_library
+from prefjudge.marketplace.web.state import AppState
+
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "prolific": {
+        "participant": "PROLIFIC_PID",
+        "study": "STUDY_ID",
+        "session": "SESSION_ID",
+        "url": "https://app.prolific.com/submissions/complete?cc={code}",
+        "link": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+    },
+    "connect": {
+        "participant": "participantId",
+        "study": "projectId",
+        "session": "assignmentId",
+        "url": "",
+        "link": "",
+    },
+    "sona": {"participant": "id", "study": "", "session": "", "url": "", "link": "?id=%SURVEY_CODE%"},
+    "list": {"participant": "who", "study": "", "session": "", "url": "", "link": "?who=NAME"},
+}
+"""How the panels that people use name what their links carry, and where they want participants back."""
+
+
+async def list_panels(state: AppState, request: Request) -> Page:
+    """List the panels, and offer a form for another one, filled in for a kind of panel."""
+
+    def act(tx: Transaction) -> list[Mapping[str, Any]]:
+        return [_shown(tx, panel, state, request) for panel in panels.every(tx)]
+
+    kind = request.query_params.get("kind", "")
+    listed = {"panels": await state.executor.run(act, write=False)}
+    if wants_json(request):
+        return Page(name="panels", context=listed)
+    form = {"kind": kind if kind in KINDS else "", "kinds": KINDS, "outcomes": OUTCOMES}
+    return Page(name="panels", context={**listed, **form})
+
+
+async def show_panel(state: AppState, request: Request) -> Page:
+    """Show one panel: its link, its properties, and what its participants did and are owed."""
+    name = request.path_params["panel"]
+
+    def act(tx: Transaction) -> Mapping[str, Any]:
+        panel = panels.find(tx, name)
+        return {"panel": _shown(tx, panel, state, request), "visits": panel_work.visit_list(tx, panel)}
+
+    shown = await state.executor.run(act, write=False)
+    if wants_json(request):
+        return Page(name="panel", context=shown)
+    form = {"outcomes": OUTCOMES, "kinds": KINDS, "to_pay": panel_work.to_pay(shown["visits"])}
+    return Page(name="panel", context={**shown, **form})
+
+
+def _shown(tx: Transaction, panel: Panel, state: AppState, request: Request) -> Mapping[str, Any]:
+    path = panels.view(tx, panel)["path"]
+    return {
+        **panels.view(tx, panel),
+        "url": path and f"{state.origin(request)}{path}",
+        "visits": visits.count_outcomes(tx, panel.panel),
+    }
+
+
+async def add_panel(state: AppState, request: Request) -> Page:
+    """Register a panel and make its study's link."""
+    wanted = dict(await _wanted(request))
+    name = wanted.pop("name", "")
+    need_library(str(wanted.get("keys", "")))
+
+    def act(tx: Transaction) -> Mapping[str, Any]:
+        panel = panels.create(tx, name, wanted)
+        secret = {"secret": panels.secret(tx, panel.panel)} if panel.signed else {}
+        key = panels.link_key(tx, panel.panel, panel.created)
+        return {**_shown(tx, panel, state, request), "key": key, **secret}
+
+    made = await state.executor.run(act)
+    return Page(name="panel", context=made, status=201, location=f"/admin/panels/{name}")
+
+
+async def put_panel(state: AppState, request: Request) -> Response:
+    """Register a panel, or change one; a repeat changes nothing."""
+    name, wanted = request.path_params["panel"], await read_json(request)
+    need_library(str(wanted.get("keys", "")))
+    return JSONResponse(
+        await state.executor.run(lambda tx: _shown(tx, panels.save(tx, name, wanted), state, request))
+    )
+
+
+async def edit_panel(state: AppState, request: Request) -> Page:
+    """Change a panel as the form says."""
+    name, wanted = request.path_params["panel"], dict(await _wanted(request))
+    need_library(str(wanted.get("keys", "")))
+
+    def act(tx: Transaction) -> Mapping[str, Any]:
+        panels.find(tx, name)
+        return _shown(tx, panels.save(tx, name, wanted), state, request)
+
+    context = await state.executor.run(act)
+    return Page(name="panel", context=context, location=f"/admin/panels/{name}")
+
+
+async def close_panel(state: AppState, request: Request) -> Page:
+    """Let nobody new in."""
+    return await _close(state, request, closed=True)
+
+
+async def open_panel(state: AppState, request: Request) -> Page:
+    """Let new participants in again."""
+    return await _close(state, request, closed=False)
+
+
+async def _close(state: AppState, request: Request, *, closed: bool) -> Page:
+    name = request.path_params["panel"]
+    await state.executor.run(lambda tx: panels.close(tx, name, closed=closed))
+    return Page(name="panel", context={"panel": name, "closed": closed}, location=f"/admin/panels/{name}")
+
+
+async def remove_panel(state: AppState, request: Request) -> Page:
+    """Remove a panel that nobody has come from."""
+    name = request.path_params["panel"]
+    await state.executor.run(lambda tx: panels.remove(tx, name))
+    return Page(name="panels", context={"removed": name}, location="/admin/panels")
+
+
+async def download(state: AppState, request: Request) -> Response:
+    """Write one of the files that the panel takes: whom to approve, and what to pay beyond."""
+    name, file = request.path_params["panel"], request.path_params["file"]
+    write = {"approvals.csv": panel_work.approvals, "bonuses.csv": panel_work.bonuses}.get(file)
+    if write is None:
+        raise Refusal("no_file", f"A panel has no file {file[:40]}.", 404)
+
+    def act(tx: Transaction) -> str:
+        return write(panel_work.visit_list(tx, panels.find(tx, name)))
+
+    text = await state.executor.run(act, write=False)
+    attached = {"Content-Disposition": f'attachment; filename="{name}-{file}"', "Cache-Control": "no-store"}
+    return Response(text, media_type="text/csv", headers=attached)
+
+
+async def report_submissions(state: AppState, request: Request) -> Page:
+    """Take over what the panel's list says of its submissions: in JSON, or ids in a form, one a line."""
+    name = request.path_params["panel"]
+    if _is_json(request):
+        said = (await read_json(request)).get("submissions")
+        if not isinstance(said, list) or not all(isinstance(one, Mapping) for one in said):
+            raise invalid("submissions", "must be a list of objects")
+    else:
+        fields = await remembered_fields(request)
+        kind = "session" if fields.get("by") == "session" else "participant"
+        ids = fields.get("ids", "").replace(",", "\n").split("\n")
+        said = [{kind: one.strip(), "status": fields.get("status", "")} for one in ids if one.strip()]
+
+    def act(tx: Transaction) -> dict[str, int]:
+        return panel_work.report(tx, panels.find(tx, name), said)
+
+    counts = await state.executor.run(act)
+    return Page(name="panel", context=counts, location=f"/admin/panels/{name}")
+
+
+async def end_session(state: AppState, request: Request) -> Page:
+    """End a visit by its session, as the panel says that it ended."""
+    name, session = request.path_params["panel"], request.path_params["session"]
+    outcome = (await remembered_fields(request)).get("outcome", "returned")
+
+    def act(tx: Transaction) -> dict[str, int]:
+        panel = panels.find(tx, name)
+        return panel_work.report(tx, panel, [{"session": session, "status": outcome}])
+
+    counts = await state.executor.run(act)
+    if counts["not_here"]:
+        raise Refusal("no_session", "Nobody has come with this session.", 404)
+    return Page(name="panel", context=counts, location=f"/admin/panels/{name}")
+
+
+async def record_paid(state: AppState, request: Request) -> Page:
+    """Record that the panel has paid visits."""
+    name = request.path_params["panel"]
+    if _is_json(request):
+        given = (await read_json(request)).get("visits")
+        numbers = given if isinstance(given, list) else [None]
+    else:
+        numbers = [text for key, text in await remembered_pairs(request) if key == "visit"]
+    texts = [str(number) for number in numbers]
+    if not all(text.isdecimal() and len(text) < 19 for text in texts):
+        raise invalid("visits", "must be numbers of visits")
+
+    def act(tx: Transaction) -> int:
+        return panel_work.record_paid(tx, panels.find(tx, name), [int(text) for text in texts])
+
+    context = {"recorded": await state.executor.run(act)}
+    return Page(name="panel", context=context, location=f"/admin/panels/{name}")
+
+
+def _is_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").startswith("application/json")
+
+
+async def _wanted(request: Request) -> Params:
+    """Read a panel's properties, as JSON or from the form."""
+    return await read_json(request) if _is_json(request) else _of_form(await remembered_pairs(request))
+
+
+def _of_form(pairs: Pairs) -> Params:
+    fields = {name: text.strip() for name, text in pairs}
+    hits = fields.get("hits") or "1"
+    if not hits.isdecimal() or len(hits) > 9:
+        raise invalid("hits", "is not a whole number")
+    texts = ("name", "participant", "study", "session", "locale", "reward", "keys")
+    ways = {
+        outcome: {"code": fields.get(f"code_{outcome}", ""), "url": fields.get(f"url_{outcome}", "")}
+        for outcome in OUTCOMES
+    }
+    return {
+        **{name: fields[name] for name in texts if name in fields and (fields[name] or name != "reward")},
+        "hits": int(hits),
+        "signed": "signed" in fields,
+        "confirm": "confirm" in fields,
+        # an address that waits for a code leads nowhere without one
+        "completion": {
+            outcome: way
+            for outcome, way in ways.items()
+            if way["code"] or (way["url"] and "{code}" not in way["url"])
+        },
+    }
