@@ -9,10 +9,12 @@ Its names are known at once; its code is imported when the name is used. One tha
 taken, is an error only for who uses that name.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from prefjudge.errors import PluginError, PrefjudgeError
@@ -45,6 +47,8 @@ class Register(Mapping[str, T], Generic[T]):
     @cached_property
     def theirs(self) -> "Mapping[str, tuple[EntryPoint, ...]]":
         """What other packages offer under each name: more than one is a clash."""
+        if not _may_offer(tuple(sys.path)):
+            return {}
         from importlib.metadata import entry_points  # takes longer than prefjudge's own start
 
         found: dict[str, tuple[EntryPoint, ...]] = {}
@@ -144,6 +148,23 @@ class Register(Mapping[str, T], Generic[T]):
             f"two packages have a {self.noun} {name}: {first}, and {second}",
             "Uninstall one of them, or rename its entry point.",
         )
+
+
+@cache
+def _may_offer(places: tuple[str, ...]) -> bool:
+    """Return whether some package there may offer something: its file of entry points names a group of ours.
+
+    Looking into these files takes milliseconds, and `importlib.metadata` forty of them and a megabyte. It is
+    asked wherever packages may be in anything but plain folders.
+    """
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if len(finders) > 1 or any(place.endswith(".egg") or Path(place).is_file() for place in places):
+        return True
+    found = (file for place in places for file in Path(place).glob("*-info/entry_points.txt"))
+    try:
+        return any(b"[prefjudge." in file.read_bytes() for file in found)
+    except OSError:
+        return True
 
 
 def _imported(path: str) -> Any:

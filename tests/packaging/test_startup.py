@@ -44,12 +44,14 @@ def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded(["status", "study"], tmp_path) == []
 
 
-def test_a_pool_of_plain_files_loads_nothing_of_studies_and_plots() -> None:
-    unneeded = ("prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "_hashlib")
-    code = (
-        "import sys, prefjudge.steps.pool.pool as p; p._settings(None); print(*set(sys.modules) & set({!r}))"
-    )
+def test_a_pool_of_plain_files_loads_nothing_of_studies_plots_and_packages() -> None:
+    runs = str(ROOT / "prefjudge" / "demo" / "runs" / "*.txt")
+    unneeded = (
+        "prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "_hashlib",
+        "importlib.metadata", "unicodedata",
+    )  # fmt: skip
+    code = "import sys, prefjudge; prefjudge.pool(runs=[{!r}]); print(*set(sys.modules) & set({!r}))"
     done = subprocess.run(
-        [sys.executable, "-c", code.format(unneeded)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code.format(runs, unneeded)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []

@@ -1,7 +1,6 @@
 """Tables as LaTeX in booktabs style."""
 
 from collections.abc import Iterator
-from unicodedata import decomposition
 
 from prefjudge.render.text.cells import MISSING, Bold, Table
 from prefjudge.render.text.fit import cells_for_people
@@ -14,8 +13,12 @@ LONG = 40
 _WIDE = 8
 """A table of more columns is set small and close, so that a matrix of a dozen runs fits a page."""
 
-_LETTERS = frozenset("ßæÆøØœŒłŁı")
-_OGONEK = "0328"
+_LETTERS = frozenset(
+    "ßæÆøØœŒłŁı"
+    "ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜÝàáâãäåçèéêëìíîïñòóôõöùúûüýÿĀāĂăĆćĈĉĊċČčĎďĒēĔĕĖėĚěĜ"
+    "ĝĞğĠġĢģĤĥĨĩĪīĬĭİĴĵĶķĹĺĻļĽľŃńŅņŇňŌōŎŏŐőŔŕŖŗŘřŚśŜŝŞşŠšŢţŤťŨũŪūŬŭŮůŰűŴŵŶŷŸŹźŻżŽž"
+)
+"""Those that are not ASCII: letters with an accent that pdfLaTeX puts on them, which an ogonek is not."""
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -63,12 +66,7 @@ def escape_latex(text: str) -> str:
 def _typeset(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if character.isascii() or character in _LETTERS:
-        return character
-    base, _, accent = decomposition(character).partition(" ")
-    if "À" <= character <= "ſ" and accent not in ("", _OGONEK) and not base.startswith("<"):
-        return character
-    return f"U+{ord(character):04X}"
+    return character if character.isascii() or character in _LETTERS else f"U+{ord(character):04X}"
 
 
 def render_latex(table: Table) -> str:
