@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefjudge.core.judges.dawid_skene import _votes as told_apart
 from prefjudge.core.judges.dawid_skene import fit_dawid_skene
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
@@ -209,6 +210,26 @@ def test_dawid_skene_goes_vote_by_vote(rounds: int, golds: dict[str, str]) -> No
         assert fit.right_on_left[place] == pytest.approx(rate[worker, "l"])
         assert fit.right_on_right[place] == pytest.approx(rate[worker, "r"])
         assert fit.accuracy[place] == pytest.approx((rate[worker, "l"] + rate[worker, "r"]) / 2)
+
+
+def test_pairs_that_are_judged_once_alike_are_one_to_dawid_and_skene() -> None:
+    rng = np.random.default_rng(5)
+    lines = [
+        f"q{q} {'a b' if rng.random() < 0.5 else 'b a'} {rng.choice(['a', 'a', 'b'])} {worker}"
+        for q in range(300)
+        for worker in rng.choice(["v", "w", "x"], 2 if q < 20 else 1, replace=False)
+    ]
+    judgments, golds = judgments_of(*lines), {"q1": "a", "q30": "a", "q40": "b"}
+    known = judgments_of(*(f"{q} a b {right}" for q, right in golds.items()))
+    fit = fit_dawid_skene(judgments, golds=known, most_rounds=9)
+    chance, rate = plain_dawid_skene(lines, golds, (2.0, 1.0), 9)
+    assert dict(zip((judgments.queries[q] for q in fit.query), fit.chance_a, strict=True)) == pytest.approx(
+        chance
+    )
+    for place, worker in enumerate(judgments.workers):
+        assert fit.accuracy[place] == pytest.approx((rate[worker, "l"] + rate[worker, "r"]) / 2)
+    held = told_apart(judgments, gather_verdicts(judgments), None, nobody=3)
+    assert held.pair.size <= 2 * 20 + 4 * 3  # of 320 votes
 
 
 def test_dawid_skene_stops_when_nothing_moves() -> None:

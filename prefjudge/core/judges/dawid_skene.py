@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.verdicts import Floats, gather_verdicts, known_answers
+from prefjudge.core.judges.verdicts import Floats, Verdicts, gather_verdicts, known_answers
 from prefjudge.core.pooling.runs import Codes
 
 _Weighted: TypeAlias = tuple[NDArray[np.intp], Floats]
@@ -77,40 +77,39 @@ def fit_dawid_skene(
     Statistics, 1979). The classes are the sides of the screen, so that the names of documents do not matter.
     """
     verdicts = gather_verdicts(judgments)
-    known = known_answers(verdicts, judgments, golds) if golds is not None else np.zeros(verdicts.n_pairs)
-    n = len(judgments.workers) + 1
-    rows = np.flatnonzero(judgments.choice != 0)
-    # as numpy counts and looks up by them: otherwise it converts them in every round
-    worker = np.where(judgments.worker >= 0, judgments.worker, n - 1)[rows].astype(np.intp)
-    pair, says_a, a_left = (
-        verdicts.pair[rows].astype(np.intp),
-        verdicts.choice[rows] > 0,
-        verdicts.a_left[rows],
+    known = (
+        known_answers(verdicts, judgments, golds)
+        if golds is not None
+        else np.zeros(verdicts.n_pairs, np.int8)
     )
-    for_a = np.bincount(pair, weights=np.where(says_a, 1.0, -1.0), minlength=verdicts.n_pairs)
+    n = len(judgments.workers) + 1
+    votes = _votes(judgments, verdicts, known, nobody=n - 1)
+    pair, worker, known = votes.pair, votes.worker, votes.known
+    for_a = np.bincount(
+        pair, weights=np.where(votes.says_left == votes.a_left, 1.0, -1.0), minlength=known.size
+    )
     # Starting from the majority: the likelihood is the same
     # with all workers wrong and all pairs turned round.
     chance_a = _fixed(1.0 / (1.0 + np.exp(-for_a)), known)
-    says_left = says_a == a_left
     # Each vote of a round weighs as one of four of its worker's kinds do, so logarithms are taken of kinds.
-    kind = (worker * 2 + says_left) * 2 + a_left
-    lefts, rights = np.flatnonzero(says_left), np.flatnonzero(~says_left)
+    kind = (worker * 2 + votes.says_left) * 2 + votes.a_left
+    lefts, rights = np.flatnonzero(votes.says_left), np.flatnonzero(~votes.says_left)
     of_lefts, of_rights = worker[lefts], worker[rights]
     rounds, moved = 0, np.inf
     while moved > tolerance and rounds < most_rounds:
         rounds += 1
         # The better document is on the left where it is a and a is left, or b and b is left.
         chance = chance_a[pair]
-        better_left = np.where(a_left, chance, 1.0 - chance)
-        on_lefts, on_rights = better_left[lefts], better_left[rights]
-        on_left = _rate((of_lefts, on_lefts), (of_rights, on_rights), prior, n)
-        on_right = _rate((of_rights, 1.0 - on_rights), (of_lefts, 1.0 - on_lefts), prior, n)
+        better_left = votes.count * np.where(votes.a_left, chance, 1.0 - chance)
+        better_right = votes.count - better_left
+        on_left = _rate((of_lefts, better_left[lefts]), (of_rights, better_left[rights]), prior, n)
+        on_right = _rate((of_rights, better_right[rights]), (of_lefts, better_right[lefts]), prior, n)
         # Bayes with even odds beforehand: each vote adds its log
         # likelihood ratio, in favour of the left or of the right.
         says_right = np.log(1.0 - on_left) - np.log(on_right)
         ratio = np.stack((says_right, np.log(on_left) - np.log(1.0 - on_right)), axis=1)
         evidence = np.stack((-ratio, ratio), axis=2).ravel()[kind]
-        logit = np.bincount(pair, weights=evidence, minlength=verdicts.n_pairs)
+        logit = np.bincount(pair, weights=evidence, minlength=known.size)
         before, chance_a = chance_a, _fixed(0.5 * (1.0 + np.tanh(0.5 * logit)), known)
         moved = float(np.abs(chance_a - before).max(initial=0.0))
     return DawidSkene(
@@ -120,8 +119,69 @@ def fit_dawid_skene(
         query=verdicts.query,
         doc_a=verdicts.doc_a,
         doc_b=verdicts.doc_b,
-        chance_a=chance_a,
+        chance_a=chance_a[votes.of],
         rounds=rounds,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Votes:
+    """The decided votes, one for all that count alike.
+
+    Pairs with one vote each, of one worker, with the preferred document on the same side and the same one the
+    first by doc_id, are one pair, whose vote counts as often. Most pairs are judged once, so that a round
+    costs what workers cost, and not what votes do.
+
+    Attributes
+    ----------
+    pair, worker : ndarray of intp, shape (n_votes,)
+        The pair, as it is numbered here, and the worker.
+    says_left, a_left : ndarray of bool, shape (n_votes,)
+        Whether the left was preferred, and whether it was ``doc_a``.
+    count : ndarray of float64, shape (n_votes,)
+        How many votes it stands for.
+    known : ndarray of int8, shape (n_here,)
+        The answer of each pair: 1, -1, or 0 where it is not known.
+    of : ndarray of intp, shape (n_pairs,)
+        Which of these pairs each pair of the judgments is.
+    """
+
+    pair: NDArray[np.intp]
+    worker: NDArray[np.intp]
+    says_left: NDArray[np.bool_]
+    a_left: NDArray[np.bool_]
+    count: Floats
+    known: NDArray[np.int8]
+    of: NDArray[np.intp]
+
+
+def _votes(
+    judgments: Judgments, verdicts: Verdicts, answers: NDArray[np.int8] | None, *, nobody: int
+) -> _Votes:
+    known = np.zeros(verdicts.n_pairs, np.int8) if answers is None else answers
+    rows = np.flatnonzero(judgments.choice != 0)
+    # as numpy counts and looks up by them: otherwise it converts them in every round
+    pair = verdicts.pair[rows].astype(np.intp)
+    worker = np.where(judgments.worker >= 0, judgments.worker, nobody)[rows].astype(np.intp)
+    a_left = verdicts.a_left[rows]
+    says_left = (verdicts.choice[rows] > 0) == a_left
+    once = np.flatnonzero(np.bincount(pair, minlength=verdicts.n_pairs)[pair] == 1)
+    kind = (worker[once] * 2 + says_left[once]) * 2 + a_left[once]
+    alike = np.arange(verdicts.n_pairs)
+    alike[pair[once]] = verdicts.n_pairs + 3 * kind + 1 + known[pair[once]]
+    _, first, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
+    stays = np.zeros(verdicts.n_pairs, dtype=bool)
+    stays[first] = True
+    kept = stays[pair]
+    pair = of[pair[kept]]
+    return _Votes(
+        pair=pair,
+        worker=worker[kept],
+        says_left=says_left[kept],
+        a_left=a_left[kept],
+        count=count[pair].astype(np.float64),
+        known=known[first],
+        of=of,
     )
 
 

@@ -49,13 +49,18 @@ def gather_verdicts(judgments: Judgments) -> Verdicts:
     a_left = place[judgments.left] < place[judgments.right]
     doc_a = np.where(a_left, judgments.left, judgments.right)
     doc_b = np.where(a_left, judgments.right, judgments.left)
-    rows = np.stack([judgments.query, place[doc_a], place[doc_b]], axis=1)
-    _, first, pair = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    # By query, then by both documents; equal rows stay in the order of the log.
+    order = np.lexsort((place[doc_b], place[doc_a], judgments.query))
+    rows = np.stack([judgments.query, doc_a, doc_b])[:, order]
+    begins = np.ones(order.size, dtype=bool)
+    begins[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+    first, pair = order[begins], np.empty(order.size, dtype=np.int64)
+    pair[order] = np.cumsum(begins) - 1
     return Verdicts(
         query=judgments.query[first],
         doc_a=doc_a[first],
         doc_b=doc_b[first],
-        pair=pair.reshape(-1),
+        pair=pair,
         choice=np.where(a_left, judgments.choice, -judgments.choice).astype(np.int8),
         a_left=a_left,
     )
