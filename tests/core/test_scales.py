@@ -141,6 +141,24 @@ def test_the_interval_holds_its_share_of_the_posterior() -> None:
     assert one_scale(0.7).interval() == (error_of_scale(0.7), error_of_scale(0.7))
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.05, 1.5])
+def test_scales_are_looked_for_where_they_are_probable_with_other_lapses(shift: float) -> None:
+    asked = dict.fromkeys(LAPSES, 0)
+
+    def log_likelihood(scale: float, lapses: float) -> float:
+        asked[lapses] += 1
+        return -0.5 * ((np.log(scale / 0.4) - shift * lapses) / 0.02) ** 2
+
+    found = weigh_scales(log_likelihood)
+    for lapses in LAPSES:
+        some = found.lapses == lapses
+        weight = found.weight[some] / found.weight[some].sum()
+        # far apart they are found all the same; the prior is wide
+        assert weight @ np.log(found.scale[some]) == pytest.approx(np.log(0.4) + shift * lapses, abs=0.003)
+    if shift < 1:
+        assert sum(asked.values()) < len(LAPSES) * asked[0.0]
+
+
 def test_before_any_vote_crowds_err_as_they_usually_do() -> None:
     scales = prior_scales()
     assert scales.error == pytest.approx(0.32, abs=0.005)

@@ -59,17 +59,21 @@ def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None =
     both = votes + votes.transpose(0, 2, 1)
     prior = 1.0 / scale**2
     won = votes.sum(axis=2)
+    precision = np.empty((n, k, k))
+    open_ = np.arange(n)
     for _ in range(100):
         # Before the test, so that the precision returned is that of the mean returned.
-        gradient, precision = _slopes(mean, won, both, prior)
+        gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior)
+        precision[open_] = curvature
         steep = np.abs(gradient).max(axis=1, initial=0.0) > 1e-9
-        if not steep.any():
+        open_ = open_[steep]
+        if not open_.size:
             break
-        step = np.linalg.solve(precision[steep], gradient[steep][:, :, None])[:, :, 0]
+        step = np.linalg.solve(curvature[steep], gradient[steep][:, :, None])[:, :, 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         # Far from the optimum the likelihood is nearly flat and
         # a full Newton step overshoots: two logits at most.
-        mean[steep] += step * np.minimum(1.0, 2.0 / np.maximum(longest, 1e-12))
+        mean[open_] += step * np.minimum(1.0, 2.0 / np.maximum(longest, 1e-12))
     return Strengths(mean=mean, precision=precision)
 
 

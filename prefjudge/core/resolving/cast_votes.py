@@ -85,16 +85,19 @@ class CastVotes:
         lead -= strength[self.place, self.y]
         lead *= np.float32(apart)
         np.tanh(lead, out=lead)
-        # Rounding must not make a vote impossible.
-        lead *= (0.4999999 * heed * self.trust).astype(np.float32)[:, None]
+        # Most cells have votes for one side only: one logarithm, from that side, is enough for them. Rounding
+        # must not make a vote impossible.
+        heeded = 0.4999999 * heed * self.trust
+        lead *= np.where(self.won > 0, heeded, -heeded).astype(np.float32)[:, None]
+        logs = np.log(np.float32(0.5) + lead)
+        logs *= np.where(self.won > 0, self.won, self.lost).astype(np.float32)[:, None]
+        torn = np.flatnonzero((self.won > 0) & (self.lost > 0))
+        if torn.size:
+            logs[torn] += np.log(np.float32(0.5) - lead[torn]) * self.lost[torn].astype(np.float32)[:, None]
         total = np.zeros((strength.shape[0], strength.shape[2]), dtype=np.float32)
-        for votes, ahead in ((self.won, lead), (self.lost, -lead)):
-            cast = np.flatnonzero(votes)
-            if cast.size:
-                logs = np.log(np.float32(0.5) + ahead[cast])
-                logs *= votes[cast].astype(np.float32)[:, None]
-                starts = np.flatnonzero(np.diff(self.place[cast], prepend=-1))
-                total[self.place[cast[starts]]] += np.add.reduceat(logs, starts, axis=0)
+        starts = np.flatnonzero(np.diff(self.place, prepend=-1))
+        if starts.size:
+            total[self.place[starts]] = np.add.reduceat(logs, starts, axis=0)
         return total
 
     def log_orders(self, n: int, k: int, error: float) -> Floats:

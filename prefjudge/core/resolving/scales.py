@@ -140,7 +140,12 @@ def weigh_scales(log_likelihood: Callable[[float, float], float]) -> Scales:
     log_likelihood : callable
         The log probability of what was observed, given a scale and a share of lapses.
     """
-    grids, masses = zip(*(_weigh(log_likelihood, lapses) for lapses in LAPSES), strict=True)
+    grids: list[Floats] = []
+    masses: list[Floats] = []
+    for lapses in LAPSES:
+        grid, mass = _weigh(log_likelihood, lapses, grids[-1] if grids else None)
+        grids.append(grid)
+        masses.append(mass)
     mass = np.concatenate(masses)
     weight = np.exp(mass - mass.max())
     return Scales(
@@ -148,9 +153,33 @@ def weigh_scales(log_likelihood: Callable[[float, float], float]) -> Scales:
     )
 
 
-def _weigh(log_likelihood: Callable[[float, float], float], lapses: float) -> tuple[Floats, Floats]:
-    """Return the logs of scales, and the log of the probability of each, up to a constant."""
-    low, high = float(np.log(LOWEST)), float(np.log(HIGHEST))
+def _weigh(
+    log_likelihood: Callable[[float, float], float], lapses: float, near: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return the logs of scales, and the log of the probability of each, up to a constant.
+
+    Where ``near`` has the probable scales at another share of lapses, they are looked for about these first.
+    """
+    least, most = float(np.log(LOWEST)), float(np.log(HIGHEST))
+    found = None
+    if near is not None:
+        wide = 0.5 * float(near[-1] - near[0])  # of the widths tried, the one that takes the fewest steps
+        low, high = float(near[0]) - wide, float(near[-1]) + wide
+        found = _narrowed(log_likelihood, lapses, max(low, least), min(high, most))
+        ends = found[1][[0, -1]] > found[1].max() - _NEGLIGIBLE
+        if (ends & (found[0][[0, -1]] != (least, most))).any():
+            found = None  # some that are probable are beyond them
+    grid, logs = found or _narrowed(log_likelihood, lapses, least, most)
+    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
+    # are not much more than a standard deviation apart.
+    logs[[0, -1]] += np.log(0.5)
+    return grid, logs + np.log(grid[1] - grid[0])
+
+
+def _narrowed(
+    log_likelihood: Callable[[float, float], float], lapses: float, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Return the logs of the probable scales from ``low`` to ``high``, and the log of the density of each."""
     while True:
         grid = np.linspace(low, high, _POINTS)
         logs = np.array([log_likelihood(scale, lapses) + log_prior(scale) for scale in np.exp(grid).tolist()])
@@ -158,13 +187,9 @@ def _weigh(log_likelihood: Callable[[float, float], float], lapses: float) -> tu
         # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
         # 1.5 apart. Fewer, and all but one point to each side of them can go.
         if probable.size >= _POINTS - 2 or high - low < 1e-3:
-            break
+            return grid, logs
         low = float(grid[max(0, probable[0] - 1)])
         high = float(grid[min(_POINTS - 1, probable[-1] + 1)])
-    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
-    # are not much more than a standard deviation apart.
-    logs[[0, -1]] += np.log(0.5)
-    return grid, logs + np.log(grid[1] - grid[0])
 
 
 def estimate_scales(
