@@ -23,7 +23,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.progress import count_rows
-from prefjudge.study.study import Study
+from prefjudge.study.study import CONFIG_FILE, Study
 
 TITLE = (
     f"study: its verbs at two sizes, {RUNS} runs 100 deep, ten times the queries; growth in processor time"
@@ -114,6 +114,9 @@ class Road:
         made, files = self._folder / "making", self._board()
         shutil.rmtree(made, ignore_errors=True)
         init(made)
+        # The ladder hands out more only as work is collected; here one `collect` is to have all of it.
+        config = made / CONFIG_FILE
+        config.write_text(config.read_text().replace('policy = "ladder"', 'policy = "posterior"'))
         pool(
             made,
             runs=[files.runs / "*.txt"],
