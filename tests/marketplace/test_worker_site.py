@@ -499,6 +499,16 @@ def test_play_money_is_called_that_wherever_a_reward_is_offered(requester, worke
     assert shown("/hits").count("play money</span>") == 1
 
 
+def test_who_runs_no_scripts_is_told_that_a_hit_may_need_them(requester, worker):
+    held = worker.accept(offer(requester))["assignment_id"]
+    as_browser = {"Cookie": worker.cookie, "Accept": "text/html"}
+    answer = worker.http.request("GET", f"{worker.endpoint}/assignments/{held}", headers=as_browser)
+    page = answer.data.decode()
+    told = page.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert "Switch it on, then load this page again." in told
+    assert "<noscript>" not in page.partition("</noscript>")[2]
+
+
 def test_what_a_worker_agreed_to_is_asked_once_by_each_requester(market, requester, admin, worker):
     held = worker.accept(offer(requester))
     road = f"/assignments/{held['assignment_id']}"
