@@ -55,8 +55,8 @@ def _show(result: "RunResult", study: Path) -> None:
     )
     for order in result.orders:
         say(
-            f"  {order.better} scores more than {order.other} by {order.difference:.3f}; "
-            f"that this is their order on these queries: {order.chance:.2f}"
+            f"  run {order.better} is above {order.other} by {order.difference:.3f}; "
+            f"this order on these queries has the probability {order.chance:.2f}"
         )
     for duel in result.duels:
         verb = "replaces" if duel.dethroned else "loses to"

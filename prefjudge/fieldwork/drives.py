@@ -160,11 +160,13 @@ def find_drive(
     model: str | None,
     *,
     ungated: bool = False,
+    asks: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Drive:
     """Return what to drive: the open challenge, or else the pools by the study's strategy.
 
-    Nothing is recorded: `settle` does that, once the study may spend.
+    Nothing is recorded: `settle` does that, once the study may spend. Unless it ``asks`` for votes, the runs
+    that they are to tell apart are not read.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def find_drive(
         pools = drop_candidates(pools, hopeless(votes) - _judged(study))
         first = _favoured(pools, favourites(votes))
     gains = None
-    if isinstance(chosen, Sure) and chosen.runs is not None:
+    if asks and isinstance(chosen, Sure) and chosen.runs is not None:
         notices: list[str] = []
         gains = find_gains(study, pools, chosen.runs, notices)
         for words in notices:

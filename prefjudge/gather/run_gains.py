@@ -37,11 +37,14 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     )
     ranks = judged(runs, documents, order=study.config.pool.order) if runs else []
     tags = tuple(placed.run for placed in ranks)
+    if len(tags) < 2:
+        raise InputError(
+            "there are no two runs to tell apart",
+            "Pool two runs or more, and leave their files as they were where they were pooled from.",
+        )
     for name in between:
         if name not in tags:
             raise InputError(f"--between {name}: the study has no such run", f"It has {', '.join(tags)}.")
-    if len(tags) < 2:
-        raise InputError("there are no two runs to tell apart", "Leave out --for runs.")
     named = [text for text in study.config.measures if not is_preference_measure(text)]
     measure = Measure.parse(named[0] if named else "RR@10")
     gain = np.zeros((pools.query.size, len(tags)))

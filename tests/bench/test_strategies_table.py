@@ -28,3 +28,12 @@ def test_votes_for_the_order_of_runs_have_a_table_beside_the_others() -> None:
     assert {"round-robin:1", "sure:50", "runs:60", "runs:99"} <= {*rows}
     assert float(rows["round-robin:2"].split()[1]) == 6.0
     assert float(rows["runs:60"].split()[1]) < float(rows["runs:99"].split()[1])
+
+
+def test_the_brief_table_has_a_line_for_each_cell() -> None:
+    options = ["--brief", "--pools", "2", "--errors", ".2", ".4", "--noises", "constant", "--trials", "6"]
+    done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=True)
+    heads, *rows = done.stdout.splitlines()
+    assert heads.split()[:3] == ["pool", "wrong", "noise"]
+    assert [row.split()[:3] for row in rows] == [["2", "20%", "constant"], ["2", "40%", "constant"]]
+    assert all(row.count(" to ") == 2 for row in rows)

@@ -111,3 +111,13 @@ def test_further_votes_go_where_they_tell_the_runs_apart_and_end_when_the_order_
     done = next_round(judged, POOLS, told, gains=GAINS)
     assert (len(done.pairs), done.open.any()) == (0, False)
     assert done.leaders.any(), "who is the best so far is known all the same"
+
+
+def test_without_a_vote_every_query_that_counts_is_asked_and_a_small_budget_asks_for_some() -> None:
+    for level in (0.01, 0.999):
+        found = next_round(judgments_of(), POOLS, replace(ROUND, level=level), gains=GAINS)
+        assert set(found.pairs.query.tolist()) == {0, 1}
+        assert not found.leaders[POOLS.query == 0].any()
+    few = next_round(judgments_of(), POOLS, ROUND, gains=GAINS, most=4)
+    assert few.votes.sum() == 4
+    assert few.open.tolist() == [True, True, False, False]

@@ -31,7 +31,7 @@ def keep_answers_so_far(study: Study, target: str) -> None:
     elif challenge is None and driven is None:
         return
     else:
-        drive = find_drive(study, None, None)
+        drive = find_drive(study, None, None, asks=False)
         if challenge is not None and drive.next(log).open.any():
             return
         answers, duels = drive.conclude(log)
