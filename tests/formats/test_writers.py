@@ -3,6 +3,8 @@
 import gzip
 import os
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -176,3 +178,32 @@ def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / "x"):
         (tmp_path / "x").mkdir()
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+WRITING = """
+import sys
+from prefjudge.formats.lines.atomic import atomic_write
+with atomic_write(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a file is still written")
+def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
+    """But not what one writes that lives; and another file's is its own business."""
+    target = tmp_path / "a[1].tsv"
+    other = tmp_path / ".a[1].tsv.gz.0123456789ab.part"
+    other.write_text("")
+    command = [sys.executable, "-c", WRITING, str(target)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"writing\n"
+        write_text(target, "whole")
+        (part,) = {*tmp_path.iterdir()} - {target, other}
+        assert part.read_bytes() == b"half"
+        writer.kill()
+    assert target.read_text() == "whole"
+    write_text(target, "again")
+    assert {*tmp_path.iterdir()} == {target, other}

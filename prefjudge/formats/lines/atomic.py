@@ -1,12 +1,18 @@
 """Atomic writing: a file is there whole, or as it was before."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from prefjudge.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can tell whether a file is still written
+    fcntl = None  # type: ignore[assignment]
 
 _DEVICES = ("/dev", "/dev/fd")
 """Where a name such as ``stdout`` or ``null`` is everybody's: a superuser's file would take its place."""
@@ -17,8 +23,9 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     """Open a file for writing bytes; it takes the place of ``path`` when the block ends without an error.
 
     The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
-    (``durable``) before the file gets its name. A name that ends in ``.gz`` is compressed, without a time
-    stamp, so that the same content gives the same bytes.
+    (``durable``) before the file gets its name. What a killed program left of an earlier one is removed. A
+    name that ends in ``.gz`` is compressed, without a time stamp, so that the same content gives the same
+    bytes.
 
     Raises
     ------
@@ -36,12 +43,12 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
                 f"{path} is a pipe or a device, which is not replaced by a file", "Give a file's name."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        _remove_left(target)
+        name, handle, lock = _new_part(target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(name, "wb", opener=lambda *_: handle) as file:  # which knows its name
             if target.suffix == ".gz":
                 from gzip import GzipFile
 
@@ -62,6 +69,41 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
         with suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _new_part(target: Path) -> tuple[str, int, int | None]:
+    """Make a temporary file beside a file; return its name, and two handles: to write, and to hold its lock.
+
+    The lock, which the system lets go of when a program is killed, tells others that somebody writes.
+    """
+    while True:
+        name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        if fcntl is None:
+            return name, handle, None
+        lock = os.dup(handle)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return name, handle, lock
+        os.close(handle)  # before it was locked, somebody took it for one that was left
+        os.close(lock)
+
+
+def _remove_left(target: Path) -> None:
+    """Remove the temporary files of killed programs: those that nobody holds."""
+    if fcntl is None:
+        return
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.part")
+    with os.scandir(target.parent) as entries:
+        left = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
+    for name in left:
+        with suppress(OSError), open(name, "rb") as file:  # noqa: PTH123
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name)  # noqa: PTH108
 
 
 def write_text(path: str | Path, text: str) -> None:
