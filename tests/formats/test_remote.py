@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import prefjudge
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.cache import RunCache
 from prefjudge.errors import InputError
 from prefjudge.formats.lines import addresses, remote
 from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
@@ -310,6 +312,41 @@ def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match=r"^s3://bucket/(study|cache) is an address, and this is a folder"):
         asked()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_copy_is_known_by_the_address_and_its_etag(long: Any, tmp_path: Path) -> None:
+    """Of what is unchanged only the head is looked at again; what a secret opens leaves no trace."""
+
+    def fetched(address: str) -> int:
+        long.proxy.asked.clear()
+        prefjudge.pool(runs=[address], depth=2, out=tmp_path / "pool", cache=tmp_path / "cache")
+        return sum(line.startswith("GET /runs/run.txt") for line in long.proxy.asked)
+
+    address = f"{long.proxy.address}/runs/run.txt"
+    long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
+    assert fetched("s3://runs/run.txt") == 2
+    first = (tmp_path / "pool").read_bytes()
+    assert fetched("s3://runs/run.txt") == 1
+    assert (tmp_path / "pool").read_bytes() == first
+    long.put(Key="run.txt", Body=(DEMO / "runs" / "reranker-large.txt").read_bytes())
+    assert fetched("s3://runs/run.txt") == 2
+    second = (tmp_path / "pool").read_bytes()
+    assert second != first
+    kept = {*(tmp_path / "cache" / "runs").iterdir()}
+    for _ in range(2):
+        assert fetched(f"{address}?sig=abc123") == 2
+        assert (tmp_path / "pool").read_bytes() == second
+    assert {*(tmp_path / "cache" / "runs").iterdir()} == kept
+
+
+@pytest.mark.parametrize("version", ['etag:W/"1"', "17 2026-01-01"])
+def test_what_no_strong_etag_names_is_not_copied(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str
+) -> None:
+    monkeypatch.setattr(remote, "version", lambda path: version)
+    assert RunCache(tmp_path).copy("https://host/run.txt", Order.SCORE) is None
+    with RunCache(tmp_path).writer("https://host/run.txt") as writer:
+        assert writer.writer is None
 
 
 def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:

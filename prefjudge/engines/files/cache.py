@@ -1,8 +1,8 @@
 """The cache of copies: a run that was checked once is not parsed again.
 
-Copies are kept by the digest of the file, so a run that moved is known and one that changed is not. The
-digest of a file is itself remembered as long as the file system says that it is the same file, unchanged: a
-second look costs milliseconds.
+Copies are kept by the digest of the file, so a run that moved is known and one that changed is not; those of
+objects by their address and ETag. The digest of a file is itself remembered as long as the file system says
+that it is the same file, unchanged: a second look costs milliseconds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.run_copy import Copy, CopyWriter, open_copy
+from prefjudge.formats.lines.addresses import is_remote, kept_addresses, shown
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.problems import Notice
@@ -85,6 +86,8 @@ class RunCache:
         The time of the last change to a file's inode counts too: no program can set it back, as those do that
         copy files with their times.
         """
+        if is_remote(path):
+            return _known_object(path)
         try:
             if not os.path.isfile(path):  # noqa: PTH113 - a path may be any name
                 return None
@@ -123,6 +126,22 @@ class RunCache:
             held += size
             if held > LIMIT:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _known_object(path: str) -> _Known | None:
+    """Return an object's state: its address and the ETag, which its server gives to no other bytes there.
+
+    A weak ETag may stand for several; and an address with a signature would leave a trace of it in the cache.
+    """
+    from prefjudge.formats.lines.remote import has_etag, version
+
+    address = shown(path)
+    if kept_addresses([address]):
+        return None
+    found = version(path)
+    if not has_etag(found) or found.startswith("etag:W/"):
+        return None
+    return _Known((), hashlib.sha256(f"{address}\n{found}".encode("utf-8", "surrogateescape")).hexdigest())
 
 
 class _Kept:
