@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -261,35 +261,39 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     from prefjudge.engines.sql.judgments import resolve_judgments
     from prefjudge.engines.sql.spark import SparkEngine
 
-    log = tournaments(options.judgments // 26, 15, np.random.default_rng(7))  # pools of 2 to 15
-    docs = pa.array(log.docs)
-    columns = {
-        "query": pa.array(log.queries).take(pa.array(log.query)),
-        "doc_1": docs.take(pa.array(log.left)),
-        "doc_2": docs.take(pa.array(log.right)),
-        "preferred": docs.take(pa.array(log.winner)),
-    }
+    log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
+    queries, docs = pa.array(log.queries), pa.array(log.docs)
+    winner, order = log.winner, np.random.default_rng(8).permutation(len(log))
     path = str(folder / "judgments.parquet")
-    table = pa.table(columns).take(np.random.default_rng(8).permutation(len(log)))
+    Path(path).mkdir()
     for part, start in enumerate(range(0, len(log), 1 << 21)):
-        Path(path).mkdir(exist_ok=True)
-        pq.write_table(table.slice(start, 1 << 21), f"{path}/part-{part}.parquet")
-    del table, columns
+        rows = order[start : start + (1 << 21)]
+        columns = {
+            "query": queries.take(log.query[rows]),
+            "doc_1": docs.take(log.left[rows]),
+            "doc_2": docs.take(log.right[rows]),
+            "preferred": docs.take(winner[rows]),
+        }
+        pq.write_table(pa.table(columns), f"{path}/part-{part}.parquet")
     count, meter = len(log), Meter()
     print(f"{count:,} judgments of {len(log.queries):,} queries, in no order")
     theirs = measured(meter, "the core alone, in memory", lambda: resolve(log), count, "judgments")
-    for name, engine in (("spark, two executors", SparkEngine(session)), ("duckdb", DuckEngine())):
-        out = folder / f"{name[:4]}.parquet"
-        work = partial(resolve_judgments, engine, path, str(out), rules=("shallow-pooling",))
-        found = measured(meter, f"{name}, from Parquet into Parquet", work, count, "judgments")
+    contests = [("spark, two executors", partial(SparkEngine, session)), ("duckdb", DuckEngine)]
+    for place, (name, start_engine) in enumerate(2 * contests):  # at first all of it is cold
+        out = folder / f"{place}.parquet"
+        with closing(start_engine()) as engine:
+            work = partial(resolve_judgments, engine, path, str(out), rules=("shallow-pooling",))
+            found = measured(meter, f"{name}, from Parquet into Parquet", work, count, "judgments")
         assert found.judgments == count
         assert {status: n for status, n in found.statuses["shallow-pooling"].items() if n} == {
             status: n for status, n in theirs.counts().items() if n
         }
         qrels = to_qrels(theirs)
-        rows = set(zip(*(pq.read_table(out)[column].to_pylist() for column in ("query", "doc")), strict=True))
+        pairs = set(
+            zip(*(pq.read_table(out)[column].to_pylist() for column in ("query", "doc")), strict=True)
+        )
         ours = zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
-        assert rows == {(qrels.queries[query], qrels.docs[doc]) for query, doc in ours}
+        assert pairs == {(qrels.queries[query], qrels.docs[doc]) for query, doc in ours}
     print("the same answers")
 
 

@@ -124,12 +124,14 @@ def test_a_killed_worker_changes_nothing(cluster, engine, tmp_path):
     assert tallies[0].values.repeat(tallies[0].counts).tolist() == sorted(theirs.tolist())
 
 
-def test_an_executor_that_lacks_numpy_is_told_in_a_line(engine, tmp_path, monkeypatch):
+@pytest.mark.parametrize("missing", ["prefjudge", "numpy"])
+def test_an_executor_that_lacks_a_package_is_told_in_a_line(engine, tmp_path, monkeypatch, missing):
+    (tmp_path / f"{missing}.py").write_text(f"raise ModuleNotFoundError(\"No module named '{missing}'\")\n")
     bare = tmp_path / "python"
-    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    bare.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     bare.chmod(0o755)
     monkeypatch.setattr(engine.session.sparkContext, "pythonExec", str(bare))
-    with pytest.raises(InputError, match="No module named") as said:
+    with pytest.raises(InputError, match=f"No module named '{missing}'") as said:
         SqlRuns(engine, RUNS).top(1)
     assert len(str(said.value).splitlines()) == 2
     assert "prefjudge, numpy and pyarrow installed" in str(said.value)

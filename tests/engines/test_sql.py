@@ -327,20 +327,28 @@ def table_of(paths, **changed):
     )
 
 
-def by_id(heads):
-    """Return the rows of heads, the queries of each run by id, as those of tables come."""
-    return sorted(as_rows(heads), key=lambda row: (heads.runs.index(row[0]), row[1], row[3]))
-
-
 def test_runs_in_parquet(engine, runs, tmp_path):
     """What was loaded from files and kept as Parquet gives the same, alone and beside a file."""
     paths, qrels = runs
     save_table(engine, table_of(paths[1:]), str(tmp_path / "two.parquet"))
     kept = SqlRuns(engine, [paths[0], str(tmp_path / "two.parquet")])
-    assert by_id(kept.top(3)) == by_id(files.top(paths, k=3))
+    assert as_rows(kept.top(3)) == as_rows(files.top(paths, k=3))
     assert same(kept.judged(qrels), files.judged(paths, qrels))
     alone = SqlRuns(engine, tmp_path / "two.parquet", order="rank")
-    assert as_rows(alone.top(3)) == by_id(files.top(paths[1:], k=3, order="rank"))
+    assert as_rows(alone.top(3)) == as_rows(files.top(paths[1:], k=3, order="rank"))
+
+
+def test_queries_of_parquet_come_as_its_files_list_them(engine, tmp_path):
+    """Neither by id nor as they were sorted; of several files first those of the first."""
+    folder = tmp_path / "a%20 +b.parquet"
+    folder.mkdir()
+    rows_in_parquet(folder / "b b", query=["q9", "q1", "q9", "q5"])
+    rows_in_parquet(folder / "b+", query=["q7", "q9", "q7", "q0"], doc=["e", "f", "g", "h"])
+    rows_in_parquet(folder / "b%", query=["q5", "q5", "q3", "q5"], doc=["i", "j", "k", "l"])
+    heads = SqlRuns(engine, folder).top(1)
+    assert [row[1] for row in as_rows(heads)] == ["q9", "q1", "q5", "q3", "q7", "q0"]
+    few = SqlRuns(engine, folder).top(9, ["q0", "q9", "absent"])
+    assert [row[1:3] for row in as_rows(few)] == [("q9", "a"), ("q9", "f"), ("q9", "c"), ("q0", "h")]
 
 
 def test_runs_come_in_the_order_of_their_files(engine, runs, tmp_path):

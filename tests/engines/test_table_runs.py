@@ -1,15 +1,16 @@
 """Rows of tables in blocks of whole groups: the same runs however they come."""
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.files import top_of_run
-from prefjudge.engines.sql import table_runs
+from prefjudge.engines.sql import packs, table_runs
 from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
-from prefjudge.formats.runs.parquet import whole_groups
+from prefjudge.errors import InputError
+from prefjudge.formats.runs.parquet import GROUP, whole_groups
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
 
@@ -49,6 +50,7 @@ def test_no_group_is_cut(size, block):
 @pytest.mark.parametrize("size", [1, 5, 99])
 def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
     runs = [TableRun(path, f"tag {path}", ("q1", "d"), "x.parquet") for path in ("a", "b")]
+    listed = {path: [b"q2", b"q1", b"q10"] for path in "ab"}
     found = []
     for block in (99, 1, 10):
         monkeypatch.setattr(table_runs, "_BLOCK", block)
@@ -56,11 +58,40 @@ def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
         parts = found_in_rows(
             batches(ROWS, size), work=lambda path, of=work: (of(path), None), order=Order.SCORE
         )
-        heads = joined_runs([one for one, _ in reversed(list(parts))], runs)  # as executors end: in any order
+        ended = [one for one, _ in reversed(list(parts))]  # as executors end: in any order
+        heads = joined_runs(ended, runs, listed)
         found.append([(one.tag, one.queries, one.sizes.tolist(), one.docs) for one in heads])
     assert found[0] == found[1] == found[2]
     best = sorted((row for row in ROWS if row[:2] == ("a", "q10")), key=lambda row: (row[3], row[2]))[::-1]
     docs = found[0][0][3].split()
-    assert found[0][0][:3] == ("tag a", [b"q1", b"q10", b"q2"], [1, 3, 3])
-    assert [doc.decode() for doc in docs[1:4]] == [row[2] for row in best[:3]]
+    assert found[0][0][:3] == ("tag a", [b"q2", b"q1", b"q10"], [3, 1, 3])
+    assert [doc.decode() for doc in docs[4:7]] == [row[2] for row in best[:3]]
     assert np.sum(found[0][0][2]) == len(docs)
+
+
+@pytest.mark.parametrize("block", [3, 1 << 20])
+def test_rows_in_packs_meet_those_of_their_group(monkeypatch, block):
+    """Of whatever task, in one bucket; unpacked they come together, a missing value as any other."""
+    monkeypatch.setattr(packs, "_BLOCK", block)
+    rows = [(None, "q1", "x", 0.0), *ROWS, (None, "q1", "y", 0.0), *[(run, None, "z", 1.0) for run in "ab"]]
+    tasks = (rows[::2], rows[1::2])
+    found = [pack for task in tasks for pack in packs.packed(batches(task, 2), by=GROUP, buckets=5)]
+    assert len({row for pack in found for row in pack["bucket"].to_pylist()}) > 2
+    groups = []
+    for bucket in range(5):
+        own = [pack.filter(pa.array(pack["bucket"].to_numpy() == bucket)) for pack in found]
+        met = [tuple(row.values()) for batch in packs.unpacked(own, GROUP) for row in batch.to_pylist()]
+        groups += [
+            (group, sorted(row[2:] for row in some)) for group, some in groupby(met, lambda row: row[:2])
+        ]
+    assert len(groups) == len(dict(groups)) == len({row[:2] for row in rows})
+    assert sorted((*group, *row) for group, some in groups for row in some if all(group)) == sorted(ROWS)
+
+
+def test_an_error_travels_as_a_pack():
+    def damaged():
+        yield from batches(ROWS, 99)
+        raise InputError("x.parquet cannot be read")
+
+    with pytest.raises(InputError, match=r"x\.parquet cannot be read"):
+        list(packs.unpacked(packs.packed(damaged(), by=GROUP, buckets=5), GROUP))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.engines.files.files import each_run
@@ -55,14 +53,21 @@ class DuckEngine:
         return found
 
     def keep_groups(
-        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
+        self,
+        table: str,
+        path: str,
+        asked: Sequence[str],
+        by: Sequence[str],
+        work: GroupWork,
+        columns: Mapping[str, str],
     ) -> list[Any]:
         """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
         import pyarrow as pa
 
         found: list[Any] = []
         with self._briefly("DuckDB cannot read the input", "Check the columns, and write it again."):
-            sorted_ = self.connection.cursor().sql(f"{text} ORDER BY {', '.join(by)}")
+            text = f"SELECT {', '.join(asked)} FROM {self.table(path)} ORDER BY {', '.join(by)}"
+            sorted_ = self.connection.cursor().sql(text)
             stream = pa.RecordBatchReader.from_stream(sorted_)
             for one, rows in work(stream):
                 if rows is not None:
@@ -73,7 +78,8 @@ class DuckEngine:
     def table(self, path: str) -> str:
         """Return the name of a Parquet in SQL: of a file, or of the files in a folder."""
         listed = ", ".join(f"'{escaped(str(file))}'" for file in parquet_files(path))
-        return f"read_parquet([{listed}])"
+        places = "filename AS prefjudge_file, file_row_number AS prefjudge_row"
+        return f"(SELECT *, {places} FROM read_parquet([{listed}]))"
 
     def load(self, table: str, rows: pa.Table) -> None:
         """Fill a table with rows from home."""
@@ -91,12 +97,12 @@ class DuckEngine:
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as one Parquet file, atomically."""
-        with atomic_write(path) as file, TemporaryDirectory(dir=Path(path).parent) as folder:
-            whole = Path(folder) / "table.parquet"
-            with self._briefly(f"{path} cannot be written", "Check the runs, and the room on the disk."):
-                self.connection.execute(f"COPY ({text}) TO {_quoted(whole)} (FORMAT parquet)")
-            with whole.open("rb") as written:
-                shutil.copyfileobj(written, file)
+        with (
+            atomic_write(path) as file,
+            self._briefly(f"{path} cannot be written", "Check the runs, and the room on the disk."),
+        ):
+            part = _quoted(Path(file.name).absolute())  # written there, not beside it
+            self.connection.execute(f"COPY ({text}) TO {part} (FORMAT parquet, USE_TMP_FILE false)")
         return self.table(path)
 
     def close(self) -> None:

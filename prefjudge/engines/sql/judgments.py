@@ -75,12 +75,10 @@ def resolve_judgments(
             f"{learning[0]} learns from all queries together, and an engine resolves each by itself",
             "Choose another rule, or --engine files.",
         )
-    columns = ", ".join(f"CAST({name} AS STRING) AS {name}" for name in COLUMNS)
     work = partial(
         resolve_groups, path=path, rules=tuple(dict.fromkeys(rules)), ties=ties, sparse_rule=sparse_rule
     )
-    text = f"SELECT {columns} FROM {engine.table(path)}"
-    found: list[Resolved] = engine.keep_groups(_RESOLVED, text, ("query",), work, ROWS)
+    found: list[Resolved] = engine.keep_groups(_RESOLVED, path, COLUMNS, ("query",), work, ROWS)
     total = Resolved(
         judgments=sum(part.judgments for part in found),
         winners=sum(part.winners for part in found),
@@ -101,9 +99,16 @@ def resolve_groups(
     ties: TieWorth,
     sparse_rule: str | None,
 ) -> Iterator[tuple[Resolved, pa.RecordBatch]]:
-    """Resolve judgments that come sorted by query, some whole queries at a time."""
-    for rows in whole_groups(batches, ("query",), _BLOCK):
-        log = _judgments(path, rows)
+    """Resolve judgments of which those of a query come together, some whole queries at a time."""
+    import pyarrow as pa
+
+    text = pa.schema([(name, pa.string()) for name in COLUMNS])
+    named = (batch.rename_columns([*COLUMNS]) for batch in batches)  # a table may use other letters
+    for rows in whole_groups(named, ("query",), _BLOCK):
+        try:
+            log = _judgments(path, rows.cast(text))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{path} holds ids that are not text: {error}", "Write UTF-8.") from None
         found = resolve_all(log, rules=rules, ties=ties, sparse_rule=sparse_rule)
         qrels = to_qrels(found[rules[0]])
         statuses = {rule: Counter(one.counts()) for rule, one in found.items()}

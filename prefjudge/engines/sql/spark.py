@@ -23,20 +23,31 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
+from prefjudge.engines.sql.packs import PACK, packed, unpacked
 from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
-from prefjudge.formats.runs.parquet import parquet_files
+from prefjudge.formats.runs.parquet import RowGroups, parquet_files, read_row_groups, row_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
 _Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
+_Read: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 _SCHEMA = "answer BINARY, path STRING, query STRING, doc STRING, position INT"
+_PART = 1 << 19
+"""About how many rows of groups a task holds."""
+_BUCKETS = 64
+"""At least so many buckets of groups, so that tasks get about the same number of rows."""
+_PLACES = (
+    "_metadata.file_path AS prefjudge_file",
+    "_metadata.row_index AS prefjudge_row",
+)
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
+_FILE = re.compile(r"while reading file (\S+?)\.?(?:\s|$)")
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
 """Spark shows ``file:///a`` as ``file:/a``."""
 _READING = (
@@ -71,25 +82,52 @@ class SparkEngine:
         return _of_each(_taken_home(self.session, answers), paths)
 
     def keep_groups(
-        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
+        self,
+        table: str,
+        path: str,
+        asked: Sequence[str],
+        by: Sequence[str],
+        work: GroupWork,
+        columns: Mapping[str, str],
     ) -> list[Any]:
-        """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
+        """Fill a table with what ``work`` finds in rows, which it gets in whole groups.
+
+        What the executors see under its path they read themselves: Spark's own reader takes longer than all
+        the rest.
+        """
         kinds = {"string": "STRING", "float64": "DOUBLE", "int32": "INT"}
         schema = ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
+        cores = self.session.sparkContext.defaultParallelism
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
-            grouped = self.session.sql(text).repartition(*by).sortWithinPartitions(*by)
-            answers = grouped.mapInArrow(partial(_on_groups, work=work, columns=columns), schema).persist()
+            read: _Read = _as_they_come
+            if self._is_seen(path):
+                tasks = row_groups(parquet_files(path), _PART)
+                rows, count = self.session.range(0, len(tasks), 1, len(tasks)), sum(one.rows for one in tasks)
+                read = partial(_rows_of_parts, tasks=tasks, columns=asked)
+            else:
+                rows = self.session.sql(f"SELECT {', '.join(asked)} FROM {self.table(path)}")
+                count = rows.count()
+            parts = max(cores, count // _PART)
+            share = partial(_shared, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
+            found = partial(_on_groups, by=by, work=work, columns=columns)
+            packs = rows.mapInArrow(share, PACK).repartition(parts, "bucket")
+            answers = packs.mapInArrow(found, schema).persist()
         self._kept.append(answers)
         self._view(table, answers.where("answer IS NULL"))
         return [found for _, found in _taken_home(self.session, answers)]
 
+    def _is_seen(self, path: str) -> bool:
+        """Tell whether executors see a path, as they see run files."""
+        return not _is_address(path) and self._java_files(path).getScheme() == "file"
+
     def table(self, path: str) -> str:
         """Return the name of a Parquet in SQL."""
         name = f"prefjudge_parquet_{len(self._kept)}"
-        if not _is_address(path) and self._java_files(path).getScheme() == "file":
+        if self._is_seen(path):
             parquet_files(path)  # Java says less of what is wrong with one
         with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
-            self._view(name, self.session.read.parquet(_literal(path)))
+            rows = self.session.read.parquet(_literal(path))
+            self._view(name, rows.selectExpr("*", *_PLACES))
         return name
 
     def load(self, table: str, rows: pa.Table) -> None:
@@ -221,10 +259,28 @@ def _on_lines(
             os.chdir(home)
 
 
-def _on_groups(
-    rows: Iterator[pa.RecordBatch], *, work: GroupWork, columns: Mapping[str, str]
+def _rows_of_parts(
+    numbers: Iterator[pa.RecordBatch], *, tasks: Sequence[RowGroups], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    yield from _sent(0, work(rows), columns)
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            yield from read_row_groups(tasks[number], columns)
+
+
+def _as_they_come(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
+
+
+def _shared(
+    batches: Iterator[pa.RecordBatch], *, read: _Read, by: Sequence[str], buckets: int
+) -> Iterator[pa.RecordBatch]:
+    yield from packed(read(batches), by=by, buckets=buckets)
+
+
+def _on_groups(
+    packs: Iterator[pa.RecordBatch], *, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
+) -> Iterator[pa.RecordBatch]:
+    yield from _sent(0, work(unpacked(packs, by)), columns)
 
 
 def _sent(
@@ -349,4 +405,6 @@ def _said(error: Exception) -> str:
     """Return what an error says that happened: of Java's the deepest cause, of Python's the last line."""
     text = str(error)
     found = (_RAISED if "Traceback" in text else _CAUSED).findall(text)
-    return next(iter([*found[-1:], *text.splitlines()]), type(error).__name__)
+    said: str = next(iter([*found[-1:], *text.splitlines()]), type(error).__name__)
+    file = _FILE.search(text)
+    return said if file is None or file[1] in said else f"{unquote(file[1])}: {said}"

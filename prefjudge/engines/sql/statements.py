@@ -6,11 +6,11 @@ the last digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
@@ -27,9 +27,9 @@ from prefjudge.engines.files.in_parts import Found
 from prefjudge.engines.files.judged import JudgedRows
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
 from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
-from prefjudge.engines.sql.tables import FOUND, NAMES, SqlEngine, load_rows, rows_of
+from prefjudge.engines.sql.tables import FOUND, NAMES, PLACE, SqlEngine, load_rows, rows_of
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice, decode, paths_of
+from prefjudge.formats.lines.problems import Notice, decode, encode, paths_of
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.formats.runs.parquet import GROUP, check_columns, is_parquet, key_of
 
@@ -40,6 +40,15 @@ _EACH_RUN = """
         SELECT path, CAST(MIN(tag) AS STRING) AS tag, MIN(query) AS query, MIN(doc) AS doc
         FROM {table}
         GROUP BY path"""
+
+_EACH_QUERY = """
+        SELECT path, query, prefjudge_file, MIN(prefjudge_row) AS row
+        FROM {table}
+        GROUP BY path, query, prefjudge_file
+        ORDER BY prefjudge_file, row"""
+
+Listed: TypeAlias = Mapping[str, Sequence[bytes]]
+"""The queries of each run of a table in the order in which its rows name them, where that matters."""
 
 R = TypeVar("R", RunHead, JudgedRows, Summary)
 
@@ -53,7 +62,7 @@ class SqlRuns:
         What asks the tables, and where files are read.
     paths : path or iterable of paths
         Run files, and Parquet that may hold many runs. Runs come in the order of their files, and those of
-        one Parquet by name; their queries as the files list them, and those of Parquet by id.
+        one Parquet by name; their queries as the files list them.
     order : Order
         What ranks a document higher.
     notices : list of Notice, optional
@@ -92,7 +101,7 @@ class SqlRuns:
         self.tags: tuple[str, ...] = ()
         place = {path: number for number, path in enumerate(given)}
         files = {path: engine.files(path) for path in given if not is_parquet(path)}
-        self._texts: dict[str, str] = {}
+        self._tables: dict[str, str] = {}
         self._files = list(dict.fromkeys(chain.from_iterable(files.values())))
         place |= {name: place[path] for path, names in files.items() for name in names}
         self.tables = self._opened([path for path in given if is_parquet(path)])
@@ -106,7 +115,7 @@ class SqlRuns:
 
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
         """Return the ``k`` best documents of each query of each run, as `engines.files.top` does."""
-        found = self._found(top_of_run(k, order=self.order, queries=queries))
+        found = self._found(top_of_run(k, order=self.order, queries=queries), self._listed())
         return joined_heads(found, self.order, self.notices, self.forms)
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
@@ -132,37 +141,48 @@ class SqlRuns:
             self.notices += [notice for one in found for notice in one.notices]
         named = list(zip(self.paths, self.tags, strict=True))
         load_rows(self.engine, NAMES, {"path": "STRING", "run": "STRING"}, named)
-        kept_in = [*([FOUND] if self._files else []), *(_kept_in(place) for place in range(len(self._texts)))]
+        kept_in = [*([FOUND] if self._files else []), *map(_kept_in, range(len(self._tables)))]
         parts = [f"SELECT path, query, doc, position FROM {table}" for table in kept_in]
         return f"({' UNION ALL '.join(parts)})", found
 
-    def _found(self, work: Callable[[str], Found]) -> Iterable[Found]:
+    def _found(self, work: Callable[[str], Found], listed: Listed | None = None) -> Iterable[Found]:
         """Return what ``work`` finds in each run, in their order."""
         files = each_found(work, self._files, self.engine.executor, cut=True)
-        return self._in_order(files, partial(_alone, work=work))
+        return self._in_order(files, partial(_alone, work=work), listed or {})
+
+    def _listed(self) -> Listed:
+        listed: dict[str, dict[bytes, None]] = {run.path: {} for run in self.tables}
+        for table in self._tables.values():
+            for path, query, *_ in rows_of(self.engine, _EACH_QUERY.format(table=table)):
+                listed[path].setdefault(encode(_name(query)))
+        return {path: [*queries] for path, queries in listed.items()}
 
     def _in_order(
-        self, files: Iterable[R], work: Callable[[str], tuple[R, pa.RecordBatch | None]]
+        self,
+        files: Iterable[R],
+        work: Callable[[str], tuple[R, pa.RecordBatch | None]],
+        listed: Listed | None = None,
     ) -> Iterable[R]:
         """Return what was found in each run in their order; where all are files, as it comes."""
         if not self.tables:
             return files
         found = {one.path: one for one in files}
         in_rows = partial(found_in_rows, work=work, order=self.order)
-        for place, (source, text) in enumerate(self._texts.items()):
-            some = self.engine.keep_groups(_kept_in(place), text, GROUP, in_rows, ROWS)
+        asked = (*GROUP, "doc", key_of(self.order))
+        for place, source in enumerate(self._tables):
+            some = self.engine.keep_groups(_kept_in(place), source, asked, GROUP, in_rows, ROWS)
             own = [run for run in self.tables if run.source == source]
-            found |= {one.path: one for one in joined_runs(some, own)}
+            found |= {one.path: one for one in joined_runs(some, own, listed or {})}
         return [found[path] for path in self.paths]
 
     def _opened(self, paths: Sequence[str]) -> list[TableRun]:
         """Open the tables; return their runs by name."""
         runs: list[TableRun] = []
         for path in paths:
-            key = key_of(self.order)
-            name = self.engine.table(path)
-            check_columns(path, self.engine.arrow(f"SELECT * FROM {name} LIMIT 0").schema, self.order)
-            self._texts[path] = f"SELECT path, query, doc, {key} FROM {name}"
+            key_of(self.order)  # refuses one that no table has
+            self._tables[path] = name = self.engine.table(path)
+            columns = self.engine.arrow(f"SELECT * FROM {name} LIMIT 0").drop_columns([*PLACE])
+            check_columns(path, columns.schema, self.order)
             found = rows_of(self.engine, _EACH_RUN.format(table=name))
             if not found:
                 raise InputError(f"{path} is empty: a run needs at least one row")

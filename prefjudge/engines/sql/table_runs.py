@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,8 +66,12 @@ def found_in_rows(
         yield Refused(tuple(sorted(refused)[:LIMIT])), None
 
 
-def joined_runs(found: Iterable[R | Refused], runs: Sequence[TableRun]) -> list[R]:
+def joined_runs(
+    found: Iterable[R | Refused], runs: Sequence[TableRun], listed: Mapping[str, Sequence[bytes]]
+) -> list[R]:
     """Return what was found in each run, from what was found in some of its queries after the other.
+
+    ``listed`` holds the queries of runs in the order in which the table lists them, where that matters.
 
     Raises
     ------
@@ -88,14 +92,14 @@ def joined_runs(found: Iterable[R | Refused], runs: Sequence[TableRun]) -> list[
             "and a number to rank by.",
             sorted(refused)[:LIMIT],
         )
-    return [_joined(run, parts[run.path]) for run in runs]
+    return [_joined(run, parts[run.path], listed.get(run.path, ())) for run in runs]
 
 
-def _joined(run: TableRun, parts: Sequence[R]) -> R:
-    """Put the parts of a run together, its queries by id: a table has no order."""
+def _joined(run: TableRun, parts: Sequence[R], listed: Sequence[bytes]) -> R:
+    """Put the parts of a run together, its queries as they are listed."""
     first = parts[0]
     if isinstance(first, RunHead):
-        return _by_query(replace(first, tag=run.tag, form=None), parts)
+        return _in_order(replace(first, tag=run.tag, form=None), parts, listed)
     if isinstance(first, JudgedRows):
         whole = JudgedRows.joined(run.path, parts, None)
         return replace(whole, tag=run.tag, example=run.example)
@@ -104,10 +108,11 @@ def _joined(run: TableRun, parts: Sequence[R]) -> R:
     return replace(first, tag=run.tag, form=None, example=run.example, overlap=shared)
 
 
-def _by_query(first: RunHead, parts: Sequence[RunHead]) -> RunHead:
+def _in_order(first: RunHead, parts: Sequence[RunHead], listed: Sequence[bytes]) -> RunHead:
     names = [name for part in parts for name in part.queries]
     sizes = np.concatenate([part.sizes for part in parts])
-    by = sorted(range(len(names)), key=names.__getitem__)
+    found = {name: place for place, name in enumerate(names)}
+    by = [found[name] for name in listed if name in found]
     starts, kept = (np.cumsum(sizes) - sizes)[by], sizes[by]
     rows = np.arange(kept.sum()) + np.repeat(starts - (np.cumsum(kept) - kept), kept)
     docs = line_tokens(b"".join([part.docs for part in parts])).take(rows)

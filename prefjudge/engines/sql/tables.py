@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 NAMES, OUTGOING, FOUND = (f"prefjudge_{noun}" for noun in ("names", "outgoing", "found"))
 """The tables: a session may be somebody's, with tables of their own."""
 
+PLACE = ("prefjudge_file", "prefjudge_row")
+"""The columns that an engine adds to a Parquet: the file of a row, and its number there."""
+
 _TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
 
 GroupWork: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[Any, pa.RecordBatch | None]]]"
@@ -43,16 +46,22 @@ class SqlEngine(Protocol):
         ...
 
     def keep_groups(
-        self, table: str, text: str, by: Sequence[str], work: GroupWork, columns: Mapping[str, str]
+        self,
+        table: str,
+        path: str,
+        asked: Sequence[str],
+        by: Sequence[str],
+        work: GroupWork,
+        columns: Mapping[str, str],
     ) -> list[Any]:
-        """Fill a table with what ``work`` finds in the rows of ``text``, and return what it says of them.
+        """Fill a table with what ``work`` finds in some columns of a Parquet; return what it says of them.
 
-        It gets streams of rows that are sorted by some columns; rows that agree in them are in one stream.
+        It gets streams of rows; those that agree in ``by`` come one after the other, in one stream.
         """
         ...
 
     def table(self, path: str) -> str:
-        """Return the name of a Parquet in SQL."""
+        """Return the name of a Parquet in SQL, where its rows know their place, too."""
         ...
 
     def load(self, table: str, rows: pa.Table) -> None:

@@ -7,7 +7,8 @@ looked up as the lines of a file are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from prefjudge.formats.runs.held_runs import RunTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
 """One row for each line of a run; ``path`` tells the runs apart."""
@@ -68,17 +70,72 @@ def parquet_files(path: str) -> list[Path]:
 
 
 def _schema(file: Path) -> pa.Schema:
+    with _opened(file) as table:
+        return table.schema_arrow
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[pq.ParquetFile]:
+    """Open a file of Parquet; what is wrong with it is said with its name."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with opened(file) as raw:  # which says why it cannot be opened
         try:
-            return pq.read_schema(raw)
+            yield pq.ParquetFile(raw)
         except (pa.ArrowException, OSError) as error:
             said = str(error).splitlines()[0]
             raise InputError(
                 f"{file} cannot be read as Parquet: {said}", "It may be cut off: copy it or write it again."
             ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Some row groups of a file: what one task reads."""
+
+    file: Path
+    groups: tuple[int, ...]
+    rows: int
+
+
+def row_groups(files: Sequence[Path], size: int) -> list[RowGroups]:
+    """Return files in parts of whole row groups, of ``size`` rows or a little more."""
+    parts: list[RowGroups] = []
+    for file in files:
+        with _opened(file) as table:
+            sizes = [table.metadata.row_group(group).num_rows for group in range(table.num_row_groups)]
+        start = 0
+        for end in range(1, len(sizes) + 1):
+            rows = sum(sizes[start:end])
+            if rows >= size or end == len(sizes):
+                parts.append(RowGroups(file, tuple(range(start, end)), rows))
+                start = end
+    return parts
+
+
+def read_row_groups(part: RowGroups, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a part of a file, which may be spelled in other letters, as SQL takes them.
+
+    Raises
+    ------
+    InputError
+        The file is damaged, or has no such column.
+    """
+    import pyarrow as pa
+
+    with _opened(part.file) as table:
+        there = {name.lower(): name for name in table.schema_arrow.names}
+        missing = next((name for name in columns if name not in there), None)
+        if missing is not None:
+            raise InputError(f"{part.file} has no column {missing}, but {', '.join(there.values())}")
+        names = [there[name] for name in columns]
+        for batch in table.iter_batches(row_groups=part.groups, columns=names):
+            cells = [batch[name] for name in names]
+            plain = [
+                cell.dictionary_decode() if pa.types.is_dictionary(cell.type) else cell for cell in cells
+            ]
+            yield pa.RecordBatch.from_arrays(plain, names=[*columns])
 
 
 def _is_part(file: Path, folder: Path) -> bool:
@@ -209,7 +266,7 @@ def run_of_rows(name: str, rows: pa.Table, order: Order) -> RowsOfRun:
 
     key = key_of(order)
     number = _numbers(rows[key], whole=key == "rank")
-    query, doc = (_tokens(rows[column]) for column in ("query", "doc"))
+    query, doc = (tokens_of_column(rows[column]) for column in ("query", "doc"))
     missing = np.flatnonzero(pc.is_null(number, nan_is_null=True).to_numpy())
     odd = np.union1d(missing, np.union1d(_not_words(query), _not_words(doc)))
     values = number.to_numpy()
@@ -257,11 +314,11 @@ def _number(cell: str | float | None, whole: bool) -> float | None:
     return None if found is not None and whole and found % 1 else found
 
 
-def _tokens(column: pa.ChunkedArray) -> Tokens:
+def tokens_of_column(column: pa.ChunkedArray) -> Tokens:
     """Return ids as pieces of one text: the bytes of the column, as they are; of a missing one, none."""
     import pyarrow as pa
 
-    if pa.types.is_integer(column.type):
+    if pa.types.is_primitive(column.type):
         column = column.cast(pa.string())
     array = pa.concat_arrays(column.cast(pa.large_binary()).chunks)
     _, places, data = array.buffers()
