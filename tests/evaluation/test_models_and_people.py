@@ -158,6 +158,16 @@ def test_a_model_that_chooses_its_queries_takes_none_of_peoples_away() -> None:
     assert np.mean(narrower) < 0.99
 
 
+@pytest.mark.parametrize("ones", [20, 30, 31])
+def test_a_model_that_says_what_people_say_is_no_sure_thing_and_saves_what_lies_between(ones: int) -> None:
+    """Some correlations of equal outcomes are 1 but for rounding, and some are 1."""
+    people = (np.arange(60) < ones).astype(np.float64)
+    found = prediction_powered_mean(people, people, np.tile([1.0, 0.0], 30))
+    assert found.correlation == pytest.approx(1.0)
+    assert found.correlation_low < 0.99
+    assert found.saved_low < 59 < found.saved <= found.saved_high
+
+
 def test_a_model_that_judged_nothing_of_peoples_leaves_them_as_they_are() -> None:
     people = np.tile([1.0, 0.0, 1.0], 20)
     for elsewhere in (np.empty(0), np.ones(50)):

@@ -155,11 +155,11 @@ def _fisher(correlation: float, count: int, confidence: float) -> tuple[float, f
     """Return Fisher's interval of a correlation; NaN where it is not defined."""
     if isnan(correlation) or count < 4:
         return float("nan"), float("nan")
-    if abs(correlation) == 1.0:  # equal throughout: as far from certain as 0.5 disagreements of `count` are
-        correlation *= 1 - 1 / count
-    centre = atanh(correlation)
+    # Equal throughout, but for rounding: as far from certain as 0.5 disagreements of `count` are.
+    most = 1 - 1 / count
+    centre = atanh(min(most, max(-most, correlation)))
     half = float(scipy.special.ndtri(0.5 + confidence / 2)) / sqrt(count - 3)
-    return tanh(centre - half), tanh(centre + half)
+    return min(correlation, tanh(centre - half)), max(correlation, tanh(centre + half))
 
 
 def _saved(correlation: float, judged: int, share: float) -> float:
