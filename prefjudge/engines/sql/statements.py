@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from urllib.parse import unquote
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
@@ -44,8 +45,7 @@ _EACH_RUN = """
 _EACH_QUERY = """
         SELECT path, query, prefjudge_file, MIN(prefjudge_row) AS row
         FROM {table}
-        GROUP BY path, query, prefjudge_file
-        ORDER BY prefjudge_file, row"""
+        GROUP BY path, query, prefjudge_file"""
 
 Listed: TypeAlias = Mapping[str, Sequence[bytes]]
 """The queries of each run of a table in the order in which its rows name them, where that matters."""
@@ -153,7 +153,8 @@ class SqlRuns:
     def _listed(self) -> Listed:
         listed: dict[str, dict[bytes, None]] = {run.path: {} for run in self.tables}
         for table in self._tables.values():
-            for path, query, *_ in rows_of(self.engine, _EACH_QUERY.format(table=table)):
+            rows = rows_of(self.engine, _EACH_QUERY.format(table=table))
+            for path, query, *_ in sorted(rows, key=lambda row: (_file(row[2]), row[3])):
                 listed[path].setdefault(encode(_name(query)))
         return {path: [*queries] for path, queries in listed.items()}
 
@@ -200,6 +201,11 @@ class SqlRuns:
 
 def _kept_in(place: int) -> str:
     return f"{FOUND}_{place}"
+
+
+def _file(name: str) -> str:
+    """Return a file's name as the system has it: Spark writes the address."""
+    return name if name.startswith("/") else unquote(name)
 
 
 def _name(cell: object) -> str:
