@@ -1,5 +1,6 @@
 """Starts the marketplace: in a thread of a program, or as a program of its own."""
 
+import contextlib
 import os
 import secrets
 import signal
@@ -17,7 +18,7 @@ from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.notifications.delivery import WebhookSender
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
-from prefjudge.marketplace.stand_in import open_stand_in
+from prefjudge.marketplace.stand_in import prepare_stand_in
 from prefjudge.marketplace.stand_in.settings import StandInSettings
 from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Clock, Marketplace
@@ -57,28 +58,24 @@ class Server:
         rules: Rules | None = None,
     ) -> None:
         settings.check()
-        rules = replace(rules or Rules(), private_webhooks=settings.is_private)
-        self.marketplace = Marketplace(
-            store_url,
-            sweep=sweep,
-            sandbox=sandbox,
-            clock=clock,
-            rules=rules,
-            admin_token=settings.admin_token,
-        )
-        try:
+        stand_in = settings.stand_in and prepare_stand_in(settings.stand_in)
+        with contextlib.ExitStack() as undo:
             self._socket = _listen(settings)
-        except PrefjudgeError:
-            self.marketplace.close()
-            raise
-        host, port = self._socket.getsockname()[:2]
-        self.local = _address(_EVERYWHERE.get(host, host), port)
-        try:
-            self.stand_in = settings.stand_in and open_stand_in(settings.stand_in, self.local)
-        except PrefjudgeError:
-            self._socket.close()
-            self.marketplace.close()
-            raise
+            undo.callback(self._socket.close)
+            host, port = self._socket.getsockname()[:2]
+            self.local = _address(_EVERYWHERE.get(host, host), port)
+            self.stand_in = stand_in and stand_in(self.local)
+            if self.stand_in:
+                undo.callback(self.stand_in.stop)
+            self.marketplace = Marketplace(  # last: what cannot be served leaves no store behind
+                store_url,
+                sweep=sweep,
+                sandbox=sandbox,
+                clock=clock,
+                rules=replace(rules or Rules(), private_webhooks=settings.is_private),
+                admin_token=settings.admin_token,
+            )
+            undo.pop_all()
         self.endpoint = settings.public_url or _address(_own_name() if host in _EVERYWHERE else host, port)
         self.worker_site = self.endpoint
         self.admin = f"{self.endpoint}/admin"

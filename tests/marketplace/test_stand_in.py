@@ -188,6 +188,26 @@ def test_a_taken_port_is_said(market: Server, tmp_path: Path) -> None:
     with pytest.raises(PrefjudgeError, match="cannot listen") as raised:
         start(f"sqlite:///{tmp_path}/other.db", settings=settings)
     assert "--stand-in-port" in str(raised.value.hint)
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_what_cannot_be_served_leaves_no_store_behind(
+    market: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"sqlite:///{tmp_path}/market.db"
+    taken = Settings(port=int(market.endpoint.rpartition(":")[2]))
+    with pytest.raises(PrefjudgeError, match="cannot listen"):
+        start(store, settings=taken)
+    (tmp_path / "stand-in").mkdir()
+    (tmp_path / "stand-in" / "authority.key").mkdir()  # as bad as one that may not be read
+    (tmp_path / "stand-in" / "authority.pem").write_text("x")
+    stood_in = Settings(stand_in=StandInSettings(folder=tmp_path / "stand-in"))
+    with pytest.raises(PrefjudgeError, match="does not hold a usable certificate authority"):
+        start(store, settings=stood_in)
+    monkeypatch.setitem(sys.modules, "prefjudge.marketplace.stand_in.authority", None)  # not installed
+    with pytest.raises(PrefjudgeError, match="needs the cryptography package"):
+        start(store, settings=stood_in)
+    assert [path.name for path in tmp_path.iterdir()] == ["stand-in"]
 
 
 def test_many_programs_at_once(market: Server) -> None:

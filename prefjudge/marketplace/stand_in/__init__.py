@@ -1,23 +1,24 @@
 """Stands in for Amazon's hosts, for programs that name them in their code."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.stand_in.proxy import Proxy
 from prefjudge.marketplace.stand_in.settings import CERTIFICATE, KEY, StandInSettings
 
-__all__ = ["StandInSettings", "open_stand_in", "remove_authority"]
+__all__ = ["StandInSettings", "prepare_stand_in", "remove_authority"]
 
 
-def open_stand_in(settings: StandInSettings, marketplace: str) -> Proxy:
-    """Start to stand in for Amazon's host with the marketplace at an address on this machine.
+def prepare_stand_in(settings: StandInSettings) -> Callable[[str], Proxy]:
+    """Make ready to stand in for Amazon's host; return what starts to, before the marketplace at an address.
 
     The authority is made at the first start, and kept: programs that trust it need not be told again.
 
     Raises
     ------
     PrefjudgeError
-        The extra is not installed, the authority's folder is not usable, or the port is taken.
+        The extra is not installed, or the authority's folder is not usable; at the start, the port is taken.
     """
     try:
         from prefjudge.marketplace.stand_in.authority import open_authority
@@ -28,7 +29,7 @@ def open_stand_in(settings: StandInSettings, marketplace: str) -> Proxy:
         ) from error
     authority = open_authority(settings.folder)
     context = authority.server_context(settings.host)
-    return Proxy(settings, context, marketplace, authority.certificate_file)
+    return lambda marketplace: Proxy(settings, context, marketplace, authority.certificate_file)
 
 
 def remove_authority(folder: Path) -> bool:
