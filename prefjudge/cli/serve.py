@@ -13,7 +13,7 @@ from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from prefjudge.fieldwork.own_marketplace import Address
-    from prefjudge.steps.serve import AdminToken, IssuedKey
+    from prefjudge.steps.serve.serve import AdminToken, IssuedKey
 
 ENVIRONMENT = (
     "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file", "screen",
@@ -61,7 +61,7 @@ def serve(
 
 
 def _show(made: "IssuedKey | AdminToken", *, json: bool) -> None:
-    from prefjudge.steps.serve import AdminToken  # known by now, and not needed for --help
+    from prefjudge.steps.serve.serve import AdminToken  # known by now, and not needed for --help
 
     if json:
         print_json(made)

@@ -16,7 +16,7 @@ from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.rules import Fees
 from prefjudge.marketplace.store.schema import STEPS
-from prefjudge.steps.serve import serve
+from prefjudge.steps.serve.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 
 

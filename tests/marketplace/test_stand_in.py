@@ -19,7 +19,7 @@ from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.stand_in import remove_authority
 from prefjudge.marketplace.stand_in.settings import LIVE_HOST, SANDBOX_HOST, StandInSettings
-from prefjudge.steps.serve import serve
+from prefjudge.steps.serve.serve import serve
 from tests.marketplace.people import html_question
 
 pytest.importorskip("cryptography")

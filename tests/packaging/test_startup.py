@@ -44,6 +44,12 @@ def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded(["status", "study"], tmp_path) == []
 
 
+def test_a_marketplace_alone_loads_nothing_of_studies(tmp_path: Path) -> None:
+    loads = loaded(["serve", "--new-key", "lab"], tmp_path)
+    assert "uvicorn" in loads
+    assert {*loads} & {"networkx", "numpy", "pandas", "pydantic", "scipy"} == set()
+
+
 def test_a_pool_of_plain_files_loads_nothing_of_studies_plots_and_packages() -> None:
     runs = str(ROOT / "prefjudge" / "demo" / "runs" / "*.txt")
     unneeded = (

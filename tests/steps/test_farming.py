@@ -25,7 +25,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.serve import _Screener
+from prefjudge.steps.serve.screener import Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.steps.workers.workers import workers
@@ -384,7 +384,7 @@ def test_a_watch_bears_a_crowd_that_is_away_for_a_while(
 
 
 def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) -> None:
-    worker, screener = person(served, "watched"), _Screener(served)
+    worker, screener = person(served, "watched"), Screener(served)
     assert take_all(worker) == 1
     screener.start()
     try:

@@ -1,25 +1,20 @@
 """Runs a marketplace until it is interrupted, or issues and revokes a requester's key."""
 
-import logging
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Interval
 
-from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.errors import InputError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
-from prefjudge.fieldwork.watching import Watch
-from prefjudge.steps.collect import collect
-from prefjudge.study.config import WordsConfig
-from prefjudge.study.progress import count_hits
 from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import SANDBOX
 
-_LOG = logging.getLogger("prefjudge.marketplace.study")
+if TYPE_CHECKING:
+    from prefjudge.steps.serve.screener import Screener
+    from prefjudge.study.config import WordsConfig
+
 STAND_IN = "stand-in"
 """The folder, beside the store, of the authority that answers for Amazon's host."""
 
@@ -130,7 +125,7 @@ def serve(
         return None
 
     announced: list[Address] = []
-    screener = _Screener(folder) if opened and screen and not live else None
+    screener = _screener(folder) if opened and screen and not live else None
 
     def told(market: Any) -> None:
         address = address_of(market, url)
@@ -166,7 +161,15 @@ def serve(
     return None
 
 
-def _wording(words: WordsConfig) -> dict[str, str]:
+def _screener(folder: Path) -> "Screener":
+    from prefjudge.steps.serve.screener import (
+        Screener,
+    )  # with numpy and more, which a marketplace alone needs not
+
+    return Screener(folder)
+
+
+def _wording(words: "WordsConfig") -> dict[str, str]:
     """Return the study's words for the worker site; several are one and an s where nothing else is said."""
     given = {
         "task": words.task,
@@ -175,46 +178,3 @@ def _wording(words: WordsConfig) -> dict[str, str]:
         "requesters": words.requesters or (f"{words.requester}s" if words.requester else ""),
     }
     return {name: word for name, word in given.items() if word}
-
-
-class _Screener(threading.Thread):
-    """Collects a study's work as it is submitted, for as long as its marketplace is served.
-
-    It is killed with the process: `collect` may be killed at any time, and continues where it stopped.
-    """
-
-    _LONGEST = 60.0
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(daemon=True)
-        self._folder = folder
-        self._over = threading.Event()
-        self._said = ""
-
-    def run(self) -> None:
-        """Collect at once, then whenever something was submitted, and once a minute for what was not told."""
-        study = Study(self._folder)
-        watch = Watch(study, SANDBOX)
-        looked = float("-inf")
-        while not self._over.is_set():
-            if watch.wait(1.0) or time.monotonic() - looked >= self._LONGEST:
-                looked = time.monotonic()
-                self._look(study)
-
-    def _look(self, study: Study) -> None:
-        try:
-            with study.transaction(write=False) as db:
-                published = count_hits(db, SANDBOX)
-            if published:
-                collect(study)
-            self._said = ""
-        except PrefjudgeError as error:  # such as a budget that is used up; said once, and tried again
-            if error.message != self._said:
-                _LOG.warning("collecting: %s", error.message)
-            self._said = error.message
-
-    def stop(self) -> None:
-        """End after the look under way."""
-        self._over.set()
-        if self.is_alive():
-            self.join(timeout=10)
