@@ -90,7 +90,8 @@ def stack(cluster: Cluster) -> Iterator[Stack]:
                 server.wait(timeout=30)
                 server.stdout.close()
         said = log.read_text()
-        assert '"level": "ERROR"' not in said
+        assert '"level": "info"' in said
+        assert '"level": "error"' not in said
         assert PASSWORD not in said
 
 
