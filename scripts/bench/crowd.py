@@ -52,6 +52,8 @@ GOALS = {
     Temper.COLLUDERS: 0.10,
 }
 """The greatest share of the judgments that count, where 30 % of the workers are such."""
+_MOST_PAID = 2
+"""The most HITs that one of those who never read is paid, where 30 % of the workers are such."""
 _CANDIDATES = 4
 _MOST_TURNS = 200
 
@@ -124,8 +126,10 @@ def figures(lab: Lab) -> Iterable[str]:
             yield outcome.line(f"{name}, {share:.0%}", clean)
             if share == 0.3 and outcome.counted > GOALS[temper]:
                 missed.append(f"{name} {outcome.counted:.1%} > {GOALS[temper]:.0%}")
+            if share == 0.3 and GOALS[temper] == 0.01 and outcome.most_paid > _MOST_PAID:
+                missed.append(f"{name} paid {outcome.most_paid} HITs > {_MOST_PAID}")
     if not lab.short:
-        yield "goals for counted judgments at 30 %: " + (", ".join(missed) or "all met")
+        yield "goals for counted judgments and HITs paid at 30 %: " + (", ".join(missed) or "all met")
 
 
 def contests(lab: Lab) -> Iterable[Contest]:
