@@ -104,7 +104,9 @@ def test_nobody_gets_a_second_hit_before_the_first_was_screened(served: Path) ->
         assert db.execute("SELECT reason FROM barred") == [("missed 3 of 3 gold pairs, as by guessing",)]
 
 
-def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: Path) -> None:
+def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clicker = person(served, "clicker", simulated=False)  # who even gets every gold pair right
     assert take_all(clicker) == 1
     found = collect(served)
@@ -122,6 +124,8 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(served: P
             "SELECT submitted FROM assignments WHERE assignment_id = :id", id=guessed.assignment_id
         )
     assert found.decide_by == moment(submitted + 7 * 86_400), "then the marketplace pays by itself"
+    monkeypatch.setenv("PREFJUDGE_HIT__AUTO_APPROVAL_DAYS", "1")  # of HITs that are published from now on
+    assert status(served).decide_by == found.decide_by
     assert [row.held for row in workers(served).workers if row.worker == due.worker_id] == [1]
     with Study(served).transaction(write=False) as db:
         reasons = db.execute(
