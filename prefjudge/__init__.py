@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.status import status as status
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
+    from prefjudge.steps.worker import worker as worker
     from prefjudge.steps.workers.workers import workers as workers
     from prefjudge.study.study import Study as Study
 
@@ -167,6 +168,7 @@ VERBS = (
         _CROWD,
         "Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay.",
     ),
+    Verb("worker", _SAFE, "Forget the person behind a worker id, or export all that is stored about them."),
     Verb("backup", _SAFE, "Copy a store into one file while servers run, and read the copy back."),
     Verb(
         "doctor",

@@ -188,6 +188,21 @@ class Database:
         """
         sqlite.copy(self._connection(), file)
 
+    def scrub(self) -> None:
+        """Write the database anew, so that its bytes hold nothing that was deleted or overwritten.
+
+        Not in a transaction. It takes as long as to copy the database, and others wait meanwhile.
+
+        Raises
+        ------
+        PrefjudgeError
+            Another process reads it all the time, so that its log still holds what was deleted.
+        """
+        if self.dialect == "sqlite":
+            sqlite.scrub(self._connection(), self._file or Path())
+        else:
+            postgresql.scrub(self._connection())
+
     def damage(self) -> list[str]:
         """Return what is wrong with the database as a whole: nothing for PostgreSQL, which sees to itself.
 

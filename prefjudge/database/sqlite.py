@@ -152,6 +152,25 @@ def copy(raw: sqlite3.Connection, file: Path) -> None:
         raw.backup(target)
 
 
+def scrub(raw: sqlite3.Connection, path: Path) -> None:
+    """Write a database anew, and empty its write-ahead log: both kept the bytes of what was deleted.
+
+    Raises
+    ------
+    StudyError
+        Another connection reads, so that the log cannot be emptied.
+    """
+    with explained(path):
+        raw.execute("PRAGMA secure_delete = ON")  # zeros the free space of the pages that are written
+        run_waiting(raw, path, "VACUUM")
+        ((busy, *_),) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if busy:
+        raise StudyError(
+            f"the log of {path} still holds what was deleted: another process is reading it",
+            "Repeat the verb when that one has ended; what was to be deleted is deleted.",
+        )
+
+
 def _open_to_read(path: Path) -> sqlite3.Connection:
     """Open a file that may not be written, or whose folder may not.
 

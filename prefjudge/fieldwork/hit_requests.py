@@ -90,6 +90,7 @@ class Pages:
                 passages=words.passages,
                 unable=design.allow_unable,
                 comments=design.comments,
+                keep_days=self._study.config.workers.keep_days,
             )
         )
 

@@ -201,6 +201,7 @@ def serve(
     admin_token: str | None = None,
     stand_in: StandInSettings | None = None,
     wording: Mapping[str, str] | None = None,
+    keep_days: int | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
@@ -210,7 +211,8 @@ def serve(
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
     ``admin_token`` takes the place of the one that is made from the store's secret. With
     ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
-    for "HIT" and "requester" on the worker site. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
+    for "HIT" and "requester" on the worker site. After ``keep_days`` without work people are forgotten. The
+    environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
@@ -223,7 +225,7 @@ def serve(
         stand_in=stand_in,
         wording=Wording(**(wording or {})),
     )
-    server = Server(store_url, settings, sandbox=sandbox)
+    server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))
     log_to_stderr()
     server.run(ready)
 

@@ -120,6 +120,7 @@ class WorkersConfig(_Section):
     most_hits: Annotated[int, Field(ge=1)] | None = None
     most_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     most_query_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    keep_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
 
 
 Word = Annotated[str, Field(max_length=40, pattern=r"^([^\W\d_][\w -]*)?$")]

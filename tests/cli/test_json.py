@@ -143,6 +143,10 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("recover", study)
         verb("backup", study, study.with_name("backup.db"))
         verb("doctor", study)
+        with Study(study).transaction(write=False) as db:
+            ((someone,),) = db.execute("SELECT worker_id FROM assignments LIMIT 1")
+        verb("worker", "export", someone, study)
+        verb("worker", "forget", someone, study)
         verb("status", study)
         verb("workers", study)
         verb("resolve", study)

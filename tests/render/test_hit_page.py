@@ -35,6 +35,14 @@ def page_of(texts: list[tuple[str, str, str]], **changes: object) -> HitPage:
     return dataclasses.replace(page, **changes)
 
 
+def test_the_consent_says_how_long_names_are_kept_in_every_language():
+    for language in languages():
+        plain = render_hit_page(page_of([("q", "a", "b")], language=language))
+        told = render_hit_page(page_of([("q", "a", "b")], language=language, keep_days=4321))
+        assert ("4321" in plain, "4321" in told) == (False, True)
+    assert page_of([("q", "a", "b")]).agreement != page_of([("q", "a", "b")], keep_days=90).agreement
+
+
 class Reader(HTMLParser):
     """Reads the page as a browser would: the tags that it opens, and the texts of its slots."""
 

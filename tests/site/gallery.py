@@ -176,6 +176,9 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "panels-none": ("/admin/panels", {"panels": [], "kind": "", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
     "panel": ("/admin/panels/prolific", {"panel": PANEL, "visits": [CAME, LEFT], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [6]} | NOBODY),
     "panel-none": ("/admin/panels/lab", {"panel": PANEL | {"panel": "lab", "closed": True, "participant": "pid", "session": "", "url": None}, "visits": [], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": []} | NOBODY),
+    "worker": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1, "visits": 2, "qualification_requests": 0}, "forgotten": None, "receipt": None} | NOBODY),
+    "worker-forgotten": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": {"erased": {"messages": 3, "comments": 1}, "kept": {"assignments": 4}}} | NOBODY),
+    "worker-unknown": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": None} | NOBODY),
     "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
 }  # fmt: skip
 

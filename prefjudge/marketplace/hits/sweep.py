@@ -1,6 +1,6 @@
-"""The sweep: deadlines, expiry, automatic approval, and the disposal of old HITs."""
+"""The sweep: deadlines, expiry, automatic approval, the disposal of old HITs, and whom to forget."""
 
-from prefjudge.marketplace.hits import assignments, decisions, hits
+from prefjudge.marketplace.hits import assignments, decisions, hits, persons
 from prefjudge.marketplace.store.marketplace import Transaction
 
 _BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next continues
@@ -38,5 +38,10 @@ def sweep(tx: Transaction) -> None:
         old=tx.now - tx.marketplace.rules.dispose_after,
     ):
         hits.dispose(tx, hit)
+    before = tx.marketplace.keeps_nobody_before(tx.now)
+    if before is not None:
+        for worker_id in persons.due(tx, before, _BATCH):
+            persons.forget(tx, worker_id)
+            tx.marketplace.scrub_soon()
     tx.run("DELETE FROM sessions WHERE expires <= :now", now=tx.now)
     tx.run("DELETE FROM request_tokens WHERE created <= :old", old=tx.now - tx.marketplace.rules.token_life)

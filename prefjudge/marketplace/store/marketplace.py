@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
 from prefjudge.database.records import T
-from prefjudge.errors import ConfigError
+from prefjudge.errors import ConfigError, PrefjudgeError
 from prefjudge.marketplace.store.ids import new_id, new_secret
 from prefjudge.marketplace.store.rules import Rules
 from prefjudge.marketplace.store.schema import STEPS
@@ -85,6 +85,7 @@ class Marketplace:
         The store is a marketplace of the other kind.
     """
 
+    forget_every = 3600.0  # seconds between looks for people who are known for long enough
     sweep_every = 0.25  # seconds between sweeps; every state change also checks its own deadline
 
     def __init__(
@@ -104,7 +105,8 @@ class Marketplace:
         self.clock = clock
         self.rules = rules or Rules()
         self._sweep = sweep
-        self._swept = float("-inf")
+        self._swept = self._forgot = float("-inf")
+        self._must_scrub = False
         self._lock = threading.Lock()
         with self.database.transaction() as db:
             self.ident = _setting(db, "marketplace", new_id)
@@ -124,6 +126,7 @@ class Marketplace:
             # in a transaction of its own: what was due stays done if the request is refused
             with self.database.transaction() as db:
                 self._sweep(Transaction(self, db, now))
+            self._scrub_forgotten()
         with self.database.transaction(write=write) as db:
             yield Transaction(self, db, now)
 
@@ -143,6 +146,27 @@ class Marketplace:
     def sweep_is_due(self) -> bool:
         """Tell whether the next transaction will begin with a sweep."""
         return abs(self.clock() - self._swept) >= self.sweep_every
+
+    def keeps_nobody_before(self, now: float) -> float | None:
+        """Return since when people are known, once in a while; None where that is not looked at now."""
+        days = self.rules.keep_days
+        with self._lock:
+            if days is None or abs(now - self._forgot) < self.forget_every:
+                return None
+            self._forgot = now
+            return now - days * 86_400
+
+    def scrub_soon(self) -> None:
+        """Note that somebody was forgotten, whose bytes are to go once this transaction has ended."""
+        self._must_scrub = True
+
+    def _scrub_forgotten(self) -> None:
+        if self._must_scrub:
+            self._must_scrub = False
+            try:
+                self.database.scrub()
+            except PrefjudgeError:  # somebody reads; what comes to be forgotten next takes this with it
+                self._must_scrub = True
 
     def _due(self, now: float) -> bool:
         with self._lock:

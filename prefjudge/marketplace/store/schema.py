@@ -204,7 +204,10 @@ CREATE UNIQUE INDEX assignments_once ON assignments (hit_id, worker_id)
     WHERE status IN ('Accepted', 'Unconfirmed', 'Submitted', 'Approved', 'Rejected')
 """
 
+# when the person behind a worker id was forgotten
+_FORGOTTEN = "ALTER TABLE workers ADD COLUMN forgotten DOUBLE PRECISION"
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
-    _DISPUTES, _ADMINS, _VISITS,
+    _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN,
 )  # fmt: skip

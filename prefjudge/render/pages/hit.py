@@ -94,6 +94,8 @@ class HitPage:
         Whether a worker may say, with one of :data:`REASONS`, that a pair cannot be judged.
     comments : bool
         Whether a worker may comment on each pair and on the HIT.
+    keep_days : int, optional
+        How many days after the study names are kept; None: not stated.
     task, passage, passages : str
         Instead of the page's own words for a HIT, a passage and several; empty: its own.
     """
@@ -113,6 +115,7 @@ class HitPage:
     practice: tuple[Example, ...] = ()
     unable: bool = False
     comments: bool = False
+    keep_days: int | None = None
     task: str = ""
     passage: str = ""
     passages: str = ""
@@ -121,7 +124,8 @@ class HitPage:
     def agreement(self) -> str:
         """What stands for all that a worker reads and agrees to before the first comparison."""
         told = (self.language, self.title, self.question, self.instructions, self.consent, self.passages)
-        return hashlib.sha256(repr((told, self.examples, self.practice)).encode()).hexdigest()[:24]
+        kept = () if self.keep_days is None else (self.keep_days,)  # so that older pages keep their name
+        return hashlib.sha256(repr((told, self.examples, self.practice, *kept)).encode()).hexdigest()[:24]
 
 
 def render_hit_page(page: HitPage) -> str:
@@ -212,6 +216,7 @@ def _words(page: HitPage) -> dict[str, str]:
     if page.allow_ties:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
     words["how"] = words["how"].replace("{all}", str(len(page.slots)))
+    words["kept"] = words["kept"].replace("{days}", str(page.keep_days))
     words |= {name: word for name in ("task", "passage", "passages") if (word := getattr(page, name))}
     for name in ("how", "preview", "decline", "none"):
         for placed in ("task", "passages"):

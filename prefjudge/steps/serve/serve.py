@@ -151,6 +151,7 @@ def serve(
             if stand_in
             else None,
             wording=_wording(opened.config.words) if opened else None,
+            keep_days=opened.config.workers.keep_days if opened else None,
             ready=told,
         )
     finally:

@@ -1,0 +1,66 @@
+"""Persons from the command line, while a marketplace runs or not: what is stored, and forgetting it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from prefjudge.database import Database, Value, redacted
+from prefjudge.errors import ConfigError, InputError
+from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.hits import persons
+from prefjudge.marketplace.hits.persons import Receipt
+from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.store.marketplace import Marketplace
+
+Rows = list[Mapping[str, Value]]
+
+
+def known(store_url: str, worker_id: str) -> dict[str, Rows]:
+    """Return everything that a store holds about a worker, by kind.
+
+    Raises
+    ------
+    PrefjudgeError
+        There is no such store or worker.
+    """
+    with _opened(store_url) as marketplace, marketplace.transaction(write=False) as tx:
+        return persons.known(tx, worker_id)
+
+
+def forget(store_url: str, worker_id: str, *, unpaid: bool = False) -> Receipt:
+    """Forget a person, also in the store's bytes.
+
+    Raises
+    ------
+    PrefjudgeError
+        There is no such store or worker, the person is owed something, or another process reads the store all
+        the time.
+    """
+    with _opened(store_url) as marketplace:
+        with marketplace.transaction() as tx:
+            receipt = persons.forget(tx, worker_id, unpaid=unpaid)
+        marketplace.database.scrub()
+        return receipt
+
+
+@contextmanager
+def _opened(store_url: str) -> Iterator[Marketplace]:
+    database = Database(store_url)
+    try:
+        version = database.version()
+    finally:
+        database.close()
+    if not version:
+        raise ConfigError(
+            f"{redacted(store_url)} holds no marketplace", "Give the --store that is served, or the study."
+        )
+    marketplace = Marketplace(store_url, sweep=sweep)
+    try:
+        yield marketplace
+    except RequestError as error:
+        owed = error.code.endswith("InvalidWorkerState")
+        hint = (
+            "Or add --unpaid, if nothing is to be paid." if owed else "See the ids: prefjudge workers --ids"
+        )
+        raise InputError(error.message, hint) from error
+    finally:
+        marketplace.close()

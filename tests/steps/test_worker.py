@@ -1,0 +1,102 @@
+"""``worker``: a person gets what is stored, and is forgotten in the marketplace and in the study."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from prefjudge.errors import InputError, StudyError
+from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.steps.collect import collect
+from prefjudge.steps.publish import publish
+from prefjudge.steps.worker import WorkerAction, worker
+from prefjudge.steps.workers.workers import workers
+from prefjudge.study import persons
+from prefjudge.study.study import Study
+from tests.cli.conftest import prefjudge
+from tests.steps.conftest import climbing_study
+from tests.steps.test_remarks import pairs_in, saying
+
+PRIVATE = ("Private Ann", "PRIVATE comment", "PRIVATE remark")
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A study in which one worker has judged a HIT, and commented."""
+    study = climbing_study(tmp_path / "study")
+
+    def talk(fields: dict[str, str], hidden: set[str]) -> None:
+        fields[f"{pairs_in(fields, hidden)[0]}.comment"] = PRIVATE[1]
+        fields["comment"] = PRIVATE[2]
+
+    with keep_marketplace_open(Study(study)):
+        publish(study, sandbox=True, yes=True)
+        assert saying(study, PRIVATE[0], talk).take_hit()
+        collect(study)
+    return study
+
+
+def bytes_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+
+
+def test_a_person_is_forgotten_in_both_stores_and_the_judgments_stay(judged: Path) -> None:
+    opened = Study(judged)
+    with opened.transaction(write=False) as db:
+        ((someone, judgments),) = db.execute("SELECT worker_id, count(*) FROM judgments GROUP BY worker_id")
+    stored = worker(WorkerAction.EXPORT, someone, judged).stored
+    assert stored["marketplace"]["account"][0]["name"] == PRIVATE[0]
+    assert len(stored["study"]["judgments"]) == judgments
+    assert {row["comment"] for row in stored["study"]["remarks"]} == set(PRIVATE[1:])
+    before = bytes_in(judged)
+    assert [text for text in PRIVATE if text.encode() not in before] == [], "else this shows nothing"
+    receipt = worker(WorkerAction.FORGET, someone, judged)
+    assert receipt.erased["comments in the study"] == 2
+    assert receipt.assignments == 1
+    opened.close()
+    after = bytes_in(judged)
+    assert [text for text in PRIVATE if text.encode() in after] == []
+    with opened.transaction(write=False) as db:
+        assert db.execute("SELECT worker_id, count(*) FROM judgments GROUP BY 1") == [(someone, judgments)]
+    assert workers(judged).remarks == ()
+    assert worker(WorkerAction.FORGET, someone, judged).erased == {}
+    with keep_marketplace_open(opened):
+        collect(judged)
+
+
+def test_the_export_leaves_out_no_table_of_a_study_that_knows_a_worker(tmp_path: Path) -> None:
+    opened = Study(climbing_study(tmp_path / "study"))
+    with opened.transaction() as db:
+        tables = {
+            table
+            for table in db.tables()
+            if any(row[1] == "worker_id" for row in db.execute(f"PRAGMA table_info({table})"))
+        }
+    read = set(re.findall(r"FROM (\w+)", " ".join(rest for _, rest in persons._KNOWN.values())))
+    assert tables - read == set()
+
+
+def test_the_verb_as_it_is_typed(judged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Study(judged).transaction(write=False) as db:
+        ((someone,),) = db.execute("SELECT DISTINCT worker_id FROM assignments")
+    monkeypatch.chdir(judged)
+    shown = prefjudge("worker", "export", someone)
+    assert shown.returncode == 0, shown.stderr
+    assert PRIVATE[0] in shown.stdout
+    done = prefjudge("worker", "forget", someone)
+    assert done.returncode == 0, done.stderr
+    assert "under the worker id" in done.stderr
+    assert PRIVATE[0] not in prefjudge("worker", "export", someone).stdout
+    unknown = prefjudge("worker", "forget", "ANOBODY")
+    assert (unknown.returncode, "Traceback" in unknown.stderr) == (1, False)
+    assert "ANOBODY does not exist" in unknown.stderr
+
+
+def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StudyError, match="no marketplace"):
+        worker(WorkerAction.FORGET, "A1")
+    assert list(tmp_path.iterdir()) == [], "nothing is made"
+    (tmp_path / "marketplace.db").touch()
+    with pytest.raises(InputError, match="is empty"):
+        worker(WorkerAction.FORGET, " ")
