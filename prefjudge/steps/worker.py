@@ -8,6 +8,7 @@ from pathlib import Path
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.own_marketplace import store_url
+from prefjudge.marketplace import persons as market
 from prefjudge.render.shown import Shown
 from prefjudge.study import persons
 from prefjudge.study.study import Study, open_study
@@ -95,29 +96,31 @@ def worker(
 
 
 def _stored(url: str, study: Study | None, worker_id: str) -> dict[str, dict[str, Rows]]:
-    from prefjudge.marketplace import persons as market
-
     stored = {"marketplace": market.known(url, worker_id)} if url else {}
     if study is not None:
         with study.transaction(write=False) as db:
             stored["study"] = persons.known(db, worker_id)
     if not any(rows for kinds in stored.values() for rows in kinds.values()):
-        raise InputError(f"nothing is stored about {worker_id}", "See the ids: prefjudge workers STUDY --ids")
+        raise _unknown(worker_id)
     return stored
+
+
+def _unknown(worker_id: str) -> InputError:
+    return InputError(f"nothing is stored about {worker_id}", "See the ids: prefjudge workers STUDY --ids")
 
 
 def _forget(
     url: str, study: Study | None, worker_id: str, places: tuple[str, ...], *, unpaid: bool
 ) -> WorkerResult:
     """Forget in the marketplace, which refuses where money is owed, and then in the study."""
-    from prefjudge.marketplace import persons as market
-
     receipt = market.forget(url, worker_id, unpaid=unpaid) if url else None
     erased = dict(receipt["erased"]) if receipt else {}
     assignments = receipt["kept"]["assignments"] if receipt else 0
     if study is not None:
         with study.transaction() as db:
             mine = persons.known(db, worker_id)["assignments"]
+            if not (mine or receipt):
+                raise _unknown(worker_id)
             erased |= persons.forget(db, worker_id)
         study.database.scrub()
         assignments = max(assignments, len(mine))

@@ -225,8 +225,12 @@ def test_nothing_of_a_visit_counts_before_the_panels_list_confirms_it(requester,
     url = desk.panel("confirmed", confirm=True)
     visitor, forger = Visitor(url, "p1", "s1"), Visitor(url, "p1", "s-guessed")
     ident = visitor.take(known)
+    assert forger.get("/hits")["open"] == [], "another visit's HITs are not theirs to return"
     assert visitor.submit(ident)["status"] == "Submitted"
     forger.do(forged)
+    for path in ("/history", "/account", "/inbox"):
+        assert forger.get(path)["code"] == "unconfirmed", "who knows another's id reads nothing of them"
+    assert forger.post("/account/password", name="x", password="long enough")["code"] == "unconfirmed"
     for hit in (known, forged):
         seen = requester.get_hit(HITId=hit["HITId"])["HIT"]
         assert (seen["HITStatus"], seen["NumberOfAssignmentsPending"]) == ("Unassignable", 1)
@@ -242,6 +246,7 @@ def test_nothing_of_a_visit_counts_before_the_panels_list_confirms_it(requester,
     assert desk.says("confirmed", *said)["confirmed"] == 0
     (arrived,) = requester.list_assignments_for_hit(HITId=known["HITId"])["Assignments"]
     assert arrived["AssignmentId"] == ident
+    assert visitor.get("/history")["assignments"]
     assert requester.get_hit(HITId=forged["HITId"])["HIT"]["HITStatus"] == "Assignable"
     requester.approve_assignment(AssignmentId=ident)
     assert desk.visits("confirmed")["s1"]["approve"] is True
@@ -306,8 +311,19 @@ def test_the_two_files_say_what_is_owed_and_a_payment_counts_once(requester, des
     assert desk.call("POST", "/admin/panels/paid/paid", pay) == {"recorded": 0}
     desk.call("POST", "/admin/panels/paid/paid", {"visits": [rows["sp3"]["visit"]]}, status=400)
     assert desk.file(admin, "paid", "approvals.csv") == desk.file(admin, "paid", "bonuses.csv") == ""
+    requester.approve_assignment(AssignmentId=done[3], OverrideRejection=True)
+    requester.send_bonus(
+        WorkerId=whole.worker_id, AssignmentId=done[0], BonusAmount="0.10", Reason="More.",
+        UniqueRequestToken="later",
+    )  # fmt: skip
+    later = {visit: row["bonus"] for visit, row in desk.visits("paid").items()}
+    assert later == {"s=p1": "0.10", "sp2": "0.00", "sp3": "0.50"}
+    more = {"visits": [rows["s=p1"]["visit"], rows["sp3"]["visit"]]}
+    assert desk.call("POST", "/admin/panels/paid/paid", more) == {"recorded": 2}
+    assert desk.call("POST", "/admin/panels/paid/paid", more) == {"recorded": 0}
+    assert desk.file(admin, "paid", "bonuses.csv") == ""
     owed = {one["worker_id"]: one["owed"] for one in admin.call("GET", "/admin/workers")["workers"]}
-    assert [owed[one.worker_id] for one in (whole, part)] == ["0.00", "0.00"]
+    assert [owed[one.worker_id] for one in (whole, part, refused)] == ["0.00"] * 3
     assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
 
 

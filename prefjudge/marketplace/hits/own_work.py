@@ -141,14 +141,16 @@ def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
     }
 
 
-def held(tx: Transaction, worker_id: str) -> list[AssignmentView]:
-    """Return what the worker has accepted and not yet submitted."""
+def held(tx: Transaction, worker_id: str, visit: int | None = None) -> list[AssignmentView]:
+    """Return what the worker has accepted, for a panel's ``visit`` if any, and not yet submitted."""
+    of_visit = "" if visit is None else " AND a.visit = :visit"
     rows = tx.select(
         OwnAssignment,
-        f"{_JOINED} WHERE a.worker_id = :worker AND a.status = 'Accepted' AND a.deadline > :now"
+        f"{_JOINED} WHERE a.worker_id = :worker AND a.status = 'Accepted' AND a.deadline > :now{of_visit}"
         " ORDER BY a.deadline",
         worker=worker_id,
         now=tx.now,
+        **({} if visit is None else {"visit": visit}),
     )
     return [view(tx, row) for row in rows]
 

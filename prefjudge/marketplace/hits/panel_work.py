@@ -10,6 +10,7 @@ from typing import TypedDict
 from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import outcomes
 from prefjudge.marketplace.hits.visit_work import DONE
+from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import payouts, visits
 from prefjudge.marketplace.people.panels import Panel
@@ -88,6 +89,24 @@ def visit_list(tx: Transaction, panel: Panel) -> list[VisitView]:
     ]
 
 
+def _paid_before(tx: Transaction, visit: Visit) -> int:
+    """Return how many cents are recorded as paid for a visit."""
+    if visit.paid is None:
+        return 0
+    (cents,) = tx.rows(
+        "SELECT coalesce(sum(cents), 0) FROM transfers WHERE source = :account AND kind = 'payout'"
+        " AND reference LIKE :paid",
+        account=ledger.earned(visit.worker_id),
+        paid=f"{_reference(visit)}%",
+    )[0]
+    return int(cents)
+
+
+def _reference(visit: Visit) -> str:
+    """Return how the payments for a visit begin in the ledger."""
+    return f"panel {visit.panel}, visit {visit.visit}: "
+
+
 def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int) -> VisitView:
     outcome = outcomes.outcome_of(tx, visit)
     counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
@@ -98,7 +117,9 @@ def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonu
         and not (counts["Submitted"] or counts["Accepted"])
     )
     approve = decided and outcome == "submitted" and counts["Approved"] > 0
-    beyond = max(0, earned - (panel.reward if approve else 0)) if decided else 0
+    # what was earned after a payment, as by a rejection that was taken back, is owed beyond that payment
+    paid = max(panel.reward if approve else 0, _paid_before(tx, visit))
+    beyond = max(0, earned - paid) if decided else 0
     return {
         "visit": visit.visit,
         "participant": visit.participant,
@@ -137,7 +158,7 @@ def bonuses(rows: Iterable[VisitView]) -> str:
     owed: dict[str, int] = defaultdict(int)
     for row in rows:
         cents = _cents(row["bonus"])
-        if cents and not row["paid"]:
+        if cents:
             owed[row["participant"]] += cents
     lines.writerows((participant, from_cents(cents)) for participant, cents in owed.items())
     return written.getvalue()
@@ -148,7 +169,7 @@ def _cents(amount: str) -> int:
 
 
 def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
-    """Record that the panel has paid these visits; return how many were not recorded before.
+    """Record that the panel has paid these visits; return for how many that was new.
 
     What the visits earned here counts as paid out: by the panel, with its approval and its bonus.
 
@@ -164,25 +185,26 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
         if row is None:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         visit = visits.find(tx, number, lock=True)
-        if visit.paid is not None:
+        if not _must_pay(row):
+            if visit.paid is None:
+                raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
             continue
-        if not _can_pay(row):
-            raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
-        cents = _cents(row["earned"])
+        cents = _cents(row["earned"]) - _paid_before(tx, visit)
         if cents:
-            payouts.record(tx, visit.worker_id, cents, f"panel {panel.panel}, visit {number}")
+            reference = f"{_reference(visit)}{row['earned']} in all"
+            payouts.record(tx, visit.worker_id, cents, reference)
         tx.run("UPDATE visits SET paid = :now WHERE visit = :visit", now=tx.now, visit=number)
         recorded += 1
     return recorded
 
 
-def _can_pay(row: VisitView) -> bool:
-    return row["approve"] or _cents(row["bonus"]) > 0
+def _must_pay(row: VisitView) -> bool:
+    return (row["approve"] and not row["paid"]) or _cents(row["bonus"]) > 0
 
 
 def to_pay(rows: Iterable[VisitView]) -> list[int]:
     """Return the visits that the two files are about."""
-    return [row["visit"] for row in rows if not row["paid"] and _can_pay(row)]
+    return [row["visit"] for row in rows if _must_pay(row)]
 
 
 KNOWN = "known"

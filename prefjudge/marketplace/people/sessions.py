@@ -17,7 +17,8 @@ MIN_PASSWORD = 8
 class Session:
     """A worker who is signed in; ``csrf`` must come back with every change the worker makes.
 
-    ``visit`` is the visit that a panel has sent the worker for; None for workers of no panel.
+    ``visit`` is the visit that a panel has sent the worker for; None for workers of no panel. Where it is not
+    ``confirmed``, somebody may have typed another's id into the panel's link.
     """
 
     worker_id: str
@@ -25,6 +26,7 @@ class Session:
     csrf: str
     unread: int
     visit: int | None
+    confirmed: bool
 
 
 def invite(tx: Transaction, worker_id: str) -> str:
@@ -86,17 +88,24 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
         "SELECT w.worker_id, w.name, (SELECT count(*) FROM messages m"
         " WHERE m.worker_id = w.worker_id AND m.is_read = 0),"
         # whom a panel has sent works for it, however they sign in
-        " coalesce(s.visit, (SELECT max(v.visit) FROM visits v WHERE v.worker_id = w.worker_id))"
-        " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id"
+        " coalesce(s.visit, (SELECT max(v.visit) FROM visits v WHERE v.worker_id = w.worker_id)),"
+        " coalesce(t.confirmed, 1)"
+        " FROM sessions s JOIN workers w ON w.worker_id = s.worker_id LEFT JOIN visits t ON t.visit = s.visit"
         " WHERE s.session_hash = :hash AND s.expires > :now",
         hash=hash_secret(secret),
         now=tx.now,
     )
     if not rows:
         return None
-    worker_id, name, unread, visit = rows[0]
-    csrf = tx.marketplace.sign("csrf", secret)
-    return Session(worker_id=worker_id, name=name, csrf=csrf, unread=unread, visit=visit)
+    worker_id, name, unread, visit, confirmed = rows[0]
+    return Session(
+        worker_id=worker_id,
+        name=name,
+        csrf=tx.marketplace.sign("csrf", secret),
+        unread=unread,
+        visit=visit,
+        confirmed=bool(confirmed),
+    )
 
 
 def turn_to(tx: Transaction, secret: str, visit: int) -> None:

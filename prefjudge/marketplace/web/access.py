@@ -46,6 +46,10 @@ _TOLD = (
 """What the log tells of an act: of what it was given, and of its answer. No names, passwords and secrets."""
 
 
+_OWN = ("/account", "/history", "/inbox")
+"""Pages about a worker's other days: not for somebody who may have typed the worker's id into a link."""
+
+
 def public_handler(state: AppState, route: PublicRoute) -> Handler:
     """Let everybody in."""
 
@@ -75,6 +79,10 @@ def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
         try:
             if request.method != "GET":
                 await _check_csrf(request, session.csrf)
+            if not session.confirmed and request.url.path.startswith(_OWN):
+                raise Refusal(
+                    "unconfirmed", "This page opens once your panel confirms that it sent you.", 403
+                )
             async with state.turns.of(session.worker_id):
                 page = await route(state, request, session)
         except Refusal as refusal:

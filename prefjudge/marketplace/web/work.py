@@ -64,7 +64,7 @@ async def list_groups(state: AppState, request: Request, session: Session) -> Pa
         shown = offers.groups(tx, session.worker_id, _number(request))
         if visit and visit["over"]:
             shown = {"groups": [], "page": 1, "pages": 1}
-        held = own_work.held(tx, session.worker_id)
+        held = own_work.held(tx, session.worker_id, session.visit)
         back = outcomes.ending(tx, session.visit)
         return {**shown, "open": held, "completion": back, "visit": visit}
 
