@@ -97,7 +97,7 @@ class Settings:
         """
         if name in LOOPBACK or name == self.host:
             return True
-        if self.stand_in and name == self.stand_in.host:
+        if self.stand_in and name in self.stand_in.hosts:
             return True
         if self.public_url:
             return name == urlsplit(self.public_url).hostname

@@ -18,7 +18,7 @@ from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.stand_in import remove_authority
-from prefjudge.marketplace.stand_in.settings import LIVE_HOST, SANDBOX_HOST, StandInSettings
+from prefjudge.marketplace.stand_in.settings import LIVE_HOST, SANDBOX_HOST, TOPICS_HOST, StandInSettings
 from prefjudge.steps.serve.serve import serve
 from tests.marketplace.people import html_question
 
@@ -126,7 +126,7 @@ def test_the_proxy_leads_nowhere_else(market: Server, line: bytes) -> None:
     answer = say(market, line)
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 403 ")
-    assert body.startswith(f"this proxy leads to {SANDBOX_HOST}:443 only".encode())
+    assert body.startswith(f"this proxy leads to {SANDBOX_HOST}:443 and {TOPICS_HOST}:443 only".encode())
     assert len(head.split(b"\r\n")) == 4
     assert set(head + body) <= set(range(32, 127)) | set(b"\r\n")
 
@@ -179,6 +179,19 @@ def test_the_authority_is_kept_until_it_is_removed(tmp_path: Path, monkeypatch: 
     with pytest.raises(InputError, match="has no certificate authority"):
         serve(remove_stand_in=True)
     assert not remove_authority(here)
+
+
+def test_an_authority_that_may_vouch_for_fewer_hosts_is_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefjudge.marketplace.stand_in import authority
+
+    with monkeypatch.context() as older:
+        older.setattr(authority, "_NAMES", authority._NAMES[:2])
+        before = authority.open_authority(tmp_path).certificate
+    after = authority.open_authority(tmp_path).certificate
+    assert after != before
+    assert authority.open_authority(tmp_path).certificate == after
 
 
 def test_a_taken_port_is_said(market: Server, tmp_path: Path) -> None:

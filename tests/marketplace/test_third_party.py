@@ -180,6 +180,44 @@ def test_dallinger_recruits_and_pays(market: Server, run: Run, worker: Worker) -
     assert worker.get("/history")["earnings"]["balance"] == "0.75"
 
 
+HEARS = """
+import json, sys, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from dallinger.mturk import MTurkService
+
+service = MTurkService(sys.argv[1], sys.argv[2], "us-east-1")
+heard = []
+
+class Listener(BaseHTTPRequestHandler):  # what dallinger.recruiters does at /mturk-sns-listener
+    def do_POST(self):
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if content["Type"] == "SubscriptionConfirmation":
+            service.confirm_subscription(token=content["Token"], topic=content["TopicArn"])
+        else:
+            heard.append(json.loads(content["Message"])["Events"][0]["EventType"])
+        self.send_response(200)
+        self.end_headers()
+
+server = HTTPServer(("127.0.0.1", 0), Listener)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+hit = service.create_hit(
+    experiment_id="heard", title="t", description="d", keywords=["k"], reward=0.5, duration_hours=1,
+    lifetime_days=1, question=sys.argv[3], max_assignments=1, annotation="mine",
+    notification_url=f"http://127.0.0.1:{server.server_port}/mturk-sns-listener",
+)
+service.expire_hit(hit["id"])
+service.get_hit(hit["id"])
+while len(heard) < 2:
+    time.sleep(0.1)
+print(json.dumps({"heard": heard, "cancelled": service.sns.cancel_subscription("heard")}))
+"""
+
+
+def test_dallinger_hears_of_its_work_by_a_topic(run: Run) -> None:
+    dallinger = run.keyed(HEARS, find_program("dallinger") / "bin" / "python")
+    assert dallinger(external_question()) == {"heard": ["HITExpired", "HITReviewable"], "cancelled": True}
+
+
 def test_psiturk_pays_rejects_and_takes_it_back(run: Run, admin: Admin) -> None:
     psiturk = run.keyed(PSITURK, find_program("psiturk") / "bin" / "python")
     offered = psiturk("first", "https://example.org/study")

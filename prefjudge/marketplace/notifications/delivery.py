@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 import logging
 import threading
 import time
@@ -103,6 +104,7 @@ class WebhookSender:
             "X-Prefjudge-Delivery": str(delivery.seq),
             "X-Prefjudge-Timestamp": timestamp,
             "X-Prefjudge-Signature": sign(delivery.secret, timestamp, body),
+            **_topic_headers(delivery.body),
         }
         try:
             status = self._post(delivery.destination, body, headers)
@@ -115,6 +117,15 @@ class WebhookSender:
             done = DELIVERED if arrived else GIVEN_UP
             self._executor.call(lambda tx: _settle(tx, delivery.seq, done))
         return arrived
+
+
+def _topic_headers(body: str) -> dict[str, str]:
+    """Return what SNS says of a message in its headers, where the body is one of a topic."""
+    told = json.loads(body)
+    if "TopicArn" not in told:
+        return {}
+    named = {"message-type": "Type", "message-id": "MessageId", "topic-arn": "TopicArn"}
+    return {f"x-amz-sns-{name}": told[key] for name, key in named.items()}
 
 
 def _any_due(tx: Transaction) -> bool:

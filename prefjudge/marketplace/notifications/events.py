@@ -4,6 +4,7 @@ import json
 import uuid
 from dataclasses import dataclass
 
+from prefjudge.marketplace.notifications import topics
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
@@ -49,6 +50,9 @@ def queue(tx: Transaction, destination: str, version: str, event: Event) -> None
         "EventDocVersion": version,
         "Events": [{key: value for key, value in told.items() if value}],
     }
+    if topics.is_topic(destination):
+        topics.publish(tx, event.requester_id, destination, json.dumps(body))
+        return
     (secret,) = tx.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=event.requester_id)[
         0
     ]

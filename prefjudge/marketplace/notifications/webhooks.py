@@ -30,7 +30,7 @@ def refusal(address: str, *, inside: bool) -> str:
     if address.startswith("arn:") or host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         return (
             "names a queue or topic of AWS, which this marketplace cannot reach: give an https address of"
-            " your own, to which it posts the same JSON, signed"
+            " your own, to which it posts the same JSON, signed, or a topic that was made here"
         )
     clear = hook.scheme == "http" and host in _INSIDE_NAMES and inside
     if not host or not (hook.scheme == "https" or clear):

@@ -11,7 +11,7 @@ __all__ = ["StandInSettings", "prepare_stand_in", "remove_authority"]
 
 
 def prepare_stand_in(settings: StandInSettings) -> Callable[[str], Proxy]:
-    """Make ready to stand in for Amazon's host; return what starts to, before the marketplace at an address.
+    """Make ready to stand in for Amazon's hosts; return what starts to, before the marketplace at an address.
 
     The authority is made at the first start, and kept: programs that trust it need not be told again.
 
@@ -28,8 +28,8 @@ def prepare_stand_in(settings: StandInSettings) -> Callable[[str], Proxy]:
             "Install it with the extra: pip install 'prefjudge[stand-in]'",
         ) from error
     authority = open_authority(settings.folder)
-    context = authority.server_context(settings.host)
-    return lambda marketplace: Proxy(settings, context, marketplace, authority.certificate_file)
+    contexts = {host: authority.server_context(host) for host in settings.hosts}
+    return lambda marketplace: Proxy(settings, contexts, marketplace, authority.certificate_file)
 
 
 def remove_authority(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""A certificate authority of one's own, which can vouch for Amazon's MTurk hosts and for nothing else.
+"""A certificate authority of one's own, which can vouch for Amazon's MTurk and SNS hosts and nothing else.
 
 Its key never leaves the folder. Whoever trusts its certificate trusts it for these names only: they are
 constraints in the certificate itself (RFC 5280, section 4.2.1.10), which TLS libraries hold it to.
@@ -17,11 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.marketplace.stand_in.settings import CERTIFICATE, KEY, LIVE_HOST, SANDBOX_HOST
+from prefjudge.marketplace.stand_in.settings import CERTIFICATE, KEY, LIVE_HOST, SANDBOX_HOST, TOPICS_HOST
 
 _VALID = dt.timedelta(days=365)
 _RENEWED = dt.timedelta(days=30)
 """Before its end; a server that starts has at least as long to run."""
+_NAMES = [x509.DNSName(host) for host in (SANDBOX_HOST, LIVE_HOST, TOPICS_HOST)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,8 @@ def open_authority(folder: Path) -> Authority:
     try:
         if path.exists() and key_path.exists():
             known = _read(path, key_path)
-            if known.certificate.not_valid_after_utc - _now() > _RENEWED:
+            lasts = known.certificate.not_valid_after_utc - _now() > _RENEWED
+            if lasts and _permitted(known.certificate) == _NAMES:
                 return known
         return _make(folder)
     except (OSError, ValueError, TypeError) as error:
@@ -77,15 +79,21 @@ def open_authority(folder: Path) -> Authority:
         ) from error
 
 
+def _permitted(certificate: x509.Certificate) -> list[x509.GeneralName]:
+    """Return the names that an authority may vouch for; an older prefjudge knew fewer."""
+    return list(
+        certificate.extensions.get_extension_for_class(x509.NameConstraints).value.permitted_subtrees or ()
+    )
+
+
 def _make(folder: Path) -> Authority:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "prefjudge stand-in for Mechanical Turk")])
-    names = [x509.DNSName(host) for host in (SANDBOX_HOST, LIVE_HOST)]
     certificate = (
         _unsigned(name, key.public_key(), issuer=name)
         .not_valid_after(_now() + _VALID)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.NameConstraints(permitted_subtrees=names, excluded_subtrees=None), critical=True)
+        .add_extension(x509.NameConstraints(permitted_subtrees=_NAMES, excluded_subtrees=None), critical=True)
         .add_extension(_signs_certificates(), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())

@@ -1,4 +1,4 @@
-"""A proxy on this machine that leads one of Amazon's hosts to a marketplace, and leads nowhere else.
+"""A proxy on this machine that leads Amazon's MTurk host, and SNS', to a marketplace, and leads nowhere else.
 
 A program that is told to use it (``HTTPS_PROXY``) asks for a tunnel to Amazon's host (``CONNECT``), shakes
 hands with a certificate of the authority that it was told to trust (``AWS_CA_BUNDLE``), and speaks with the
@@ -10,7 +10,8 @@ import logging
 import re
 import ssl
 import threading
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -38,9 +39,9 @@ class Proxy:
     Parameters
     ----------
     settings : StandInSettings
-        Amazon's host, and where to listen.
-    context : SSLContext
-        Answers as that host.
+        Amazon's hosts, and where to listen.
+    contexts : mapping
+        What answers as each of them.
     marketplace : str
         The marketplace's address on this machine.
     certificate_file : Path
@@ -58,11 +59,15 @@ class Proxy:
     """
 
     def __init__(
-        self, settings: StandInSettings, context: ssl.SSLContext, marketplace: str, certificate_file: Path
+        self,
+        settings: StandInSettings,
+        contexts: Mapping[str, ssl.SSLContext],
+        marketplace: str,
+        certificate_file: Path,
     ) -> None:
         self.host = settings.host
         self.certificate_file = certificate_file
-        self._context = context
+        self._contexts = {f"{host}:443": context for host, context in contexts.items()}
         there = urlsplit(marketplace)
         self._there = (there.hostname or LOOPBACK, there.port or 80)
         self._tunnels: set[asyncio.Task[None]] = set()
@@ -100,21 +105,32 @@ class Proxy:
         for tunnel in self._tunnels:
             tunnel.cancel()
         await asyncio.gather(*self._tunnels, return_exceptions=True)
+        for _ in range(3):  # what was aborted is closed in the next rounds of the loop
+            await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tunnels.add(task)
         try:
-            await self._tunnel(reader, writer)
-        except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError) as error:
-            _LOG.info("a tunnel ended: %s", type(error).__name__)
+            try:
+                await self._tunnel(reader, writer)
+            except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError) as error:
+                _LOG.info("a tunnel ended: %s", type(error).__name__)
+            writer.close()
+            with suppress(OSError, ssl.SSLError):
+                await writer.wait_closed()  # TLS waits for the client's goodbye
+        except BaseException:  # such as the end of the loop
+            writer.transport.abort()
+            raise
         finally:
             self._tunnels.discard(task)
-            writer.close()
 
     async def _tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if refused := self._refusal(await _read_head(reader)):
+        asked = _asked(await _read_head(reader))
+        context = self._contexts.get(asked.lower().removeprefix("connect "))
+        if context is None or not asked.startswith("CONNECT "):
+            refused = self._refusal(asked)
             _LOG.warning("refused: %s", refused)  # boto3 says no more than that the proxy failed
             await _answer(writer, 403, refused)
             return
@@ -129,18 +145,21 @@ class Proxy:
         try:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             await writer.drain()
-            await writer.start_tls(self._context, ssl_handshake_timeout=_PATIENCE)
+            await writer.start_tls(context, ssl_handshake_timeout=_PATIENCE)
             await _first_of(_pump(reader, there[1]), _pump(there[0], writer))
         finally:
             there[1].close()
 
-    def _refusal(self, head: bytes) -> str:
-        """Return why a request is refused; nothing where it asks for a tunnel to the host."""
-        words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-        if len(words) == 3 and words[0] == "CONNECT" and words[1].lower() == f"{self.host}:443":
-            return ""
-        asked = _UNUSUAL.sub("", words[1])[:100] if len(words) > 1 else "nothing"
-        return f"this proxy leads to {self.host}:443 only, and {asked} was asked for"
+    def _refusal(self, asked: str) -> str:
+        """Return why a request is refused."""
+        name = _UNUSUAL.sub("", asked.partition(" ")[2])[:100] or "nothing"
+        return f"this proxy leads to {' and '.join(self._contexts)} only, and {name} was asked for"
+
+
+def _asked(head: bytes) -> str:
+    """Return the verb and the target of a request's first line, or what there is of them."""
+    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    return " ".join(words[:2]) if len(words) == 3 else f" {words[1] if len(words) > 1 else ''}"
 
 
 async def _read_head(reader: asyncio.StreamReader) -> bytes:

@@ -1,10 +1,12 @@
-"""Where a marketplace stands in for Amazon's host, and for which of the two."""
+"""Where a marketplace stands in for Amazon's hosts, and for which of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 SANDBOX_HOST = "mturk-requester-sandbox.us-east-1.amazonaws.com"
 LIVE_HOST = "mturk-requester.us-east-1.amazonaws.com"
+TOPICS_HOST = "sns.us-east-1.amazonaws.com"
+"""Of the service that has notifications sent on to a requester's programs."""
 CERTIFICATE, KEY = "authority.pem", "authority.key"
 
 
@@ -28,5 +30,10 @@ class StandInSettings:
 
     @property
     def host(self) -> str:
-        """The host of Amazon that is stood in for."""
+        """The MTurk host of Amazon that is stood in for."""
         return SANDBOX_HOST if self.sandbox else LIVE_HOST
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All hosts of Amazon that are stood in for."""
+        return self.host, TOPICS_HOST

@@ -207,7 +207,17 @@ CREATE UNIQUE INDEX assignments_once ON assignments (hit_id, worker_id)
 # when the person behind a worker id was forgotten
 _FORGOTTEN = "ALTER TABLE workers ADD COLUMN forgotten DOUBLE PRECISION"
 
+# topics that notifications are sent to, and who subscribed to them
+_TOPICS = """
+CREATE TABLE topics (topic_arn TEXT PRIMARY KEY, requester_id TEXT NOT NULL REFERENCES requesters);
+CREATE INDEX topics_requester ON topics (requester_id, topic_arn);
+CREATE TABLE subscriptions (
+    subscription_arn TEXT PRIMARY KEY, topic_arn TEXT NOT NULL, protocol TEXT NOT NULL,
+    endpoint TEXT NOT NULL, token TEXT NOT NULL, confirmed BIGINT NOT NULL DEFAULT 0);
+CREATE INDEX subscriptions_topic ON subscriptions (topic_arn)
+"""
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
-    _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN,
+    _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN, _TOPICS,
 )  # fmt: skip

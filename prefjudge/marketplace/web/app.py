@@ -31,6 +31,7 @@ from prefjudge.marketplace.web.middleware import SecurityMiddleware
 from prefjudge.marketplace.web.pages import Page, respond
 from prefjudge.marketplace.web.requester_api import requester_api
 from prefjudge.marketplace.web.state import AppState
+from prefjudge.marketplace.web.topics_api import is_for_topics, topics_api
 from prefjudge.version import __version__
 
 WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
@@ -113,7 +114,7 @@ def build_app(state: AppState) -> Starlette:
 
     async def home(request: Request) -> Response:
         if request.method == "POST":
-            return await requester_api(state, request)
+            return await (topics_api if is_for_topics(request) else requester_api)(state, request)
         session = await session_of(state, request)
         return respond(state, request, Page(name="hits", location="/hits" if session else "/signin"))
 

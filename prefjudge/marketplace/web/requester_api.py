@@ -91,14 +91,14 @@ async def _answer(state: AppState, request: Request, operation: str) -> tuple[by
     now = time.time()  # signatures follow real clocks, and the marketplace's may be a test's
 
     def answer(tx: Transaction) -> tuple[bytes, int | None]:
-        requester_id = _requester(tx, headers, body, partial(_may_be_unsigned, state, request), now)
+        requester_id = caller(tx, headers, body, partial(may_be_unsigned, state, request), now)
         pulse = count_submissions(tx, requester_id) if operation == "GetAccountBalance" else None
         return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body))), pulse
 
     return await state.executor.run(answer)
 
 
-def _may_be_unsigned(state: AppState, request: Request) -> bool:
+def may_be_unsigned(state: AppState, request: Request) -> bool:
     """Tell whether only this machine can call, and no web server forwarded the call.
 
     Otherwise anybody who makes a web server on this machine call here would be the requester.
@@ -113,10 +113,16 @@ def _may_be_unsigned(state: AppState, request: Request) -> bool:
     )
 
 
-def _requester(
-    tx: Transaction, headers: dict[str, str], body: bytes, unsigned: Callable[[], bool], now: float
+def caller(
+    tx: Transaction,
+    headers: dict[str, str],
+    body: bytes,
+    unsigned: Callable[[], bool],
+    now: float,
+    *,
+    service: str = "",
 ) -> str:
-    """Return who calls.
+    """Return the requester who calls, the requester API or another service by the name that it signs for.
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
@@ -136,7 +142,7 @@ def _requester(
             return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
     secret, requester_id = owner
-    signing.check(claim, secret, mturk().signing_name, headers, body, now)
+    signing.check(claim, secret, service or mturk().signing_name, headers, body, now)
     return requester_id
 
 

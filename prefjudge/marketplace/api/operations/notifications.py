@@ -5,21 +5,23 @@ import json
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.errors import invalid, refused
 from prefjudge.marketplace.hits import hit_types
-from prefjudge.marketplace.notifications import events, webhooks
+from prefjudge.marketplace.notifications import events, topics, webhooks
 from prefjudge.marketplace.store.marketplace import Transaction
 
 VERSIONS = ("2006-05-05", "2014-08-15")
 
 
-def _check(tx: Transaction, notification: Params) -> None:
+def _check(tx: Transaction, requester_id: str, notification: Params) -> None:
     """Refuse a notification that cannot be sent: mail and AWS queues are not reachable from here."""
     if notification["Transport"] == "Email":
         raise invalid(
             "Notification.Transport", "this marketplace sends no mail: it posts to an https address"
         )
-    problem = webhooks.refusal(notification["Destination"], inside=tx.marketplace.rules.private_webhooks)
+    destination = notification["Destination"]
+    mine = notification["Transport"] == "SNS" and topics.exists(tx, requester_id, destination)
+    problem = "" if mine else webhooks.refusal(destination, inside=tx.marketplace.rules.private_webhooks)
     if problem:
-        raise invalid("Notification.Destination", f"{notification['Destination'][:64]!r} {problem}")
+        raise invalid("Notification.Destination", f"{destination[:64]!r} {problem}")
     if notification["Version"] not in VERSIONS:
         raise invalid("Notification.Version", f"must be {' or '.join(VERSIONS)}")
 
@@ -30,7 +32,7 @@ def _update(tx: Transaction, requester_id: str, params: Params) -> Result:
     if notification is None and active is None:
         raise invalid("UpdateNotificationSettings", "give a Notification, or Active, or both")
     if notification is not None:
-        _check(tx, notification)
+        _check(tx, requester_id, notification)
         tx.insert(
             "notifications",
             {
@@ -54,7 +56,7 @@ def _update(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _send_test(tx: Transaction, requester_id: str, params: Params) -> Result:
-    _check(tx, params["Notification"])
+    _check(tx, requester_id, params["Notification"])
     event = events.Event(time=tx.now, event=params["TestEventType"], requester_id=requester_id)
     events.queue(tx, params["Notification"]["Destination"], params["Notification"]["Version"], event)
     return {}
