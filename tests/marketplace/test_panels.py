@@ -426,7 +426,7 @@ def keys():
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            self.send_response(200)
+            self.send_response(200 if self.path == "/jwks.json" else 404)
             self.send_header("Content-Length", str(len(document)))
             self.end_headers()
             self.wfile.write(document)
@@ -473,7 +473,19 @@ def test_a_secured_link_counts_only_with_the_panels_token(requester, desk, clock
     assert len(requester.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]) == 1
     row = desk.visits("secured")["s1"]
     assert (row["participant"], row["study"], row["confirmed"]) == ("p1", "st", True)
-    assert 1 <= len(asked) <= 3, "keys are kept; one that is not known is asked for again"
+    assert len(asked) == 1, "keys are kept, and strangers cannot have them fetched again and again"
+    clock.advance(61)
+    assert arrive(kid="k3").status == 404
+    assert len(asked) == 2, "a key that is new is found within a minute"
+
+
+def test_a_panel_whose_keys_cannot_be_had_says_so_and_is_not_asked_again_at_once(desk, clock, keys):
+    token, address, asked = keys
+    url = desk.panel("away", keys=f"{address}/missing")
+    before = len(asked)
+    link = token({"aud": url, "sub": "s", "exp": int(clock()) + 120, "prolific": {"PROLIFIC_PID": "p"}})
+    assert [Visitor(url, "p", "s", prolific_token=link).status for _ in range(3)] == [503] * 3
+    assert len(asked) == before + 1
 
 
 def test_a_page_that_was_opened_in_time_may_be_begun_after_the_token(desk, clock, keys):

@@ -1,5 +1,6 @@
 """Tokens in a panel's links: who comes, signed by the panel (a JWT, as Prolific's secured links have it)."""
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.people.visits import bad_link
 
 if TYPE_CHECKING:
-    from jwt import PyJWKClient
+    from jwt import PyJWK, PyJWKClient
     from jwt.types import Options
 
 NAME = "prolific_token"
 """The parameter of a link, and without its ending the claim that holds the link's other parameters."""
 _CLAIM = "prolific"
-_DAY = 86_400
+_LOG = logging.getLogger("prefjudge.marketplace.panels")
+_DAY, _MINUTE = 86_400, 60
 _UNCHECKED: "Options" = {
     "require": ["exp", "aud", "sub"],
     "verify_exp": False,
@@ -32,9 +34,12 @@ _CLOCKS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PanelTokens:
-    """Reads tokens; each panel's public keys are fetched once a day, and for a key that is not known yet."""
+    """Reads tokens. A panel's public keys are fetched once a day; for one that is not known, once a minute.
 
-    _clients: "dict[str, PyJWKClient]" = field(default_factory=dict)
+    Anybody may send a token that names a key, so that more would let strangers keep the panel's server busy.
+    """
+
+    _known: "dict[str, tuple[dict[str, PyJWK], float]]" = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self, keys: str, token: str, address: str, now: float) -> dict[str, str]:
@@ -60,19 +65,31 @@ class PanelTokens:
         """
         import jwt
 
-        with self._lock:
-            if keys not in self._clients:
-                self._clients[keys] = jwt.PyJWKClient(keys, lifespan=_DAY, timeout=10)
         try:
-            key = self._clients[keys].get_signing_key_from_jwt(token)
-            claims = jwt.decode(token, key, algorithms=["RS256"], options=_UNCHECKED)
-        except jwt.PyJWKClientConnectionError as error:
-            raise Refusal(
-                "keys", "Your panel cannot be asked at the moment. Try again in a minute.", 503
-            ) from error
+            kid = str(jwt.get_unverified_header(token).get("kid"))
+            known = self._keys(jwt.PyJWKClient(keys, cache_jwk_set=False, timeout=5), kid, now)
+            if kid not in known:
+                raise bad_link()
+            claims = jwt.decode(token, known[kid], algorithms=["RS256"], options=_UNCHECKED)
         except jwt.PyJWTError as error:
             raise bad_link() from error
         return _checked(claims, address, now)
+
+    def _keys(self, client: "PyJWKClient", kid: str, now: float) -> "dict[str, PyJWK]":
+        """Return the panel's keys by their ids."""
+        with self._lock:
+            known, asked = self._known.get(client.uri, ({}, float("-inf")))
+            if now - asked >= (_DAY if kid in known else _MINUTE):
+                self._known[client.uri] = (known, now)  # whatever comes of it: not again for a while
+                try:
+                    known = {str(key.key_id): key for key in client.get_signing_keys()}
+                except Exception as error:
+                    # the library's own, for whatever the network or the answer has; yesterday's keys may do
+                    _LOG.warning("the keys at %s cannot be had: %s", client.uri, error)
+                self._known[client.uri] = (known, now)
+        if not known:
+            raise Refusal("keys", "Your panel cannot be asked at the moment. Try again in a minute.", 503)
+        return known
 
 
 def need_library(keys: str) -> None:
