@@ -5,7 +5,7 @@ import urllib3
 
 from prefjudge.marketplace.people import admin_log
 from prefjudge.marketplace.server import Server
-from prefjudge.marketplace.web.access import ASSISTANTS_MAY
+from prefjudge.marketplace.web.access import ASSISTANTS_MAY, LOGGED_READS
 from prefjudge.marketplace.web.app import ADMIN_ROUTES
 from tests.marketplace.people import Admin
 
@@ -28,7 +28,7 @@ class Person:
     def send(self, verb: str, path: str, **fields: str) -> urllib3.BaseHTTPResponse:
         given = {**fields, "csrf": self.csrf} if self.cookie and "csrf" not in fields else fields
         headers = {**JSON, "Cookie": self.cookie} if self.cookie else JSON
-        if verb == "DELETE":
+        if verb in ("DELETE", "PUT"):
             headers["X-CSRF-Token"] = self.csrf
         form = {"fields": given} if verb == "POST" else {}
         return urllib3.request(verb, self.endpoint + path, headers=headers, redirect=False, **form)
@@ -47,6 +47,7 @@ def test_an_assistant_may_do_what_is_listed_and_nothing_else(people: tuple[Perso
     owner, assistant = people
     listed = {(verb, path) for verb, path, _ in ADMIN_ROUTES}
     assert listed >= ASSISTANTS_MAY
+    assert {path for _, path in listed} >= LOGGED_READS
     for verb, path in listed - ASSISTANTS_MAY:
         refused = assistant.send(verb, path.replace("{", "").replace("}", ""))
         assert (refused.status, refused.json()["code"]) == (403, "not_owner"), path
@@ -117,6 +118,8 @@ def test_the_log_tells_who_did_what_and_holds_no_secret(
     worker_id = assistant.send("POST", "/admin/workers", name="Wanda Worker").json()["worker_id"]
     assistant.send("POST", "/admin/payouts", worker_id=worker_id, amount="5.00", reference="mine")
     owner.send("POST", "/admin/payouts", worker_id=worker_id, amount="five", reference="yours")
+    assert owner.send("GET", f"/admin/workers/{worker_id}/export.json").status == 200
+    assert assistant.send("GET", f"/admin/workers/{worker_id}/export.json").status == 403
     assert Person(market, "olga", "wrong password 1").status == 401
     assert Person(market, "wrong password 2", PASSWORD).status == 401
     with market.marketplace.transaction() as tx:  # the server died in it
@@ -126,6 +129,8 @@ def test_the_log_tells_who_did_what_and_holds_no_secret(
     assert found == [
         ("olga", "POST /admin/funds", "amount=1.00", None),
         ("olga", "sign in", "", 401),
+        ("ann", "GET /admin/workers/{worker_id}/export.json", f"worker_id={worker_id}", 403),
+        ("olga", "GET /admin/workers/{worker_id}/export.json", f"worker_id={worker_id}", 200),
         ("olga", "POST /admin/payouts", f"worker_id={worker_id} amount=five reference=yours", 400),
         ("ann", "POST /admin/payouts", f"worker_id={worker_id} amount=5.00 reference=mine", 403),
         ("ann", "POST /admin/workers", f"worker_id={worker_id}", 201),
