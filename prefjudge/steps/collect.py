@@ -27,6 +27,7 @@ from prefjudge.fieldwork.trust import (
     why_stopped,
 )
 from prefjudge.render.shown import Shown
+from prefjudge.study import persons
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
@@ -113,6 +114,7 @@ def collect(
                 f"nothing has been published to {target}",
                 f"Run: prefjudge publish {quoted(opened.folder)} --{target}",
             )
+    persons.forget_old(opened, time.time())
     with lock_crowd(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)
 

@@ -3,10 +3,15 @@
 Judgments stay, under the worker id, which the marketplace drew at random. What the worker wrote goes.
 """
 
+import logging
 import re
 from collections.abc import Mapping
 
 from prefjudge.database import Connection, Value
+from prefjudge.errors import PrefjudgeError
+from prefjudge.study.study import Study
+
+_LOG = logging.getLogger("prefjudge")
 
 _COMMENT = re.compile(
     r"<Answer>\s*<QuestionIdentifier>(?:[^<]*\.)?comment</QuestionIdentifier>.*?</Answer>", re.DOTALL
@@ -60,3 +65,30 @@ def forget(db: Connection, worker_id: str) -> dict[str, int]:
                 "UPDATE assignments SET answer = :answer WHERE assignment_id = :id", answer=without, id=ident
             )
     return {"comments in the study": len(erased)} if erased else {}
+
+
+def forget_old(study: Study, now: float) -> int:
+    """Erase the comments of workers whose last work is longer ago than ``keep_days``; return how many.
+
+    ``now`` is the time in epoch seconds. The marketplace forgets by itself who they were.
+    """
+    days = study.config.workers.keep_days
+    if days is None:
+        return 0
+    with study.transaction(write=False) as db:
+        old = db.execute(
+            "SELECT worker_id FROM assignments WHERE worker_id IN (SELECT a.worker_id FROM assignments a"
+            " JOIN remarks r USING (assignment_id) WHERE r.comment <> '') GROUP BY worker_id"
+            " HAVING max(coalesce(submitted, collected)) <= :before ORDER BY worker_id",
+            before=now - days * 86_400,
+        )
+    if not old:
+        return 0
+    with study.transaction() as db:
+        for (worker_id,) in old:
+            forget(db, worker_id)
+    try:
+        study.database.scrub()
+    except PrefjudgeError as error:  # the comments are gone; only the file may still hold their bytes
+        _LOG.warning("%s", error.message)
+    return len(old)

@@ -64,6 +64,26 @@ def test_a_person_is_forgotten_in_both_stores_and_the_judgments_stay(judged: Pat
         collect(judged)
 
 
+def test_comments_are_erased_when_they_were_kept_for_long_enough(judged: Path) -> None:
+    config = judged / "study.toml"
+    text = config.read_text()
+
+    def keep(days: int) -> None:
+        config.write_text(text.replace("[workers]", f"[workers]\nkeep_days = {days}"))
+        opened = Study(judged)
+        with keep_marketplace_open(opened):
+            collect(opened)
+        opened.close()
+
+    keep(1)
+    assert PRIVATE[1].encode() in (judged / "study.db").read_bytes()
+    keep(0)
+    opened = Study(judged)
+    assert PRIVATE[1].encode() not in b"".join(path.read_bytes() for path in judged.glob("study.db*"))
+    with opened.transaction(write=False) as db:
+        assert db.execute("SELECT count(*) > 0 FROM judgments") == [(1,)]
+
+
 def test_the_export_leaves_out_no_table_of_a_study_that_knows_a_worker(tmp_path: Path) -> None:
     opened = Study(climbing_study(tmp_path / "study"))
     with opened.transaction() as db:
