@@ -110,7 +110,7 @@ def test_a_package_adds_a_crowd(example: Path, tmp_path: Path) -> None:
         done = run(example, "plan", study, "--error", "0.2", "--trials", "5", "--json")
         if crowd == "nobody":
             assert done.returncode == 1
-            assert "choose one of: mturk, campus" in done.stderr
+            assert "choose one of: mturk, prolific, campus" in done.stderr
         else:
             assert done.returncode == 0, done.stderr
             costs.append(float(json.loads(done.stdout)["plans"][0]["money"]))

@@ -33,6 +33,8 @@ def publish(
         print_json(result)
     elif result.dry_run:
         show_offer(result)
+        for line in result.calls:
+            say(line)
         say("nothing was published: this was a dry run")
     elif result.published:
         if yes:

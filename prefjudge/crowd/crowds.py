@@ -17,9 +17,13 @@ CROWDS: Register[ModuleType] = Register(
     ModuleType,
     {
         MARKETPLACE: "prefjudge.crowd.mturk",
+        "prolific": "prefjudge.crowd.prolific",
     },
 )
 """The module of each crowd: a new one is a file and a row."""
+
+AT_THE_MARKETPLACE = (MARKETPLACE, "prolific")
+"""The crowds whose people work at the study's own marketplace, where the target names no other address."""
 
 
 class CrowdModule(Protocol):

@@ -6,7 +6,7 @@ A crowd is a module that :mod:`prefjudge.crowd.crowds` names. Its platform's own
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from prefjudge.crowd.submissions import PaidBonus, SubmissionState
 from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
@@ -34,6 +34,8 @@ class CrowdSettings:
     key : tuple of str, optional
         The key and the secret of the study's own marketplace. A crowd finds other keys itself, for instance
         in the environment; they are never in a config.
+    public_url : str
+        Where the people of the study's own marketplace reach it; empty where nobody serves it.
     """
 
     url: str = ""
@@ -41,6 +43,7 @@ class CrowdSettings:
     fees: Mapping[str, Decimal] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, str] | None = None
+    public_url: str = ""
 
 
 class Prices(Protocol):
@@ -193,4 +196,21 @@ class Crowd(Protocol):
 
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted since; it is cheap to ask often."""
+        ...
+
+
+@runtime_checkable
+class Recruiting(Protocol):
+    """What a crowd has besides whose people come from elsewhere, and are paid there."""
+
+    def recruit(self) -> None:
+        """Let as many people come as the tasks on offer need; a repeat lets no more come."""
+        ...
+
+    def plan(self, task: Task, workers: int) -> Sequence[str]:
+        """Return the calls by which ``recruit`` would let so many workers come for tasks like this one."""
+        ...
+
+    def settle(self) -> None:
+        """Pay what was decided, each once, and let as many people come as the tasks still need."""
         ...

@@ -9,10 +9,14 @@ from prefjudge.crowd.submissions import Submission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerGroup:
-    """A group of workers, known by its name; its members may read the ``notice``."""
+    """A group of workers, known by its name; its members may read the ``notice``.
+
+    ``bars`` says that the members get no task of the study any more, so that they need not come at all.
+    """
 
     name: str
     notice: str
+    bars: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,8 @@ class Task:
     work_seconds, lifetime_seconds, approval_seconds : int
         How long a worker may take, how long it is offered, and after how long an undecided submission is
         approved.
+    expected_seconds : int
+        How long the work usually takes; 0 where nobody knows.
     eligibility : Eligibility
         Who may take it.
     """
@@ -85,6 +91,7 @@ class Task:
     work_seconds: int
     lifetime_seconds: int
     approval_seconds: int
+    expected_seconds: int = 0
     eligibility: Eligibility = Eligibility()
 
 

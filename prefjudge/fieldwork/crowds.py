@@ -38,7 +38,7 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
 def reach_crowd(study: Study, target: str) -> Crowd | None:
     """Return the crowd of a study's target; None for the study's own marketplace where nobody serves it."""
     configured = _find_target(study, target)
-    if configured.crowd != MARKETPLACE or configured.url:
+    if not configured.is_own_marketplace:
         return _pinned(study, target, configured)
     running = find_running(study.folder)
     return _pinned(study, target, configured, running) if running else None
@@ -82,7 +82,8 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
         with open_crowd(study, target):
             yield False
         return
-    with open_marketplace(study, target) as address:
+    with open_own(study, target) as address:
+        _pinned(study, target, configured, address)
         announce(study.folder, address)
         try:
             yield True
@@ -138,4 +139,5 @@ def _settings(config: StudyConfig, target: TargetConfig, address: Address | None
         fees={"rate": fees.rate, "many_rate": fees.many_rate, "minimum": fees.minimum},
         options=target.options,
         key=local_key(address) if address else None,
+        public_url=address.public_url if address else "",
     )

@@ -123,6 +123,7 @@ class Pages:
             work_seconds=config.hit.assignment_minutes * 60,
             lifetime_seconds=config.hit.lifetime_days * 86_400,
             approval_seconds=config.hit.auto_approval_days * 86_400,
+            expected_seconds=round(config.design.seconds_per_pair * len(hit.slots)),
             eligibility=who,
         )
 
@@ -159,4 +160,5 @@ def barred_group(study: Study) -> WorkerGroup:
     return WorkerGroup(
         name=f"prefjudge {study.opaque('mark')}",
         notice="Held by those who have taken part as far as this study allows.",
+        bars=True,
     )

@@ -20,6 +20,7 @@ _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 class Address:
     """Where a marketplace answers; ``local`` is for the study's verbs on the same machine.
 
+    ``public_url`` is where people find it, empty where it is not served for them.
     ``proxy`` and ``authority`` lead programs to it that name Amazon's host ``stood_in_for`` in their code.
     """
 
@@ -28,6 +29,7 @@ class Address:
     worker_site: str
     admin: str
     admin_token: str
+    public_url: str = ""
     token_file: str = ""
     stood_in_for: str = ""
     proxy: str = ""
@@ -127,6 +129,7 @@ def find_running(folder: Path) -> Address | None:
     try:
         running = json.loads(path.read_text(encoding="utf-8"))
         endpoint, token = str(running["endpoint"]), str(running["admin_token"])
+        public_url = str(running.get("public_url", ""))
     except (OSError, ValueError, KeyError):
         return None
     if not _answers(endpoint):
@@ -137,6 +140,7 @@ def find_running(folder: Path) -> Address | None:
         worker_site=endpoint,
         admin=f"{endpoint}/admin",
         admin_token=token,
+        public_url=public_url,
     )
 
 
@@ -156,7 +160,8 @@ def announce(folder: Path, address: Address) -> None:
     path = folder / _RUNNING_FILE
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(json.dumps({"endpoint": address.local, "admin_token": address.admin_token}))
+        said = {"endpoint": address.local, "public_url": address.public_url}
+        file.write(json.dumps(said | {"admin_token": address.admin_token}))
     temporary.replace(path)
 
 

@@ -16,6 +16,7 @@ from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
+from prefjudge.fieldwork.recruiting import settle_elsewhere
 from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
 from prefjudge.fieldwork.trust import (
@@ -157,6 +158,7 @@ class _Collection:
             self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
+        settle_elsewhere(self._crowd)
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",

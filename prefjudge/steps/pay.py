@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.recruiting import settle_elsewhere
 from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
 from prefjudge.fieldwork.spending import lock_crowd
 from prefjudge.render.shown import Shown
@@ -61,6 +62,7 @@ def pay(
         if not dry_run:
             pay_dues(opened, crowd, target, dues)
             release_unused(opened, crowd, target)
+            settle_elsewhere(crowd)
         endpoint = crowd.endpoint
     with opened.transaction(write=False) as db:
         decided = count_decisions(db, target)

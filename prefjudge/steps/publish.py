@@ -12,6 +12,7 @@ from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
+from prefjudge.fieldwork.recruiting import plan_recruiting, recruit
 from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
 from prefjudge.fieldwork.trust import why_stopped
 from prefjudge.render.shown import Shown
@@ -25,7 +26,10 @@ from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishResult(Shown):
-    """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it."""
+    """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it.
+
+    ``calls`` are those by which a dry run would recruit people elsewhere.
+    """
 
     name: str
     target: str
@@ -44,6 +48,7 @@ class PublishResult(Shown):
     dry_run: bool = False
     published: int = 0
     warnings: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 def publish(
@@ -96,8 +101,12 @@ def publish(
         refuse_unknown_hits(opened, crowd, target)
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
-            agreed = _offer(opened, target, crowd, _due(opened, target), dry_run=dry_run)
-            if dry_run or not agreed.hits:
+            due = _due(opened, target)
+            agreed = _offer(opened, target, crowd, due, dry_run=dry_run)
+            if dry_run:
+                return replace(agreed, calls=plan_recruiting(opened, crowd, due))
+            if not agreed.hits:
+                recruit(crowd)  # an earlier call may have ended before it
                 return agreed
             if confirm is None or not confirm(agreed):
                 raise StudyError(
@@ -117,6 +126,7 @@ def publish(
                     "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
+            recruit(crowd)
         done = _offer(opened, target, crowd, hits)
         return replace(done, published=len(hits), warnings=offer.warnings)
 

@@ -1,5 +1,6 @@
 """The study's config: TOML, overridden by environment variables, checked by pydantic."""
 
+import json
 import os
 from collections.abc import Mapping
 from copy import deepcopy
@@ -23,7 +24,7 @@ from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
-from prefjudge.crowd.crowds import CROWDS, MARKETPLACE
+from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
 from prefjudge.resources import resource_dir
@@ -206,6 +207,21 @@ class TargetConfig(_Section):
     options: dict[str, str] = {}
     judge: Literal["person", "simulated"] = "person"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_options(cls, given: Any) -> Any:
+        """Take what stands beside a crowd of another kind for one of its options; the crowd knows them."""
+        if not isinstance(given, dict) or given.get("crowd", MARKETPLACE) == MARKETPLACE:
+            return given
+        known = {name: value for name, value in given.items() if name in cls.model_fields}
+        more = {name: value for name, value in given.items() if name not in known}
+        if not more or any(isinstance(value, (dict, list, float)) for value in more.values()):
+            return given
+        told = {
+            name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in more.items()
+        }
+        return known | {"options": told | known.get("options", {})}
+
     @field_validator("crowd")
     @classmethod
     def _is_a_crowd(cls, crowd: str) -> str:
@@ -216,7 +232,7 @@ class TargetConfig(_Section):
     @property
     def is_own_marketplace(self) -> bool:
         """Whether it is the marketplace in the study's folder."""
-        return self.crowd == MARKETPLACE and not self.url
+        return self.crowd in AT_THE_MARKETPLACE and not self.url
 
 
 class StudyConfig(_Section):

@@ -82,7 +82,7 @@ class Platform:
         self.bulk: dict[str, tuple[str, list[tuple[str, int]]]] = {}
         self.paid: list[tuple[str, int]] = []
         self.delayed = False
-        """Whether bonuses are not seen before `settle`: Prolific pays them some minutes later."""
+        """Whether bonuses are not seen before `show_bonuses`: Prolific pays them some minutes later."""
         self.calls: list[tuple[str, str, Any]] = []
         self.exchanges: list[words.Exchange] = []
         self.faults: list[Callable[[str, str], str]] = []
@@ -134,12 +134,17 @@ class Platform:
         assert self.submissions[session].status == "ACTIVE"
         self.submissions[session].status = "TIMED-OUT"
 
-    def settle(self) -> None:
+    def pay(self, session: str, cents: int) -> None:
+        """Pay a bonus, as the API is asked to, or as a person does on Prolific's pages."""
+        self.total -= cost(cents)
+        self.paid.append((session, cents))
+        if not self.delayed:
+            self.submissions[session].bonuses.append(cents)
+
+    def show_bonuses(self) -> None:
         """Let the bonuses be seen that were asked for."""
-        for session, cents in self.paid:
-            self.submissions[session].bonuses = [amount for one, amount in self.paid if one == session] or [
-                cents
-            ]
+        for session, _ in self.paid:
+            self.submissions[session].bonuses = [cents for one, cents in self.paid if one == session]
 
     # ---- money
 
@@ -382,10 +387,7 @@ def _pay(at: Platform, bulk: str, query: Any, body: Any) -> tuple[int, Any]:
     if sum(cost(cents) for _, cents in rows) > at.available:
         raise DeclinedError(400, "Your balance does not cover these bonuses.")
     for session, cents in rows:  # each time that it is asked for, as Prolific does
-        at.total -= cost(cents)
-        at.paid.append((session, cents))
-        if not at.delayed:
-            at.submissions[session].bonuses.append(cents)
+        at.pay(session, cents)
     return 202, "Your bonuses will be paid in the following minutes."
 
 
@@ -405,6 +407,14 @@ def _join_group(at: Platform, group_id: str, query: Any, body: Any) -> tuple[int
     members = at.groups[group_id]["members"]
     members += [one for one in body["participant_ids"] if one not in members]
     return 200, {"results": [{"participant_id": one, "datetime_created": _now()} for one in members]}
+
+
+def _leave_group(at: Platform, group_id: str, query: Any, body: Any) -> tuple[int, Any]:
+    if group_id not in at.groups:
+        raise DeclinedError(404, "No group matches the given query.")
+    left = [one for one in at.groups[group_id]["members"] if one not in body["participant_ids"]]
+    at.groups[group_id]["members"] = left
+    return 200, {"results": [{"participant_id": one, "datetime_created": _now()} for one in left]}
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:
@@ -430,6 +440,7 @@ ROUTES: tuple[tuple[str, str, Callable[..., tuple[int, Any]]], ...] = (
     ("GET", "/api/v1/participant-groups/", _list_groups),
     ("POST", "/api/v1/participant-groups/", _create_group),
     ("POST", rf"/api/v1/participant-groups/{_ID}/participants/", _join_group),
+    ("DELETE", rf"/api/v1/participant-groups/{_ID}/participants/", _leave_group),
 )
 
 
@@ -453,7 +464,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, said = self._done(platform, parts.path, query, body)
             return self._drop() if fault == "drop after" else self._send(status, said)
 
-    do_GET = do_POST = do_PATCH = _handle  # noqa: N815
+    do_GET = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815
 
     def _done(self, platform: Platform, path: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         if self.headers["Authorization"] != f"Token {TOKEN}":

@@ -183,6 +183,7 @@ REQUESTS: tuple[tuple[str, str, type[_Sent]], ...] = (
     ("POST", "/api/v1/submissions/bonus-payments/", Bonuses),
     ("POST", "/api/v1/participant-groups/", NewGroup),
     ("POST", rf"/api/v1/participant-groups/{_ID}/participants/", Members),
+    ("DELETE", rf"/api/v1/participant-groups/{_ID}/participants/", Members),
 )
 QUERIES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (  # path, must have, may have
     ("/api/v1/submissions/", frozenset({"study"}), frozenset({"page", "page_size", "ordering", "status"})),

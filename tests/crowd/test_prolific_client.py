@@ -23,7 +23,7 @@ def server() -> Iterator[tuple[Platform, str]]:
 def platform(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
     server[0].__init__()  # type: ignore[misc]
     waited: list[float] = []
-    monkeypatch.setattr(client.time, "sleep", waited.append)
+    monkeypatch.setattr(client, "sleep", waited.append)
     server[0].waited = waited  # type: ignore[attr-defined]
     return server[0]
 

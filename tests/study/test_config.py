@@ -5,6 +5,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 from prefjudge.core.judges.screening import BarringPolicy
+from prefjudge.crowd.crowds import connect
+from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 from prefjudge.resources import resource_dir
 from prefjudge.steps.init import init
@@ -125,3 +127,50 @@ def test_broken_files_are_explained(tmp_path: Path) -> None:
 def test_a_study_weighs_workers_unless_it_is_the_paper_s(tmp_path: Path, name: str, rule: str) -> None:
     assert config(tmp_path, template(name).replace("{name}", "x").replace("{id}", "")).rule == rule
     assert config(tmp_path, 'name = "x"').rule == "noisy-bradley-terry"
+
+
+PROLIFIC = """
+name = "n"
+budget = 10
+[targets.live]
+crowd = "prolific"
+live = true
+workspace = "0a"
+project = "0b"
+hits = 3
+secure = true
+"""
+
+
+def test_what_only_a_crowd_of_another_kind_asks_for_stands_beside_it(tmp_path: Path) -> None:
+    live = config(tmp_path, PROLIFIC).target("live")
+    assert live is not None
+    assert live.options == {"workspace": "0a", "project": "0b", "hits": "3", "secure": "true"}
+    assert live.is_own_marketplace
+    with pytest.raises(ConfigError, match="judge"):
+        config(tmp_path, PROLIFIC + 'judge = "dog"\n')
+    with pytest.raises(ConfigError, match="there is no such key"):
+        config(tmp_path, PROLIFIC.replace('crowd = "prolific"', 'url = "https://a.example"'))
+    with pytest.raises(ConfigError, match="there is no such key"):
+        config(tmp_path, PROLIFIC + "filters = [1]\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('workspace = "0a"', "needs a workspace"),
+        ('project = "0b"', "needs a project"),
+        ("hits = 3", "hits of the Prolific target is '0'"),
+        ("secure = true", "secure of the Prolific target is 'yes'"),
+        ("live = true", "has no key 'colour'"),
+    ],
+)
+def test_a_prolific_target_that_cannot_be_is_named(
+    tmp_path: Path, wrong: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"hits = 3": "hits = 0", "secure = true": 'secure = "yes"', "live = true": 'colour = "red"'}
+    target = config(tmp_path, PROLIFIC.replace(wrong, other.get(wrong, ""))).target("live")
+    assert target is not None
+    settings = CrowdSettings(fees={"rate": Decimal("0.4")}, options=target.options)
+    with pytest.raises(ConfigError, match=said):
+        connect("prolific", settings)

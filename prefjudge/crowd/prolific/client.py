@@ -2,9 +2,9 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from time import sleep
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -140,11 +140,19 @@ class Client:
                     "It may have been carried out, and is not repeated. Look at it on Prolific's pages.",
                 )
             if attempt + 1 < _ATTEMPTS:
-                time.sleep(0.5 * 2**attempt if found.wait is None else found.wait)
+                sleep(0.5 * 2**attempt if found.wait is None else found.wait)
         raise CrowdError(
             f"{self.url} gave no answer to {method} {_bare(path)} in {_ATTEMPTS} attempts: {found.what}",
             "Repeat the verb later: nothing is done twice.",
         )
+
+    def balance(self, workspace: str) -> int:
+        """Return the cents that a workspace has to spend."""
+        found = self.get(f"/api/v1/workspaces/{workspace}/balance/")
+        cents = found.get("available_balance") if isinstance(found, dict) else None
+        if not isinstance(cents, int):
+            raise self.odd("a balance")
+        return cents
 
     def odd(self, wanted: str) -> CrowdError:
         """Return the error that an answer is not what Prolific's API gives."""

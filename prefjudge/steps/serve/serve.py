@@ -1,7 +1,7 @@
 """Runs a marketplace until it is interrupted, or issues and revokes a requester's key."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,6 +129,7 @@ def serve(
 
     def told(market: Any) -> None:
         address = address_of(market, url)
+        address = replace(address, public_url=address.worker_site)
         if opened:
             announce(folder, address)
             announced.append(address)

@@ -1,0 +1,172 @@
+"""Pays participants at Prolific for what the study has decided: each visit once, whatever happens in between.
+
+A whole visit is approved, which Prolific does once however often it is asked. Work in part is paid by a
+bonus, and the participant is asked to return the submission. To pay a bonus is **not** idempotent: it is
+recorded as asked for before the one call that pays, and that call is never made again. Prolific shows the
+bonuses of a submission, some minutes later; one that does not show is left to a person.
+"""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from prefjudge.counts import many
+from prefjudge.crowd.prolific.client import Client
+from prefjudge.crowd.prolific.site import Site, Visit
+from prefjudge.crowd.prolific.studies import Found
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.errors import CrowdError
+
+CATEGORIES = (
+    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
+    "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
+)  # fmt: skip
+"""Why a submission may be rejected, by Prolific's names."""
+_LEAST_MESSAGE = 100
+_PADDING = (
+    " A person has looked at your answers before this decision. If you think that it is wrong, please answer "
+    "this message, and we will look again."
+)
+_CENT = Decimal("0.01")
+_PATIENCE = 3600.0
+"""Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
+_WHY_BACK = (
+    "You stopped before the end, as you may. What you did is paid by a bonus; please return this submission."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payments:
+    """The payments for the visits of one study.
+
+    Attributes
+    ----------
+    client : Client
+        Prolific.
+    site : Site
+        The worker site.
+    study : Found
+        The study at Prolific.
+    workspace : str
+        Whose account pays.
+    """
+
+    client: Client
+    site: Site
+    study: Found
+    workspace: str
+
+    def settle(self, visits: Sequence[Visit], statuses: Mapping[str, str]) -> None:
+        """Pay what is decided and not paid yet.
+
+        Parameters
+        ----------
+        visits : sequence of Visit
+            All visits.
+        statuses : mapping of str to str
+            The status of each submission, by its id.
+
+        Raises
+        ------
+        RefusedError
+            The account does not hold enough for a bonus.
+        CrowdError
+            A bonus may not have been paid, and has to be looked at by a person; all others are paid.
+        """
+        unseen = 0
+        for visit in visits:
+            status = statuses.get(visit.session, "")
+            if not visit.decided or status in ("", "ACTIVE", "RESERVED"):
+                continue  # something of it is still to come, such as the code
+            if visit.earned == self.study.reward * _CENT and status in ("AWAITING REVIEW", "APPROVED"):
+                if not visit.paid:
+                    self._approve(visit, status)
+            elif visit.earned:
+                unseen += not self._pay_bonus(visit, status)
+        if unseen:
+            raise CrowdError(
+                f"{many(unseen, 'bonus', 'bonuses')} may not have been paid: Prolific was asked, and shows "
+                "none",
+                "Look at the submissions of the study on Prolific, and pay there what is missing. The next "
+                "`prefjudge pay` finds it.",
+            )
+
+    def _approve(self, visit: Visit, status: str) -> None:
+        if status != "APPROVED":
+            self._decide(visit.session, {"action": "APPROVE"})
+        self.site.note_paid([visit.number])
+
+    def _pay_bonus(self, visit: Visit, status: str) -> bool:
+        """Pay a bonus, unless it was asked for before; return whether it is paid, or may still come."""
+        if self._shown(visit.session) >= visit.earned:
+            if not visit.paid:
+                self.site.note_paid([visit.number])
+            return True
+        if visit.paid:
+            return time.time() - _moment(visit.paid) < _PATIENCE
+        if status == "AWAITING REVIEW":
+            self._ask_back(visit.session)
+        csv = f"{visit.session},{visit.earned.quantize(_CENT)}\n"
+        asked = {"study_id": self.study.study_id, "csv_bonuses": csv}
+        # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
+        bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
+        if not (
+            isinstance(bulk, dict) and "id" in bulk and isinstance(bulk.get("total_amount"), (int, float))
+        ):
+            raise self.client.odd("a bonus")
+        self._refuse_unpaid(bulk["total_amount"])
+        self.site.note_paid([visit.number])
+        self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
+        return True
+
+    def _refuse_unpaid(self, cents: float) -> None:
+        """Refuse a bonus that the account cannot pay, before it is recorded as asked for."""
+        there = self.client.balance(self.workspace)
+        if cents > there:
+            raise RefusedError(
+                f"the workspace on Prolific holds ${there * _CENT:.2f}, and a bonus costs ${cents / 100:.2f}",
+                "Add money to the workspace, then pay again.",
+            )
+
+    def _shown(self, session: str) -> Decimal:
+        """Return the bonuses that Prolific shows for a submission."""
+        found = self.client.get(f"/api/v1/submissions/{session}/")
+        paid = found.get("bonus_payments") if isinstance(found, dict) else None
+        return sum((Decimal(str(cents)) for cents in paid or ()), Decimal(0)) * _CENT
+
+    def _ask_back(self, session: str) -> None:
+        """Ask for the submission back, whose pay the bonus replaces; asking twice is harmless."""
+        path = f"/api/v1/submissions/{session}/request-return/"
+        self.client.call("POST", path, {"request_return_reasons": [_WHY_BACK]})
+
+    def reject(self, session: str, reason: str) -> None:
+        """Reject a submission: only ever because a person said so. A repeat is harmless."""
+        category, message = split_reason(reason)
+        self._decide(session, {"action": "REJECT", "message": message, "rejection_category": category})
+
+    def _decide(self, session: str, decision: Mapping[str, Any]) -> None:
+        self.client.call("POST", f"/api/v1/submissions/{session}/transition/", decision)
+
+
+def split_reason(reason: str) -> tuple[str, str]:
+    """Return the category and the message of a rejection: ``LOW_EFFORT: every answer was the left one``.
+
+    Without a category it is ``OTHER``. Prolific wants a hundred characters; a shorter reason is followed by a
+    sentence that says how to answer it.
+    """
+    named = re.fullmatch(rf"({'|'.join(CATEGORIES)})\s*:\s*(.*)", reason.strip(), re.DOTALL)
+    category, message = named.groups() if named else ("OTHER", reason.strip())
+    if len(message) < _LEAST_MESSAGE:
+        message = f"{message.rstrip('.')}.{_PADDING}"
+    return category, message
+
+
+def _moment(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,43 @@
+"""Participants: they take a place at Prolific, work at the worker site over HTTP, and go back with a code."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+
+from tests.crowd.prolific_platform import Platform
+from tests.marketplace.people import Worker
+
+
+class Visitor(Worker):
+    """Signed in by a panel's link, for one session."""
+
+    def __init__(self, endpoint: str, link: str, participant: str, session: str) -> None:
+        self.endpoint, self.http, self.session = endpoint, urllib3.PoolManager(retries=False), session
+        self.headers = {"Accept": "application/json"}
+        path = urlsplit(link).path
+        come = f"{path}?PROLIFIC_PID={participant}&STUDY_ID=s&SESSION_ID={session}"
+        answer = self.post(come)
+        self.worker_id = answer["worker_id"]
+        self.headers |= {"Cookie": self.cookie, "X-CSRF-Token": answer["csrf"]}
+
+
+class Participant:
+    """A person whom Prolific knows."""
+
+    def __init__(self, platform: Platform, endpoint: str, pid: str) -> None:
+        self.platform, self.endpoint, self.pid = platform, endpoint, pid
+
+    def come(self) -> Visitor | None:
+        """Take a place, and follow the study's link; None where no place is offered."""
+        place = self.platform.arrive(self.pid)
+        if place is None:
+            return None
+        link = self.platform.studies[place.study].made["external_study_url"]
+        return Visitor(self.endpoint, link, self.pid, place.id)
+
+    def finish(self, visitor: Visitor, shown: Mapping[str, Any]) -> str:
+        """Go back with the code that the site shows; return the outcome."""
+        self.platform.complete(visitor.session, shown["code"])
+        return str(shown["outcome"])

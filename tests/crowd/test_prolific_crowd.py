@@ -1,0 +1,173 @@
+"""Prolific as a crowd keeps to the contract, with the study's own marketplace and a stand-in of Prolific."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefjudge.crowd.mturk import client as inner_client
+from prefjudge.crowd.mturk import crowd as inner_crowd
+from prefjudge.crowd.prolific import ProlificCrowd, open_crowd, recruitment
+from prefjudge.crowd.protocol import CrowdSettings, RefusedError
+from prefjudge.crowd.tasks import Eligibility, WorkerGroup
+from prefjudge.errors import CrowdError
+from prefjudge.marketplace.keys import LOCAL_KEY
+from prefjudge.marketplace.server import Server, start
+from tests.crowd.contract import BARRED, CrowdContract, task
+from tests.crowd.prolific_people import Participant, Visitor
+from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, served
+from tests.marketplace.conftest import stopping as stopping
+from tests.marketplace.people import Admin, Clock, Worker
+
+SPENDS = ("create_hit", "create_additional_assignments_for_hit", "send_bonus")
+
+
+@pytest.fixture(scope="module")
+def prolific() -> Iterator[tuple[Platform, str]]:
+    with served() as running:
+        yield running
+
+
+class ProlificStage:
+    """A marketplace of ours, and people whom a stand-in of Prolific sends."""
+
+    def __init__(self, market: Server, clock: Clock, platform: Platform, patch: pytest.MonkeyPatch) -> None:
+        self._market, self._clock, self.platform, self._patch = market, clock, platform, patch
+        self._admin = Admin(market)
+        self._people: dict[str, Participant] = {}
+        self._invited: dict[str, Worker] = {}
+        self._held: dict[str, Visitor] = {}
+        self._looks = 0
+        self.crowd = self.open_again()
+
+    def open_again(self) -> ProlificCrowd:
+        return open_crowd(
+            CrowdSettings(
+                url=self._market.local,
+                live=True,
+                fees={"rate": Decimal(FEE) / 100},
+                options={"workspace": WORKSPACE, "project": PROJECT},
+                key=(LOCAL_KEY, self._market.admin_token),
+                public_url=self._market.endpoint,
+            )
+        )
+
+    def join(self, *, locale: str = "US", approved: int = 1000, simulated: bool = False) -> str:
+        """A participant; or, where it is about who is eligible here, somebody whom the admin has invited."""
+        if locale != "US" or approved != 1000 or simulated:
+            invited = self._admin.worker(locale=locale, approved=approved, simulated=simulated)
+            self._invited[invited.worker_id] = invited
+            return invited.worker_id
+        who = Participant(self.platform, self._market.endpoint, f"{len(self._people):024x}")
+        looker = self._look(who)
+        self._people[looker.worker_id] = who
+        return looker.worker_id
+
+    def _look(self, who: Participant) -> Visitor:
+        """Somebody who follows the link, and is nobody's as long as Prolific does not know the session."""
+        self._looks += 1
+        panel = self.crowd._recruitment._make_panel(200)
+        return Visitor(self._market.endpoint, panel, who.pid, f"look{self._looks}")
+
+    def offers(self, worker_id: str, task_id: str) -> bool:
+        worker = self._invited.get(worker_id) or self._look(self._people[worker_id])
+        return any(
+            group["hit_id"] == task_id and group["qualified"] and group["available"] > 0
+            for group in worker.groups()
+        )
+
+    def take(self, worker_id: str, task_id: str) -> str:
+        if worker_id in self._invited:
+            return str(self._invited[worker_id].accept({"HITId": task_id})["assignment_id"])
+        self.crowd.recruit()
+        for study in self.platform.studies.values():
+            study.made["submissions_config"] = {"max_submissions_per_participant": -1}
+        visitor = self._people[worker_id].come()
+        assert visitor, "Prolific has no place"
+        taken = str(visitor.accept({"HITId": task_id})["assignment_id"])
+        self._held[taken] = visitor
+        return taken
+
+    def submit(self, worker_id: str, submission_id: str, fields: Mapping[str, str]) -> None:
+        if worker_id in self._invited:
+            self._invited[worker_id].submit(submission_id, dict(fields))
+            return
+        visitor = self._held[submission_id]
+        said = visitor.submit(submission_id, dict(fields))
+        assert self._people[worker_id].finish(visitor, said["completion"]) == "submitted"
+        self.crowd.pulse()  # as whoever watches does
+
+    def pass_time(self, seconds: float) -> None:
+        self._clock.advance(seconds)
+
+    @contextmanager
+    def lose_replies(self) -> Iterator[None]:
+        made = inner_client.Client.call
+
+        def lost(self: inner_client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            reply = made(self, operation, **parameters)
+            if operation in SPENDS:
+                raise CrowdError("the line is dead")
+            return reply
+
+        with self._patch.context() as patched:
+            patched.setattr(inner_client.Client, "call", lost)
+            yield
+
+
+class TestProlificCrowd(CrowdContract):
+    def test_who_is_barred_for_good_is_on_prolifics_blocklist(self, stage: ProlificStage) -> None:
+        everywhere = WorkerGroup(name="barred for good", notice="Held by some.", bars=True)
+        stage.crowd.publish(task())
+        worker = stage.join()
+        stage.crowd.bar(worker, BARRED)
+        assert stage.platform.groups == {}
+        for crowd in (stage.crowd, stage.open_again()):
+            crowd.bar(worker, everywhere)
+        (group,) = stage.platform.groups.values()
+        assert group["members"] == [f"{0:024x}"]
+        stage.crowd.recruit()
+        assert stage.platform.arrive(f"{0:024x}") is None
+        for crowd in (stage.crowd, stage.open_again()):
+            crowd.readmit(worker, everywhere)
+        assert stage.platform.arrive(f"{0:024x}") is not None
+
+    def test_what_is_not_known_is_refused(self, stage: ProlificStage) -> None:  # type: ignore[override]
+        """All calls at one stage, which takes long to set up."""
+        for _, call in self.UNKNOWN:
+            super().test_what_is_not_known_is_refused(stage, call)
+
+    @pytest.mark.parametrize(
+        "who",
+        [Eligibility(locales=("US",)), Eligibility(approved_more_than=3), Eligibility(min_approval_rate=50)],
+    )
+    def test_only_the_eligible_are_offered_a_task(self, stage: ProlificStage, who: Eligibility) -> None:  # type: ignore[override]
+        """Prolific alone knows where people are and what they have done: its filters choose them."""
+        with pytest.raises(RefusedError, match=r"of \[workers\] is for marketplaces"):
+            stage.crowd.publish(task(eligibility=who))
+        assert list(stage.crowd.tasks()) == []
+
+    @pytest.fixture
+    def stage(
+        self,
+        tmp_path: Path,
+        prolific: tuple[Platform, str],
+        stopping: list[threading.Thread],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> Iterator[ProlificStage]:
+        clock = Clock()
+        prolific[0].__init__()  # type: ignore[misc]
+        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+        monkeypatch.setenv("PROLIFIC_URL", prolific[1])
+        monkeypatch.setattr(inner_client, "MOST_LISTED", 3)  # so that every list has pages
+        monkeypatch.setattr(inner_crowd, "now", lambda: datetime.fromtimestamp(clock(), UTC))
+        monkeypatch.setattr(recruitment, "SYNC_EVERY", 0.0)
+        market = start(f"sqlite:///{tmp_path}/market.db", clock=clock)
+        yield ProlificStage(market, clock, prolific[0], monkeypatch)
+        stopping.append(threading.Thread(target=market.stop))
+        stopping[-1].start()

@@ -1,0 +1,172 @@
+"""Visits are paid once at Prolific, whatever comes of the calls."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from prefjudge.crowd.prolific import client, payments
+from prefjudge.crowd.prolific.client import Client, LostReplyError
+from prefjudge.crowd.prolific.payments import Payments, split_reason
+from prefjudge.crowd.prolific.site import Site, Visit
+from prefjudge.crowd.prolific.studies import Studies
+from prefjudge.crowd.protocol import RefusedError
+from prefjudge.errors import CrowdError
+from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, Submission, cost, served
+from tests.crowd.test_prolific_client import DRAFT, broken
+
+FAULTS = ("status 429", "status 500", "drop before", "drop after")
+
+
+class Records(Site):
+    """The worker site's records of what was paid."""
+
+    def __init__(self, visits: Sequence[Visit]) -> None:
+        self.kept = {visit.number: visit for visit in visits}
+
+    def note_paid(self, visits: Sequence[int]) -> None:
+        for number in visits:
+            if not self.kept[number].paid:
+                self.kept[number] = replace(self.kept[number], paid=datetime.now(UTC).isoformat())
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Platform, str]]:
+    with served() as running:
+        yield running
+
+
+class Desk:
+    """A study of two places: one visit is whole, the other in part."""
+
+    def __init__(self, platform: Platform, url: str) -> None:
+        platform.__init__()  # type: ignore[misc]
+        self.platform, self.client = platform, Client(TOKEN, url)
+        studies = Studies(self.client, PROJECT, "t")
+        study = studies.draft({**DRAFT, "reward": 200, "total_available_places": 2})
+        studies.move(study, "PUBLISH")
+        now = datetime.now(UTC).isoformat()
+        for session in ("whole", "part"):
+            platform.submissions[session] = Submission(
+                session, f"of {session}", study.study_id, now, "AWAITING REVIEW"
+            )
+        self.site = Records(
+            [
+                self._visit(1, "whole", "Approved", "2.00"),
+                self._visit(2, "part", "Rejected", "0.80"),
+                self._visit(3, "elsewhere", "Approved", "2.00"),
+            ]
+        )
+        self.payments = Payments(client=self.client, site=self.site, study=study, workspace=WORKSPACE)
+
+    def _visit(self, number: int, session: str, state: str, earned: str) -> Visit:
+        return Visit(
+            number=number, session=session, participant=f"of {session}", worker_id=f"A{number}",
+            confirmed=True, wanted=1, assignments={f"3{number}": state}, earned=Decimal(earned), over=True,
+            paid="",
+        )  # fmt: skip
+
+    def settle(self) -> None:
+        statuses = {one.id: one.status for one in self.platform.submissions.values()}
+        self.payments.settle(tuple(self.site.kept.values()), statuses)
+
+
+@pytest.fixture
+def desk(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setattr(client, "sleep", lambda _: None)
+    return Desk(*server)
+
+
+def test_each_visit_is_paid_once(desk: Desk) -> None:
+    desk.platform.delayed = True
+    for _ in range(3):
+        desk.settle()
+    assert desk.platform.paid == [("part", 80)]
+    desk.platform.show_bonuses()
+    desk.settle()
+    assert desk.platform.spent() == cost(200) + cost(80) == 1_000_000 - desk.platform.total
+    whole, part = (desk.platform.submissions[session] for session in ("whole", "part"))
+    assert (whole.status, part.status, bool(part.asked_back)) == ("APPROVED", "AWAITING REVIEW", True)
+    assert [bool(visit.paid) for visit in desk.site.kept.values()] == [True, True, False]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_an_approval_without_a_reply_is_repeated(desk: Desk, kind: str) -> None:
+    desk.platform.faults.append(_once("POST", "whole/transition/", kind))
+    desk.settle()
+    assert (desk.platform.submissions["whole"].status, len(desk.platform.paid)) == ("APPROVED", 1)
+
+
+@pytest.mark.parametrize("kind", FAULTS[1:])
+def test_a_bonus_without_a_reply_is_never_asked_for_again(
+    desk: Desk, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.platform.faults.append(_once("POST", "/pay/", kind))
+    desk.platform.delayed = True
+    with pytest.raises(LostReplyError, match="did not say what came of"):
+        desk.settle()
+    desk.settle()  # it may still show
+    asked = [path for _, path, _ in desk.platform.calls if path.endswith("/pay/")]
+    monkeypatch.setattr(payments, "_PATIENCE", 0.0)
+    time.sleep(0.001)
+    with pytest.raises(CrowdError, match="1 bonus may not have been paid") as unseen:
+        desk.settle()
+    assert "pay there what is missing" in unseen.value.hint
+    if kind != "drop after":
+        desk.platform.pay("part", 80)  # a person, by hand
+    desk.platform.show_bonuses()
+    desk.settle()
+    assert (desk.platform.paid, len(asked)) == ([("part", 80)], 1)
+
+
+def test_one_that_was_surely_not_paid_is_asked_for_again(desk: Desk) -> None:
+    broken(desk.platform)
+    desk.platform.faults = [_once("POST", "/pay/", "status 429")]
+    desk.settle()
+    assert desk.platform.paid == [("part", 80)]
+
+
+def test_a_bonus_that_the_account_cannot_pay_is_not_recorded(desk: Desk) -> None:
+    desk.platform.total = 2 * cost(200)
+    with pytest.raises(RefusedError, match=r"holds \$0.00, and a bonus costs \$1.12"):
+        desk.settle()
+    desk.platform.total += cost(80)
+    desk.settle()
+    assert desk.platform.paid == [("part", 80)]
+
+
+def test_what_is_still_to_come_waits(desk: Desk) -> None:
+    desk.platform.submissions["whole"].status = "ACTIVE"
+    desk.site.kept[2] = replace(desk.site.kept[2], assignments={"32": "Submitted"})
+    desk.settle()
+    assert (desk.platform.paid, desk.platform.submissions["whole"].status) == ([], "ACTIVE")
+
+
+def test_work_that_was_done_is_paid_though_the_submission_is_gone(desk: Desk) -> None:
+    desk.platform.submissions["whole"].status = "TIMED-OUT"
+    desk.settle()
+    assert desk.platform.paid == [("whole", 200), ("part", 80)]
+
+
+def test_a_rejection_has_a_category_and_a_hundred_characters(desk: Desk) -> None:
+    for _ in range(2):
+        desk.payments.reject("part", "LOW_EFFORT: every answer was the left one")
+    one = desk.platform.submissions["part"]
+    assert (one.status, len(one.told)) == ("REJECTED", 1)
+    assert one.told[0].startswith("every answer was the left one. A person has looked")
+    assert split_reason("copied")[0] == "OTHER"
+    assert split_reason("NO_CODE : none") == ("NO_CODE", split_reason("none")[1])
+    assert split_reason("FOOLISH: x" * 20) == ("OTHER", "FOOLISH: x" * 20)
+    assert len(split_reason("")[1]) >= 100
+
+
+def _once(method: str, ending: str, kind: str):  # type: ignore[no-untyped-def]
+    left = [kind]
+
+    def fault(called: str, path: str) -> str:
+        return left.pop() if left and called == method and path.endswith(ending) else ""
+
+    return fault

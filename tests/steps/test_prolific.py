@@ -1,0 +1,300 @@
+"""A study whose people come from Prolific: published, collected and paid, each once whatever breaks off."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import urllib3
+
+from prefjudge.core.asking.hits import layout_index
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.crowd.prolific import client, payments
+from prefjudge.crowd.simulated import Truth, read_page
+from prefjudge.errors import CrowdError
+from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.fieldwork.own_marketplace import find_running
+from prefjudge.steps.collect import CollectResult, collect
+from prefjudge.steps.pay import pay
+from prefjudge.steps.publish import publish
+from prefjudge.steps.reject import reject
+from prefjudge.steps.status import status
+from prefjudge.steps.work import simulated_truth
+from prefjudge.study.study import Study
+from prefjudge.study.targets import LIVE
+from tests.crowd.prolific_people import Participant, Visitor
+from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, cost, served
+from tests.steps.test_road import TRUTH, kept_votes
+
+T = TypeVar("T")
+TARGET = f"""
+[fees]
+rate = 0.40
+
+[targets.live]
+crowd = "prolific"
+live = true
+workspace = "{WORKSPACE}"
+project = "{PROJECT}"
+"""
+
+
+@pytest.fixture(scope="module")
+def prolific() -> Iterator[tuple[Platform, str]]:
+    with served() as running:
+        yield running
+
+
+@pytest.fixture
+def platform(prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
+    prolific[0].__init__()  # type: ignore[misc]
+    monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+    monkeypatch.setenv("PROLIFIC_URL", prolific[1])
+    monkeypatch.setattr(client, "sleep", lambda _: None)
+    return prolific[0]
+
+
+@pytest.fixture
+def study(pooled: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A study with its pool, whose live target is Prolific, and whose worker site is served."""
+    config = pooled / "study.toml"
+    known = 'locales = ["US"]\napproved_more_than = 10000\nmin_approval_rate = 97\n'
+    assert known in config.read_text()
+    config.write_text(config.read_text().replace(known, "") + TARGET)
+    with keep_marketplace_open(Study(pooled), LIVE):
+        address = find_running(pooled)
+        assert address
+        monkeypatch.setenv("PREFJUDGE_PUBLIC_URL", address.local)
+        yield pooled
+
+
+class People:
+    """Prolific's participants, who see what the worker site shows them."""
+
+    def __init__(self, study: Path, platform: Platform) -> None:
+        address = find_running(study)
+        assert address
+        self._platform, self._endpoint = platform, address.local
+        self._marketplace = MTurkCrowd(address.local)
+        self._truth: Truth = simulated_truth(Study(study), TRUTH)
+        self._count = 0
+        self.outcomes: list[str] = []
+
+    def come(self, habit: str = "honest") -> bool:
+        """Let one more come; return whether Prolific had a place."""
+        self._count += 1
+        who = Participant(self._platform, self._endpoint, f"5f{self._count:022x}")
+        visitor = who.come()
+        if visitor is None:
+            return False
+        shown = visitor.get("/hits")
+        while not shown.get("completion"):
+            hit_id = shown["groups"][0]["hit_id"]
+            taken = visitor.accept({"HITId": hit_id})["assignment_id"]
+            if habit == "late":
+                self._platform.time_out(visitor.session)
+                return True
+            visitor.submit(taken, self._answers(hit_id, taken, habit))
+            shown = visitor.get("/hits")
+        if habit == "forgetful":
+            self._platform.time_out(visitor.session)
+        else:
+            self.outcomes.append(who.finish(visitor, shown["completion"]))
+        return True
+
+    def forge(self, habit: str = "honest") -> None:
+        """Let somebody work who has typed a link: Prolific knows neither the session nor the participant."""
+        link = next(iter(self._platform.studies.values())).made["external_study_url"]
+        visitor = Visitor(self._endpoint, link, "5e" * 12, "0f" * 12)
+        hit_id = visitor.get("/hits")["groups"][0]["hit_id"]
+        taken = visitor.accept({"HITId": hit_id})["assignment_id"]
+        visitor.submit(taken, self._answers(hit_id, taken, habit))
+
+    def _answers(self, hit_id: str, taken: str, habit: str) -> dict[str, str]:
+        page = read_page(self._marketplace.page(hit_id).html)
+        index = layout_index(taken, len(page.layouts))
+        order = page.layouts[index].order
+        fields = {"consent": "yes", "layout": str(index)}
+        if habit == "early":
+            order, fields["stopped"] = order[: len(order) // 2], "1"
+        if habit == "odd":
+            return {"answer": "<!DOCTYPE x>]]>"}
+        for place in order:
+            slot = page.slots[place]
+            values = [self._truth.get((slot.query, passage), float("-inf")) for passage in slot.passages]
+            best = int(values[1] > values[0])
+            fields[slot.name] = slot.tokens[1 - best if habit == "wrong" else best]
+            fields[f"{slot.name}.ms"] = "4000"
+        return fields
+
+
+def judge_all(study: Path, people: People) -> CollectResult:
+    for _ in range(20):
+        while people.come():
+            pass
+        state = collect(study, live=True)
+        if state.finished:
+            return state
+    raise AssertionError(f"not finished: {state}")
+
+
+def ledger(study: Path) -> int:
+    return int(Decimal(status(study, confidence=False).committed) * 100)
+
+
+def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platform: Platform) -> None:
+    offer = publish(study, live=True, dry_run=True)
+    assert (offer.hits, offer.total, offer.account) == (7, 7 * Decimal("2.80"), Decimal("10000.00"))
+    assert [call.split(" ")[:2] for call in offer.calls] == [
+        ["POST", "/api/v1/participant-groups/"],
+        ["POST", "/api/v1/studies/"],
+        ["POST", "/api/v1/studies/…/transition/"],
+    ]
+    assert '"total_available_places": 7, "estimated_completion_time": 6,' in offer.calls[1]
+    assert (platform.studies, platform.groups) == ({}, {})
+    publish(study, live=True, yes=True)
+    assert publish(study, live=True, yes=True).published == 0
+    (made,) = platform.studies.values()
+    assert (made.status, made.places, made.reward) == ("ACTIVE", 7, 200)
+    assert 1_000_000 - platform.available == ledger(study) == 7 * cost(200)
+    people = People(study, platform)
+    for habit in ("wrong", "early", "late", "forgetful", "odd"):
+        assert people.come(habit)
+    people.forge()
+    first = collect(study, live=True)
+    assert (first.collected, first.reasons["missed a gold pair"], len(first.barred)) == (4, 1, 1)
+    (group,) = platform.groups.values()
+    assert group["members"] == [next(iter(platform.submissions.values())).participant]
+    judge_all(study, people)
+    (odd,) = pay(study, live=True, dry_run=True).dues
+    assert odd.act == "decide"
+    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    assert pay(study, live=True).dues == ()
+    while not collect(study, live=True).finished:
+        people.come()
+    states = Counter(one.status for one in platform.submissions.values())
+    assert (states["REJECTED"], states["TIMED-OUT"]) == (1, 2)
+    (rejected,) = [one for one in platform.submissions.values() if one.status == "REJECTED"]
+    assert rejected.told[0].startswith("nothing in it is an answer")
+    assert len(platform.paid) == 2, "who stopped early, and who forgot the code"
+    assert platform.spent() == ledger(study), "the ledger is the account"
+    for one in platform.submissions.values():
+        if one.asked_back and one.status == "AWAITING REVIEW":
+            platform.give_back(one.id)
+    assert pay(study, live=True).dues == ()
+    assert platform.spent() == ledger(study) == 1_000_000 - platform.total
+    assert platform.available == platform.total, "nothing is held for places that nobody needs"
+    with Study(study).transaction(write=False) as db:
+        pairs = [number for (number,) in db.execute("SELECT pair_id FROM pairs")]
+    assert kept_votes(study) == dict.fromkeys(pairs, 1)
+
+
+def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
+    study: Path, platform: Platform
+) -> None:
+    config = study / "study.toml"
+    config.write_text(config.read_text() + "hits = 2\n")
+    publish(study, live=True, yes=True)
+    (made,) = platform.studies.values()
+    assert (made.places, made.reward) == (4, 400)
+    people = People(study, platform)
+    judge_all(study, people)
+    assert people.outcomes == ["submitted"] * 4
+    states = Counter(one.status for one in platform.submissions.values())
+    assert states == {"APPROVED": 3, "AWAITING REVIEW": 1}
+    assert [cents for _, cents in platform.paid] == [200]
+    assert platform.spent() == ledger(study) == 7 * cost(200)
+
+
+class Killed(BaseException):
+    """Ends a verb as SIGKILL would: nothing may catch it."""
+
+
+KINDS = ("kill after", "status 500", "kill before", "reply lost", "status 429", "time-out")
+
+
+class Wire:
+    """Breaks every different call to Prolific and the worker site twice, in the ways of `KINDS` by turns."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.broken: Counter[tuple[str, str, str]] = Counter()
+        self.kinds: list[str] = []
+        self.on = True
+        send = urllib3.PoolManager.request
+
+        def request(http: urllib3.PoolManager, method: str, url: str, **more: Any) -> Any:
+            made = partial(send, http, method, url, **more)
+            ours = "/api/v1/" in url or "/admin/panels/" in url
+            call = (method, url, str(more.get("body") or more.get("json")))
+            if not (self.on and ours) or self.broken[call] == 2:
+                return made()
+            turn = 2 * len(self.broken) + self.broken[call]
+            self.broken[call] += 1
+            self.kinds.append(KINDS[turn % len(KINDS)])
+            return self._break(self.kinds[-1], made)
+
+        monkeypatch.setattr(urllib3.PoolManager, "request", request)
+
+    def _break(self, kind: str, made: Callable[[], Any]) -> Any:
+        if kind == "kill before":
+            raise Killed
+        if kind.startswith("status"):
+            return urllib3.HTTPResponse(body=b"{}", status=int(kind.split()[1]))
+        if kind == "time-out":
+            raise urllib3.exceptions.ReadTimeoutError(None, "/", "no answer")  # type: ignore[arg-type]
+        made()
+        if kind == "kill after":
+            raise Killed
+        raise urllib3.exceptions.ProtocolError("the line is dead")
+
+    def until_done(self, verb: Callable[[], T], person: Callable[[], None]) -> T:
+        """Start the verb again each time that it is killed or fails; a person pays what it asks for."""
+        for _ in range(2000):
+            try:
+                return verb()
+            except Killed:
+                continue
+            except CrowdError as error:
+                if "may not have been paid" in error.message:
+                    person()
+        raise AssertionError("it breaks off for ever")
+
+
+def test_a_study_that_is_broken_at_every_call_recruits_and_pays_once(
+    study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payments, "_PATIENCE", 0.0)
+    people, wire = People(study, platform), Wire(monkeypatch)
+
+    def person() -> None:
+        """Look at Prolific's pages, and pay there by hand what was set up and is not shown."""
+        for _, rows in platform.bulk.values():
+            for session, cents in rows:
+                if not platform.submissions[session].bonuses:
+                    platform.pay(session, cents)
+
+    wire.until_done(lambda: publish(study, live=True, yes=True), person)
+    (made,) = [one for one in platform.studies.values() if one.status != "UNPUBLISHED"]
+    assert (made.places, 1_000_000 - platform.available) == (7, ledger(study))
+    platform.studies = {made.id: made}  # drafts whose replies were lost cost nothing
+    for habit in ("early", "wrong", "forgetful", "late"):
+        wire.on = False
+        assert people.come(habit)
+    finished = False
+    while not finished:
+        wire.on = False
+        while people.come():
+            pass
+        wire.on = True
+        finished = wire.until_done(lambda: collect(study, live=True), person).finished
+    wire.until_done(lambda: pay(study, live=True), person)
+    wire.on = False
+    assert len(wire.broken) > 40
+    assert set(wire.kinds) == set(KINDS)
+    assert set(kept_votes(study).values()) == {1}
+    assert max(Counter(session for session, _ in platform.paid).values()) == 1
+    assert len(platform.paid) == 2
+    assert platform.spent() == ledger(study) == 1_000_000 - platform.total
