@@ -23,7 +23,7 @@ stop() { # SERVER
 start() { # SERVER PORT
   PREFJUDGE_PORT=$2 nohup prefjudge serve </dev/null >/dev/null 2>>"$1.log" &
   echo $! >"$1.pid"
-  for _ in $(seq 300); do
+  for _ in $(seq 1200); do
     ! curl --fail --silent --output /dev/null "http://127.0.0.1:$2/healthz" || return 0
     sleep 0.05
   done

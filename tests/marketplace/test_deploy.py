@@ -105,6 +105,32 @@ def test_the_services_fit_together(services: dict[str, Any]) -> None:
     Settings(host="0.0.0.0", public_url=settings["PREFJUDGE_PUBLIC_URL"]).check()
 
 
+def test_images_are_pinned_by_what_the_registry_says_and_by_nothing_else(tmp_path: Path) -> None:
+    """`docker` is played: it answers as a registry does."""
+    for name in ("pin.sh", ".env"):
+        shutil.copy(FOLDER / name, tmp_path)
+    said, docker = "sha256:" + "a1" * 32, tmp_path / "bin" / "docker"
+    docker.parent.mkdir()
+    docker.write_text('#!/bin/sh\n[ "$1 $2 $3" = "buildx imagetools inspect" ] && echo "$SAID"\n')
+    docker.chmod(0o755)
+
+    def pin(answer: str) -> tuple[int, list[str]]:
+        environment = {**os.environ, "PATH": f"{docker.parent}:{os.environ['PATH']}", "SAID": answer}
+        done = subprocess.run(["sh", tmp_path / "pin.sh"], env=environment, capture_output=True, check=False)
+        return done.returncode, (tmp_path / ".env").read_text().splitlines()
+
+    before = (tmp_path / ".env").read_text().splitlines()
+    assert pin("no such image") == (1, before)
+    code, after = pin(said)
+    assert code == 0
+    assert after[: len(before)] == before
+    compose = (FOLDER / "compose.yaml").read_text()
+    for line in after[len(before) :]:
+        name, image = line.split("=", 1)
+        assert f"${{{name}:-{image.removesuffix(f'@{said}')}}}" in compose
+    assert sorted(pin(said)[1]) == sorted(after)  # again: nothing twice
+
+
 def test_caddy_takes_its_config(tmp_path: Path, services: dict[str, Any]) -> None:
     if (program := shutil.which("caddy")) is None:
         pytest.skip("caddy is not installed (Debian: apt-get install caddy)")

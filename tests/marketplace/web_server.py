@@ -74,7 +74,7 @@ def behind_nginx(folder: Path, https: int, servers: Sequence[int]) -> Iterator[S
     command = [program, "-e", str(folder / "errors.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
     process = subprocess.Popen(command)
     try:
-        for _ in range(200):
+        for _ in range(1000):
             assert process.poll() is None, (folder / "errors.log").read_text()
             with socket.socket() as trying:
                 if trying.connect_ex(("127.0.0.1", https)) == 0:
