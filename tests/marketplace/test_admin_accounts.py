@@ -117,7 +117,7 @@ def test_the_log_tells_who_did_what_and_holds_no_secret(
     key = admin.call("POST", "/admin/requesters", {"name": "lab"}, status=201)
     worker_id = assistant.send("POST", "/admin/workers", name="Wanda Worker").json()["worker_id"]
     assistant.send("POST", "/admin/payouts", worker_id=worker_id, amount="5.00", reference="mine")
-    owner.send("POST", "/admin/payouts", worker_id=worker_id, amount="five", reference="yours")
+    owner.send("POST", "/admin/payouts", worker_id=worker_id, amount="five", reference="to amount=9")
     assert owner.send("GET", f"/admin/workers/{worker_id}/export.json").status == 200
     assert assistant.send("GET", f"/admin/workers/{worker_id}/export.json").status == 403
     assert Person(market, "olga", "wrong password 1").status == 401
@@ -131,7 +131,7 @@ def test_the_log_tells_who_did_what_and_holds_no_secret(
         ("olga", "sign in", "", 401),
         ("ann", "GET /admin/workers/{worker_id}/export.json", f"worker_id={worker_id}", 403),
         ("olga", "GET /admin/workers/{worker_id}/export.json", f"worker_id={worker_id}", 200),
-        ("olga", "POST /admin/payouts", f"worker_id={worker_id} amount=five reference=yours", 400),
+        ("olga", "POST /admin/payouts", f'worker_id={worker_id} amount=five reference="to amount=9"', 400),
         ("ann", "POST /admin/payouts", f"worker_id={worker_id} amount=5.00 reference=mine", 403),
         ("ann", "POST /admin/workers", f"worker_id={worker_id}", 201),
         (

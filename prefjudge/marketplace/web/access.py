@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
@@ -46,6 +47,7 @@ ASSISTANTS_MAY = frozenset(
 """What is not only the owner's. A route that is not named here is: a new one opens to nobody by mistake."""
 LOGGED_READS = frozenset({"/admin/workers/{worker_id}/export.json", "/admin/panels/{panel}/{file}"})
 """What is logged though it changes nothing: data of people leave the marketplace."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.:@/+-]+")
 _TOLD = (
     "worker_id", "assignment_id", "requester_id", "access_key", "account", "panel", "file", "amount",
     "budget", "reference", "master", "simulated", "role",
@@ -175,7 +177,12 @@ def _said(page: Page | Response) -> Mapping[str, object]:
 def _about(known: Mapping[str, object]) -> str:
     """Return what the log tells; an answer may have records of a person under one of these names."""
     told = {name: known[name] for name in _TOLD if isinstance(known.get(name), str)}
-    return " ".join(f"{name}={str(text)[:100]}" for name, text in told.items() if text)
+    return " ".join(f"{name}={_quoted(str(text)[:100])}" for name, text in told.items() if text)
+
+
+def _quoted(text: str) -> str:
+    """Return a text so that none can pass for two: a reference may be anything."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
 async def session_of(state: AppState, request: Request) -> Session | None:
