@@ -1,10 +1,14 @@
 """``worker``: a person gets what is stored, and is forgotten in the marketplace and in the study."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.steps.collect import collect
@@ -13,17 +17,16 @@ from prefjudge.steps.worker import WorkerAction, worker
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study import persons
 from prefjudge.study.study import Study
-from tests.cli.conftest import prefjudge
 from tests.steps.conftest import climbing_study
 from tests.steps.test_remarks import pairs_in, saying
 
 PRIVATE = ("Private Ann", "PRIVATE comment", "PRIVATE remark")
 
 
-@pytest.fixture
-def judged(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study in which one worker has judged a HIT, and commented."""
-    study = climbing_study(tmp_path / "study")
+    study = climbing_study(tmp_path_factory.mktemp("worker") / "study")
 
     def talk(fields: dict[str, str], hidden: set[str]) -> None:
         fields[f"{pairs_in(fields, hidden)[0]}.comment"] = PRIVATE[1]
@@ -34,6 +37,12 @@ def judged(tmp_path: Path) -> Path:
         assert saying(study, PRIVATE[0], talk).take_hit()
         collect(study)
     return study
+
+
+@pytest.fixture
+def judged(once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(once, tmp_path / "study")
 
 
 def bytes_in(folder: Path) -> bytes:
@@ -84,8 +93,8 @@ def test_comments_are_erased_when_they_were_kept_for_long_enough(judged: Path) -
         assert db.execute("SELECT count(*) > 0 FROM judgments") == [(1,)]
 
 
-def test_the_export_leaves_out_no_table_of_a_study_that_knows_a_worker(tmp_path: Path) -> None:
-    opened = Study(climbing_study(tmp_path / "study"))
+def test_the_export_leaves_out_no_table_of_a_study_that_knows_a_worker(judged: Path) -> None:
+    opened = Study(judged)
     with opened.transaction() as db:
         tables = {
             table
@@ -100,16 +109,17 @@ def test_the_verb_as_it_is_typed(judged: Path, monkeypatch: pytest.MonkeyPatch) 
     with Study(judged).transaction(write=False) as db:
         ((someone,),) = db.execute("SELECT DISTINCT worker_id FROM assignments")
     monkeypatch.chdir(judged)
-    shown = prefjudge("worker", "export", someone)
-    assert shown.returncode == 0, shown.stderr
-    assert PRIVATE[0] in shown.stdout
-    done = prefjudge("worker", "forget", someone)
-    assert done.returncode == 0, done.stderr
-    assert "under the worker id" in done.stderr
-    assert PRIVATE[0] not in prefjudge("worker", "export", someone).stdout
-    unknown = prefjudge("worker", "forget", "ANOBODY")
-    assert (unknown.returncode, "Traceback" in unknown.stderr) == (1, False)
-    assert "ANOBODY does not exist" in unknown.stderr
+
+    def typed(action: str, who: str) -> Result:
+        return CliRunner().invoke(app, ["worker", action, who])
+
+    assert PRIVATE[0] in typed("export", someone).stdout
+    done = typed("forget", someone)
+    assert (done.exit_code, done.stdout) == (0, ""), done.output
+    assert "kept: 1 assignment under the worker id" in done.stderr
+    assert PRIVATE[0] not in typed("export", someone).stdout
+    with pytest.raises(InputError, match="ANOBODY does not exist"):
+        worker(WorkerAction.FORGET, "ANOBODY")
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
