@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.publish import publish as publish
     from prefjudge.steps.recover.recover import recover as recover
     from prefjudge.steps.reject import reject as reject
-    from prefjudge.steps.release import release as release
+    from prefjudge.steps.release.release import release as release
     from prefjudge.steps.report.report import report as report
     from prefjudge.steps.reproduce.reproduce import reproduce as reproduce
     from prefjudge.steps.resolve.resolve import resolve as resolve

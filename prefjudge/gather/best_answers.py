@@ -21,13 +21,16 @@ from prefjudge.study.targets import advised, live_since
 class BestAnswers:
     """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
 
-    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them.
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``counted_by`` is
+    the rule of the tournaments, and ``derived`` says whether their winners are the answers.
     """
 
     votes: JudgmentInput
     qrels: Qrels
     version: int
     resolutions: Resolutions
+    counted_by: str
+    derived: bool
     notices: tuple[str, ...]
 
 
@@ -80,4 +83,12 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
             "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
             "makes it again",
         )
-    return BestAnswers(votes=votes, qrels=qrels, version=version, resolutions=answered, notices=notices)
+    return BestAnswers(
+        votes=votes,
+        qrels=qrels,
+        version=version,
+        resolutions=answered,
+        counted_by=rule,
+        derived=not version and not others,
+        notices=notices,
+    )

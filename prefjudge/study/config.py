@@ -193,6 +193,26 @@ class PayConfig(_Section):
     doubt_days: Annotated[float, Field(ge=0, le=30)] = 2.0
 
 
+class AuthorConfig(_Section):
+    """Who made a study."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    affiliation: Annotated[str, Field(max_length=300)] = ""
+    orcid: Annotated[str, Field(pattern=r"^(\d{4}-\d{4}-\d{4}-\d{3}[\dX])?$")] = ""
+
+
+class ReleaseConfig(_Section):
+    """How a release is called, whose it is, and what others may do with it."""
+
+    title: Annotated[str, Field(max_length=300)] = ""
+    description: Annotated[str, Field(max_length=5000)] = ""
+    authors: Annotated[tuple[AuthorConfig, ...], Field(max_length=200)] = ()
+    license: Annotated[str, Field(max_length=100)] = ""
+    url: Annotated[str, Field(max_length=500, pattern=r"^(https?://\S+)?$")] = ""
+    date: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""
+    keywords: tuple[str, ...] = ()
+
+
 class TargetConfig(_Section):
     """A crowd, by its name: a marketplace that speaks Mechanical Turk's API, or another one.
 
@@ -253,6 +273,7 @@ class StudyConfig(_Section):
     fees: FeesConfig = FeesConfig()
     screening: ScreeningConfig = ScreeningConfig()
     pay: PayConfig = PayConfig()
+    release: ReleaseConfig = ReleaseConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
 
     def target(self, name: str) -> TargetConfig | None:

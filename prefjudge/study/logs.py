@@ -69,3 +69,14 @@ def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
     )
     names = LoggedAssignment.__slots__
     return [LoggedAssignment(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def load_private(db: Connection) -> list[str]:
+    """Return what nobody else may see: ids of workers, work and HITs, what stands for a passage, paths."""
+    rows = db.execute(
+        "SELECT worker_id FROM assignments UNION SELECT assignment_id FROM assignments "
+        "UNION SELECT hit_key FROM hits UNION SELECT hit_id FROM hits WHERE hit_id IS NOT NULL "
+        "UNION SELECT first_token FROM slots UNION SELECT second_token FROM slots "
+        "UNION SELECT path FROM inputs"
+    )
+    return [str(found) for (found,) in rows]

@@ -30,6 +30,9 @@ def record() -> dict[str, Any]:
         "inputs": [],
         "notices": [],
         "files": [],
+        "license": "",
+        "language": "en",
+        "about": {"title": "", "description": "", "authors": [], "url": "", "date": "", "keywords": []},
     }
 
 

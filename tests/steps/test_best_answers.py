@@ -10,7 +10,7 @@ from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve

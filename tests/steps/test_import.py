@@ -20,7 +20,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.steps.import_votes.import_votes import ImportResult, import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status

@@ -16,7 +16,7 @@ from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.marketplace.people.requirements import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.rehearsal import load_rehearsal

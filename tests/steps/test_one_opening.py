@@ -20,7 +20,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.plan.plan import plan
 from prefjudge.steps.publish import publish
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.reproduce.reproduce import reproduce
 from prefjudge.steps.resolve.resolve import resolve

@@ -13,7 +13,7 @@ from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score

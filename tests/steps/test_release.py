@@ -16,7 +16,7 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
@@ -103,14 +103,16 @@ def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judg
     folder = Path(release(judged, rehearsal=True).out)
     first = bytes_of(folder)
     with_texts = release(judged, rehearsal=True, texts=True, gold=True)
-    assert {one.name for one in with_texts.files} - set(first) == {"queries.tsv", "passages.tsv", "gold.tsv"}
+    more = {"queries.tsv", "passages.tsv", "gold.tsv", "chosen.jsonl"}
+    assert {one.name for one in with_texts.files} - set(first) == more
     assert (folder / "passages.tsv").is_file()
     release(judged, rehearsal=True)
     assert bytes_of(folder) == first
     sums = (folder / "SHA256SUMS").read_text().splitlines()
     assert {name: digest for digest, name in (line.split() for line in sums)} == {
-        one["name"]: hashlib.sha256((folder / one["name"]).read_bytes()).hexdigest()
-        for one in json.loads((folder / "release.json").read_text())["files"]
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name != "SHA256SUMS"
     }
 
 
@@ -161,7 +163,7 @@ def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
         (path.parent / f".{path.name}.123456789abc.part").write_text("half of the gold pairs")
         raise SystemExit
 
-    for name in ("write_qrels", "write_pool", "write_gold"):
+    for name in ("derived.write_qrels", "bundle.write_pool", "bundle.write_gold"):
         with monkeypatch.context() as patch:
             patch.setattr(f"prefjudge.steps.release.{name}", killed)
             with pytest.raises(SystemExit):

@@ -15,7 +15,7 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.release import release
+from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from prefjudge.core.resolving.rules import WEIGHING_RULE
+from prefjudge.render.pages.catalogue import hub_head, title_of
 
 _INPUT = ("kind", "name", "digest")
 _DESIGN = (
@@ -76,7 +77,8 @@ def release_notes(record: Mapping[str, Any]) -> str:
     rehearsal = record.get("rehearsal")
     by_side = _BY_SIDE if rule == WEIGHING_RULE else ""
     parts = [
-        f"# {_cell(record['name'])}",
+        f"# {_cell(title_of(record))}",
+        *([_cell(record["about"]["description"])] if record["about"]["description"] else []),
         *([_rehearsed(rehearsal)] if rehearsal else []),
         f"Preference judgments of search results: {_who(rehearsal)} chose, side by side, the passage that "
         f"best answers the question. Made with prefjudge {record['prefjudge']}.",
@@ -88,7 +90,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ),
         "`release.json` says the same for programs, with the design and the digests of the inputs; "
         "`SHA256SUMS` is checked by `sha256sum -c`. Workers, HITs and assignments have pseudonyms, the same "
-        f"in all files. {_sides(record)}",
+        f"in all files; times are rounded up to whole seconds. {_sides(record)}",
         "## Made from",
         _table(
             ("kind", "name", "digest"),
@@ -102,11 +104,29 @@ def release_notes(record: Mapping[str, Any]) -> str:
         f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "
         f"its answer.{by_side}\n\n```console\n"
         f"$ prefjudge resolve --judgments judgments.txt --rule {rule} --out again.qrels\n"
-        "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n```",
+        "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n"
+        "$ prefjudge release --verify .            # every byte, and the answers from the judgments alone\n"
+        "$ prefjudge import MY-STUDY .             # a study again\n```\n\n"
+        "```python\n"
+        "from datasets import load_dataset         # of Hugging Face\n"
+        'judgments = load_dataset("FOLDER", "judgments", split="train")\n```\n\n'
+        "`croissant.json` describes the tables to programs that read Croissant. `ir_dataset.py` makes the "
+        "folder a dataset of ir_datasets.",
         *([f"## Notes\n\n{_list(record['notices'])}"] if record["notices"] else []),
-        "## Licence\n\nNone is given here: add one before you publish, and respect that of the texts.",
+        f"## Licence\n\n{_licence(record)}",
     ]
-    return "\n\n".join(parts) + "\n"
+    return hub_head(record) + "\n\n".join(parts) + "\n"
+
+
+def _licence(record: Mapping[str, Any]) -> str:
+    if not record["license"]:
+        return (
+            "None is given, so that nobody may use this: add one before you publish, and respect that of the "
+            "texts."
+        )
+    has_texts = any(one["name"] == "passages.tsv" for one in record["files"])
+    texts = " The texts have their own." if has_texts else ""
+    return f"[{record['license']}](https://spdx.org/licenses/{record['license']}.html).{texts}"
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,1 @@
+"""``prefjudge release``: the step is in release.py, its helpers are beside it."""

@@ -1,0 +1,104 @@
+"""The rows of a release: what the study logged, with pseudonyms for ids, and times that tell nobody."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from math import ceil
+
+from prefjudge.core.judges.models import ModelVote
+from prefjudge.formats.votes.rows import JsonObject
+from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
+from prefjudge.study.remarks import LoggedRemark
+
+_CHOICES = {1: "left", -1: "right", 0: "tie"}
+_ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+\.\w+|https?://\S+|www\.\S+")
+"""What may say who a worker is, in the worker's own words."""
+_WORD = re.compile(r"[\w.-]*\w")
+
+
+class PrivateRows:
+    """Makes rows in which people, HITs and assignments have the names that ``opaque`` gives them."""
+
+    def __init__(self, opaque: Callable[..., str], assignments: Iterable[LoggedAssignment]) -> None:
+        self._named = cache(opaque)
+        works = list(assignments)
+        self._known = {one.worker_id.lower() for one in works if len(one.worker_id) > 3}
+        self._hit_of = {one.assignment_id: one.hit_key for one in works}
+
+    def _worker(self, worker_id: str) -> str | None:
+        """Return a worker's pseudonym; None where imported votes do not say whose they are."""
+        return self._named("worker", worker_id) if worker_id else None
+
+    def judgment(self, vote: LoggedJudgment) -> JsonObject:
+        """Return a judgment."""
+        return {
+            "query": vote.query_id,
+            "left": vote.left,
+            "right": vote.right,
+            "choice": _CHOICES[vote.choice],
+            "strength": vote.strength,
+            "milliseconds": _whole_seconds(vote.milliseconds),
+            "worker": self._worker(vote.worker_id),
+            "judge": vote.judge,
+            "phase": vote.phase,
+            "assignment": self._named("assignment", vote.assignment_id),
+            "hit": self._hit(vote.assignment_id),
+            "dropped": vote.dropped or None,
+        }
+
+    def assignment(self, work: LoggedAssignment) -> JsonObject:
+        """Return an assignment."""
+        return {
+            "assignment": self._named("assignment", work.assignment_id),
+            "hit": self._named("hit", work.hit_key),
+            "worker": self._worker(work.worker_id),
+            "judge": work.judge,
+            "answered": work.answered,
+            "gold_right": work.gold_right,
+            "gold_missed": work.gold_missed,
+            "seconds": ceil(work.seconds),
+            "verdict": work.verdict,
+        }
+
+    def remark(self, said: LoggedRemark) -> dict[str, str | None]:
+        """Return what a worker said."""
+        return {
+            "assignment": self._named("assignment", said.assignment_id),
+            "worker": self._worker(said.worker_id),
+            "query": said.query_id or None,
+            "a": said.doc_a or None,
+            "b": said.doc_b or None,
+            "unable": said.unable or None,
+            "comment": self._without_names(said.comment) or None,
+        }
+
+    def _without_names(self, text: str) -> str:
+        """Take worker ids and addresses out of a worker's own words: the release names nobody."""
+        text = _ADDRESS.sub("[removed]", text)
+        # Words are looked up: with thousands of workers, to search for each in each comment takes minutes.
+        return _WORD.sub(lambda found: "[removed]" if found[0].lower() in self._known else found[0], text)
+
+    def _hit(self, assignment_id: str) -> str | None:
+        """Return a HIT's pseudonym; None where imported votes do not say in which one they were made."""
+        key = self._hit_of.get(assignment_id)
+        return self._named("hit", key) if key else None
+
+
+def model_vote(model: str, vote: ModelVote) -> JsonObject:
+    """Return what a model said of a pair."""
+    query, a, b = vote.pair
+    chosen = {1: a, -1: b, 0: None}
+    return {
+        "model": model,
+        "judge": f"model:{model}",
+        "query": query,
+        "a": a,
+        "b": b,
+        "a_first": chosen[vote.a_first],
+        "b_first": chosen[vote.b_first],
+    }
+
+
+def _whole_seconds(milliseconds: int) -> int:
+    """Return a time rounded up: to the millisecond it could tell whose it is, and 0 is not known."""
+    return 1000 * ceil(milliseconds / 1000)

@@ -1,0 +1,224 @@
+"""Verifies a release from its folder alone: every byte by its digest, and what follows from its judgments."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from prefjudge.core.judges.judgments import select_judgments
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.core.resolving.resolutions import with_answers
+from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.labels.pools import read_pool
+from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.digests import digest
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
+from prefjudge.formats.votes.rows import JsonObject
+from prefjudge.gather.table_files import write_table
+from prefjudge.render.pages.catalogue import catalogue_pages
+from prefjudge.render.pages.release_notes import release_notes
+from prefjudge.steps.release.asked import read_asked
+from prefjudge.steps.release.contents import (
+    ANSWERS,
+    ASKED,
+    BOARD,
+    FORMAT,
+    PAGE,
+    POOL,
+    RECORD,
+    RUNS,
+    SUMS,
+    TOURNAMENTS,
+    ReleasedFile,
+)
+from prefjudge.steps.release.derived import Derived, board
+from prefjudge.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What verifying a release found: its record, what could be made again, and what is wrong."""
+
+    folder: Path
+    record: JsonObject
+    files: tuple[ReleasedFile, ...]
+    derived: tuple[str, ...]
+    problems: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def verify_release(folder: Path) -> Verified:
+    """Return what is wrong with a release, if anything.
+
+    Raises
+    ------
+    InputError
+        The folder is not a whole release, or of a layout that this version does not know.
+    """
+    record = _read_record(folder)
+    files = tuple(ReleasedFile(**one) for one in record["files"])
+    problems, others = _digests(folder, files)
+    derived: list[str] = []
+    notices = [f"{name} is not part of the release" for name in others]
+    if not problems:
+        try:
+            derived, found = _derive(folder, record)
+            problems += found
+        except (InputError, StudyError) as error:
+            problems.append(str(error))
+        if record["prefjudge"] != __version__:
+            notices.append(f"made with prefjudge {record['prefjudge']}, so that its pages are not made again")
+        if not record["derived"]:
+            notices.append(
+                f"{ANSWERS} is not what {record['counted_by']} finds in the judgments, and the release says "
+                "so: the answers were not made again"
+            )
+    return Verified(
+        folder=folder,
+        record=record,
+        files=files,
+        derived=tuple(derived),
+        problems=tuple(problems),
+        notices=tuple(notices),
+    )
+
+
+def _read_record(folder: Path) -> JsonObject:
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder} is not a release: it has no {RECORD}", "Give a release's folder."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / RECORD} cannot be read: {error}", "Copy the release again.") from None
+    if not isinstance(record, dict) or record.get("prefjudge") is None:
+        raise InputError(f"{folder} is not a whole release", "Write it again: prefjudge release STUDY")
+    if record.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} has layout {record.get('format')}, and this version verifies layout {FORMAT}",
+            f"Verify it with prefjudge {record['prefjudge']}, which made it.",
+        )
+    return record
+
+
+def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], list[str]]:
+    """Return which files are not what the sums and the record say, and those that neither names."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+        sums = {name: found for found, _, name in (line.partition("  ") for line in lines)}
+    except (OSError, ValueError):
+        return [f"{SUMS} cannot be read"], []
+    problems = [
+        f"{one.name}: {SUMS} and {RECORD} do not agree on it"
+        for one in files
+        if sums.get(one.name) != one.sha256
+    ]
+    if list(sums) != sorted(sums) or not {RECORD, PAGE} <= sums.keys():
+        problems.append(f"{SUMS} is not as it was written")
+    for name, told in sums.items():
+        path = folder / name
+        if not _is_inside(folder, path):
+            problems.append(f"{SUMS} names {name!r}, which is not a file of the folder")
+        elif not path.is_file():
+            problems.append(f"{name} is missing")
+        elif digest(path).removeprefix("sha256:") != told:
+            problems.append(f"{name} is not what was released: its digest differs")
+    here = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return problems, sorted(here - sums.keys() - {SUMS})
+
+
+def _is_inside(folder: Path, path: Path) -> bool:
+    return folder.resolve() in path.resolve().parents
+
+
+def _derive(folder: Path, record: JsonObject) -> tuple[list[str], list[str]]:
+    """Make again what follows from the judgments; return the files that are the same, and what differs."""
+    notices: list[Notice] = []
+    votes = read_votes(folder, HowVotesAreRead(told={}), notices)
+    dropped = np.zeros(len(votes.log), bool)
+    dropped[list(votes.dropped)] = True
+    log = select_judgments(votes.log, ~dropped)
+    pools = read_pool(folder / POOL)
+    found = resolve(log, rule=record["counted_by"], pools=pools, asked=read_asked(folder / ASKED, pools))
+    kept = read_qrels(folder / ANSWERS, name=PREFERENCE_NAME)
+    answers = to_qrels(found) if record["derived"] else kept
+    simulated = record["rehearsal"]
+    derived = Derived(
+        log=log,
+        resolutions=with_answers(found, answers, record["rule"]),
+        answers=answers,
+        rehearsal=Rehearsal(**simulated) if simulated else None,
+    )
+    same, problems = [], _numbers(record, derived, int(dropped.sum()))
+    with TemporaryDirectory() as made:
+        for name, _, write in derived.files():
+            write(Path(made) / name)
+        if record["measures"]:
+            paths = sorted((folder / RUNS).glob("*.txt.gz"))
+            write_table(Path(made) / BOARD, board(paths, kept, tuple(record["measures"])))
+        if record["prefjudge"] == __version__:
+            for name, page in {PAGE: release_notes(record), **catalogue_pages(record)}.items():
+                (Path(made) / name).write_text(page, encoding="utf-8")
+        for path in sorted(Path(made).iterdir()):
+            if path.name == ANSWERS and not record["derived"]:
+                continue
+            if _is_same(path, folder / path.name):
+                same.append(path.name)
+            else:
+                problems.append(f"{path.name} is not what the judgments make")
+    return same, problems
+
+
+def _numbers(record: JsonObject, derived: Derived, dropped: int) -> list[str]:
+    counted = {
+        "queries": len(derived.resolutions),
+        "judgments": len(derived.log),
+        "dropped": dropped,
+        "answers": int(derived.answers.query.size),
+    }
+    return [
+        f"{RECORD}: {record['numbers'].get(name)} {name} are {number}"
+        for name, number in counted.items()
+        if record["numbers"].get(name) != number
+    ]
+
+
+def _is_same(made: Path, released: Path) -> bool:
+    """Compare two files; the numbers of a fit, up to what another machine's arithmetic may change."""
+    if not released.is_file():
+        return False
+    one, other = made.read_bytes(), released.read_bytes()
+    if one == other or made.name not in (TOURNAMENTS, BOARD, ANSWERS):
+        return one == other
+    ours, theirs = list(_values(made)), list(_values(released))
+    return len(ours) == len(theirs) and all(map(_is_close, ours, theirs))
+
+
+def _values(path: Path) -> Iterator[Any]:
+    """Yield what the lines of a file hold; labels in one order, whatever order they are in."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.name == TOURNAMENTS:
+        yield from map(json.loads, lines)
+    elif path.name == BOARD:
+        yield from (line.split(",") for line in lines)
+    else:
+        yield from (line.split() for line in sorted(lines))
+
+
+def _is_close(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_is_close(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_is_close, a, b))
+    try:
+        return a == b or isclose(float(a), float(b), rel_tol=1e-6, abs_tol=1e-9)
+    except (TypeError, ValueError):
+        return False
