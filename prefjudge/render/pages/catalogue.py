@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prefjudge.errors import InputError
+from prefjudge.render.pages.about import description_of, stamp_words, title_of
+from prefjudge.render.pages.croissant import TABLES, croissant, media_type
 from prefjudge.render.text.plain_text import json_text
 
 CATALOGUE = ("croissant.json", "ir_dataset.py", "CITATION.cff", "datacite.json", ".zenodo.json")
@@ -24,32 +26,6 @@ _HUB = frozenset(
     )
 )  # fmt: skip
 """Licences that the hub knows by these names; to it any other is `other`."""
-
-_JUDGED = {
-    **dict.fromkeys(("query", "left", "right", "choice"), "Text"),
-    **dict.fromkeys(("strength", "milliseconds"), "Integer"),
-    **dict.fromkeys(("worker", "judge", "phase", "assignment", "hit", "dropped"), "Text"),
-}
-_WORKED = {
-    **dict.fromkeys(("assignment", "hit", "worker", "judge"), "Text"),
-    **dict.fromkeys(("answered", "gold_right", "gold_missed", "seconds"), "Integer"),
-    "verdict": "Text",
-}
-_CHOSEN = dict.fromkeys(
-    ("prompt", "chosen", "rejected", "query_id", "chosen_id", "rejected_id", "worker"), "Text"
-)
-_SAID = dict.fromkeys(("model", "judge", "query", "a", "b", "a_first", "b_first"), "Text")
-_REMARKED = dict.fromkeys(("assignment", "worker", "query", "a", "b", "unable", "comment"), "Text")
-_TOURNAMENT = dict.fromkeys(("query_id", "rule", "status"), "Text")
-_TABLES: Mapping[str, Mapping[str, str]] = {
-    "judgments.jsonl": _JUDGED,
-    "resolutions.jsonl": _TOURNAMENT,
-    "assignments.jsonl": _WORKED,
-    "models.jsonl": _SAID,
-    "comments.jsonl": _REMARKED,
-    "chosen.jsonl": _CHOSEN,
-}
-"""The tables, each a part of the dataset, and the kinds of their columns; the first is loaded by default."""
 
 
 def license_named(text: str) -> str:
@@ -68,31 +44,11 @@ def license_named(text: str) -> str:
     return text
 
 
-def title_of(record: Mapping[str, Any]) -> str:
-    """Return what a release is called."""
-    return str(record.get("about", {}).get("title") or record["name"])
-
-
-def description_of(record: Mapping[str, Any]) -> str:
-    """Return what a release is, in the words of its study where it has any; a rehearsal always says so."""
-    simulated = record.get("rehearsal")
-    stamp = (
-        f"Rehearsal: {simulated['simulated']:,} of {simulated['judgments']:,} judgments are simulated. "
-        if simulated
-        else ""
-    )
-    own = record.get("about", {}).get("description") or (
-        f"{record['numbers']['judgments']:,} side-by-side preference judgments of search results for "
-        f"{record['numbers']['queries']:,} queries, and the best answers that follow from them."
-    )
-    return stamp + own
-
-
 def hub_head(record: Mapping[str, Any]) -> str:
     """Return the head of README.md that the Hugging Face Hub, and ``load_dataset``, read: YAML."""
     licence = str(record.get("license", ""))
     known = licence.lower() if licence.lower() in _HUB else "other" if licence else ""
-    parts = [name for name in _TABLES if any(one["name"] == name and one["rows"] for one in record["files"])]
+    parts = [name for name in TABLES if any(one["name"] == name and one["rows"] for one in record["files"])]
     tags = ["preference-judgments", "information-retrieval", "prefjudge", *record["about"]["keywords"]]
     if record.get("rehearsal"):
         tags.append("simulated")
@@ -114,72 +70,13 @@ def hub_head(record: Mapping[str, Any]) -> str:
 
 def catalogue_pages(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the pages of a release by their names; those that name authors only where it has any."""
-    pages = {"croissant.json": _json(_croissant(record)), "ir_dataset.py": _ir_dataset(record)}
+    pages = {"croissant.json": _json(croissant(record)), "ir_dataset.py": _ir_dataset(record)}
     if record["about"]["authors"]:
         pages["CITATION.cff"] = _citation(record)
         pages[".zenodo.json"] = _json(_zenodo(record))
         if record["about"]["date"]:  # which DataCite does not do without
             pages["datacite.json"] = _json(_datacite(record))
     return pages
-
-
-def _croissant(record: Mapping[str, Any]) -> dict[str, object]:
-    about, licence = record["about"], record["license"]
-    named = {one["name"]: one for one in record["files"]}
-    found: dict[str, object] = {
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": title_of(record),
-        "description": description_of(record),
-        "version": "1.0.0",
-        **({"license": f"https://spdx.org/licenses/{licence}.html"} if licence else {}),
-        **({"url": about["url"]} if about["url"] else {}),
-        **({"datePublished": about["date"]} if about["date"] else {}),
-        **({"keywords": list(about["keywords"])} if about["keywords"] else {}),
-        "distribution": [_file_object(one) for one in record["files"]],
-        "recordSet": [_record_set(name, _TABLES[name]) for name in _TABLES if name in named],
-    }
-    if about["authors"]:
-        found["citeAs"] = _cited(record)
-        found["creator"] = [{"@type": "sc:Person", "name": author["name"]} for author in about["authors"]]
-    return found
-
-
-def _cited(record: Mapping[str, Any]) -> str:
-    about = record["about"]
-    names = " and ".join(author["name"] for author in about["authors"])
-    parts = [f"{names}: {title_of(record)}.", about["date"] and f"{about['date'][:4]}.", about["url"]]
-    return " ".join(filter(None, parts))
-
-
-def _file_object(one: Mapping[str, Any]) -> dict[str, str]:
-    name = one["name"]
-    kind = next((kind for suffix, kind in _MEDIA.items() if name.endswith(suffix)), "text/plain")
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "description": one["holds"],
-        "contentUrl": name,
-        "encodingFormat": kind,
-        "sha256": one["sha256"],
-    }
-
-
-def _record_set(name: str, columns: Mapping[str, str]) -> dict[str, object]:
-    short = name.removesuffix(".jsonl")
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"{short}/{column}",
-            "name": column,
-            "dataType": f"sc:{kind}",
-            "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
-        }
-        for column, kind in columns.items()
-    ]
-    return {"@type": "cr:RecordSet", "@id": short, "name": short, "field": fields}
 
 
 def _datacite(record: Mapping[str, Any]) -> dict[str, object]:
@@ -194,7 +91,7 @@ def _datacite(record: Mapping[str, Any]) -> dict[str, object]:
         "dates": [{"date": about["date"], "dateType": "Issued"}],
         "descriptions": [{"description": description_of(record), "descriptionType": "Abstract"}],
         "subjects": [{"subject": word} for word in ("preference judgments", *about["keywords"])],
-        "formats": sorted({_file_object(one)["encodingFormat"] for one in record["files"]}),
+        "formats": sorted({media_type(one["name"]) for one in record["files"]}),
         **(
             {
                 "rightsList": [
@@ -266,10 +163,13 @@ def _ir_dataset(record: Mapping[str, Any]) -> str:
     if {"queries.tsv", "passages.tsv"} <= names:
         parts = ["TsvDocs(_file('passages.tsv'))", "TsvQueries(_file('queries.tsv'))", *parts]
         more = ["TsvDocs", "TsvQueries"]
-    return _STUB.format(formats=", ".join([*more, "TrecQrels"]), name=slug, parts=",\n    ".join(parts))
+    stamp = f"\n\n{stamp_words(record)}\n" if record.get("rehearsal") else ""
+    return _STUB.format(
+        stamp=stamp, formats=", ".join([*more, "TrecQrels"]), name=slug, parts=",\n    ".join(parts)
+    )
 
 
-_STUB = '''"""Makes this release a dataset of ir_datasets: import this file, then load "prefjudge/{name}"."""
+_STUB = '''"""Makes this release a dataset of ir_datasets, "prefjudge/{name}", when it is imported.{stamp}"""
 
 from pathlib import Path
 
@@ -303,56 +203,10 @@ if NAME not in ir_datasets.registry:
     ir_datasets.registry.register(NAME, DATASET)
 '''
 
-_MEDIA = {
-    ".jsonl": "application/jsonlines",
-    ".tsv": "text/tab-separated-values",
-    ".csv": "text/csv",
-    ".parquet": "application/x-parquet",
-    ".gz": "application/gzip",
-}
-_CONTEXT: Mapping[str, object] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-
 
 def _quoted(text: str) -> str:
-    """Return a text as YAML reads it: JSON is YAML."""
-    return json.dumps(text, ensure_ascii=False)
+    """Return a text as YAML reads it, which JSON is; where the page is taken for Markdown it is no markup."""
+    return json.dumps(text, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def _json(value: Mapping[str, object] | Sequence[object]) -> str:

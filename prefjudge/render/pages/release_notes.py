@@ -5,7 +5,8 @@ from html import escape
 from typing import Any
 
 from prefjudge.core.resolving.rules import WEIGHING_RULE
-from prefjudge.render.pages.catalogue import hub_head, title_of
+from prefjudge.render.pages.about import title_of
+from prefjudge.render.pages.catalogue import hub_head
 
 _INPUT = ("kind", "name", "digest")
 _DESIGN = (

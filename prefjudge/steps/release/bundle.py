@@ -243,12 +243,20 @@ class Bundle:
     def _record(self) -> JsonObject:
         """Return the release's record for programs: numbers, design and files; no path, time or secret."""
         config = self.study.config
+        about = config.release
         return {
             "format": FORMAT,
             "prefjudge": __version__,
             "name": config.name,
             "seed": config.seed,
-            "about": config.release.model_dump(mode="json", exclude={"license"}),
+            "about": {
+                "title": about.title,
+                "description": about.description,
+                "authors": [author.model_dump() for author in about.authors],
+                "url": about.url,
+                "date": about.date,
+                "keywords": list(about.keywords),
+            },
             "license": self.license,
             "language": config.design.language,
             "numbers": self._numbers(),
