@@ -17,7 +17,7 @@ from tests.cli.conftest import prefjudge
 def refusal(verb: Verb, words: list[str]) -> str:
     with pytest.raises(typer.BadParameter) as refused:
         command_of(verb).make_context(verb.name, words)
-    return refused.value.format_message()
+    return re.sub(r" \(env var: '\w+'\)", "", refused.value.format_message())
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])

@@ -126,7 +126,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     other = same_everywhere(judged)
     assert other == {name: docs for name, docs in by_config.items() if name != query}
     assert doc in by_config[query]
-    for notices in (report(judged).notices, release(judged, rehearsal=True).notices):
+    for notices in (report(judged).notices, release(judged, rehearsal=True, license="MIT").notices):
         (said,) = (text for text in notices if "preference.qrels has" in text)
         assert said.startswith("preference.qrels has other answers to 1 query than noisy-bradley-terry")
         assert "prefjudge resolve" in said
