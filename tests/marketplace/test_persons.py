@@ -129,6 +129,9 @@ def test_who_is_owed_something_is_not_forgotten_by_mistake(served, tmp_path):
     assert "is owed $2.00" in refused["error"]
     assert admin.call("GET", f"/admin/workers/{person.worker_id}")["forgotten"] is None
     assert admin.call("POST", path, {"unpaid": "yes"})["receipt"]["ledger"] == "2.00"
+    Desk(admin).says("lab", (SESSION, PID, "known"))
+    for file in ("approvals.csv", "bonuses.csv"):
+        assert Desk(admin).file(admin, "lab", file) == "", "nobody knows whom to pay"
 
 
 def test_old_people_are_forgotten_by_the_sweep(tmp_path):

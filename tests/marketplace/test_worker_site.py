@@ -373,6 +373,8 @@ def test_a_panel_that_signs_sends_whom_it_means(admin):
         {"reward": 1.5},
         {"confirm": "no"},
         {"keys": "file:///etc/passwd"},
+        {"keys": "http://[::1"},
+        {"completion": []},
         {"participant": ""},
     ],
 )

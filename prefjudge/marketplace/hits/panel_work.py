@@ -148,7 +148,8 @@ def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonu
 
 def approvals(rows: Iterable[VisitView]) -> str:
     """Write whom the panel should approve, a participant a line."""
-    return "".join(f"{row['participant']}\n" for row in rows if row["approve"] and not row["paid"])
+    due = (row for row in _payable(rows) if row["approve"] and not row["paid"])
+    return "".join(f"{row['participant']}\n" for row in due)
 
 
 def bonuses(rows: Iterable[VisitView]) -> str:
@@ -156,12 +157,17 @@ def bonuses(rows: Iterable[VisitView]) -> str:
     written = io.StringIO()
     lines = csv.writer(written, lineterminator="\n")
     owed: dict[str, int] = defaultdict(int)
-    for row in rows:
+    for row in _payable(rows):
         cents = _cents(row["bonus"])
         if cents:
             owed[row["participant"]] += cents
     lines.writerows((participant, from_cents(cents)) for participant, cents in owed.items())
     return written.getvalue()
+
+
+def _payable(rows: Iterable[VisitView]) -> Iterable[VisitView]:
+    """Return the visits of participants who are known: who was forgotten cannot be paid."""
+    return (row for row in rows if row["participant"])
 
 
 def _cents(amount: str) -> int:
@@ -204,7 +210,7 @@ def _must_pay(row: VisitView) -> bool:
 
 def to_pay(rows: Iterable[VisitView]) -> list[int]:
     """Return the visits that the two files are about."""
-    return [row["visit"] for row in rows if _must_pay(row)]
+    return [row["visit"] for row in _payable(rows) if _must_pay(row)]
 
 
 KNOWN = "known"

@@ -232,7 +232,7 @@ def _changed(panel: Panel, wanted: Params) -> Panel:
         raise invalid("participant", "must name the parameter of the link that says who comes")
     completion, reward = panel.completion, panel.reward
     if "completion" in wanted:
-        completion = json.dumps(_ways_back(wanted["completion"] or {}))
+        completion = json.dumps(_ways_back({} if wanted["completion"] is None else wanted["completion"]))
     if "reward" in wanted:
         reward = to_cents(_text(wanted, "reward", ""), "reward")
     return replace(
@@ -272,7 +272,11 @@ def _count(wanted: Params, name: str, default: int) -> int:
 
 
 def _address(url: str, name: str) -> str:
-    if url and (urlsplit(url).scheme not in ("https", "http") or not urlsplit(url).hostname):
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket is open
+        parts = urlsplit("")
+    if url and (parts.scheme not in ("https", "http") or not parts.hostname):
         raise invalid(name, "is not a web address")
     return url
 

@@ -124,5 +124,8 @@ def _listed(audience: object) -> list[object]:
 
 
 def _same_place(audience: str, address: str) -> bool:
-    there, here = urlsplit(audience), urlsplit(address)
+    try:
+        there, here = urlsplit(audience), urlsplit(address)
+    except ValueError:
+        return False
     return (there.netloc.lower(), there.path) == (here.netloc.lower(), here.path)
