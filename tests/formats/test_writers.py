@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments, write_judgments
 from prefjudge.formats.labels.pools import write_pool, write_pref_qrels, write_prefs
 from prefjudge.formats.labels.qrels import read_qrels, write_qrels
+from prefjudge.formats.lines import atomic
 from prefjudge.formats.lines.atomic import atomic_write, write_text
 
 
@@ -195,7 +197,7 @@ with atomic_write(sys.argv[1]) as file:
 def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
     """But not what one writes that lives; and another file's is its own business."""
     target = tmp_path / "a[1].tsv"
-    other = tmp_path / ".a[1].tsv.gz.0123456789ab.part"
+    other = tmp_path / f".a[1].tsv.gz.0123456789ab.{atomic._machine()}.part"
     other.write_text("")
     command = [sys.executable, "-c", WRITING, str(target)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
@@ -207,3 +209,50 @@ def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
     assert target.read_text() == "whole"
     write_text(target, "again")
     assert {*tmp_path.iterdir()} == {target, other}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a file is still written")
+@pytest.mark.parametrize("known", ["no lock", "another machine"])
+def test_what_a_writer_without_a_lock_that_others_see_writes_is_left_alone(tmp_path, monkeypatch, known):
+    def no_lock(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    atomic._parts_in.cache_clear()
+    with monkeypatch.context() as patch:
+        if known == "no lock":
+            patch.setattr(atomic.fcntl, "flock", no_lock)
+        else:
+            patch.setattr(os, "uname", lambda: SimpleNamespace(nodename="elsewhere"))
+        part, handle, lock = atomic._new_part(tmp_path / "x")
+    os.close(lock)  # as where a lock is not seen
+    write_text(tmp_path / "x", "theirs")
+    assert Path(part).exists()
+    os.close(handle)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes have names there")
+def test_what_only_looks_like_a_part_stops_nobody(tmp_path):
+    """To open a pipe waits until somebody writes into it."""
+    for kind in (os.mkfifo, os.mkdir):
+        kind(tmp_path / f".x.{kind.__name__.encode().hex():0>12.12}.{atomic._machine()}.part")
+    write_text(tmp_path / "x", "text")
+    assert (tmp_path / "x").read_text() == "text"
+
+
+def test_a_folder_is_looked_at_once_however_many_files_are_written(tmp_path, monkeypatch):
+    """The pages of a study are thousands."""
+    looks = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: looks.append(path) or scandir(path))
+    for number in range(5):
+        write_text(tmp_path / f"{number}.html", "page")
+    assert len(looks) == 1
+
+
+def test_a_folder_that_may_not_be_listed_is_written_in(tmp_path, monkeypatch):
+    def denied(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", denied)  # nothing is denied to a superuser
+    write_text(tmp_path / "x", "text")
+    assert (tmp_path / "x").read_text() == "text"

@@ -4,8 +4,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
+from zlib import crc32
 
 from prefjudge.errors import InputError
 
@@ -77,33 +79,47 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
 def _new_part(target: Path) -> tuple[str, int, int | None]:
     """Make a temporary file beside a file; return its name, and two handles: to write, and to hold its lock.
 
-    The lock, which the system lets go of when a program is killed, tells others that somebody writes.
+    The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
+    once it is held does the file get a name that says on which machine it was locked: so others never meet
+    one that is not locked yet, or cannot be.
     """
-    while True:
-        name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        if fcntl is None:
-            return name, handle, None
-        lock = os.dup(handle)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:
-            return name, handle, lock
-        os.close(handle)  # before it was locked, somebody took it for one that was left
-        os.close(lock)
+    name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    if fcntl is None:
+        return name, handle, None
+    lock = os.dup(handle)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        held = f"{name.removesuffix('.part')}.{_machine()}.part"
+        os.rename(name, held)  # noqa: PTH104
+        name = held
+    return name, handle, lock
 
 
 def _remove_left(target: Path) -> None:
     """Remove the temporary files of killed programs: those that nobody holds."""
     if fcntl is None:
         return
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.part")
-    with os.scandir(target.parent) as entries:
-        left = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
-    for name in left:
-        with suppress(OSError), open(name, "rb") as file:  # noqa: PTH123
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(name)  # noqa: PTH108
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.{_machine()}\.part")
+    for name in _parts_in(target.absolute().parent):
+        if pattern.fullmatch(os.path.basename(name)):  # noqa: PTH119
+            # To read alone would wait for a pipe, and NFS locks only what is written.
+            with suppress(OSError), open(name, "r+b") as file:  # noqa: PTH123
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(name)  # noqa: PTH108
+
+
+@cache
+def _parts_in(folder: Path) -> tuple[str, ...]:
+    """Return the temporary files of a folder, as this program first met it: it may write thousands there."""
+    with suppress(OSError), os.scandir(folder) as entries:  # one may be written in, and not listed
+        return tuple(entry.path for entry in entries if entry.name.endswith(".part"))
+    return ()
+
+
+def _machine() -> str:
+    """Return this machine's name, shortened: some file systems' locks are not seen on others."""
+    return f"{crc32(os.fsencode(os.uname().nodename)):08x}"
 
 
 def write_text(path: str | Path, text: str) -> None:
