@@ -1,11 +1,12 @@
 """The requests and answers of Prolific's API, as its OpenAPI document allows them, in our own words.
 
-Only what the crowd uses stands here. `tests/crowd/test_prolific_document.py` holds the stand-in's exchanges
-against the document itself where somebody has it.
+Only what the crowd uses stands here. Where PREFJUDGE_PROLIFIC_DOCUMENT names the document itself (YAML), a
+test holds the exchanges of a whole study against it, too.
 """
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -225,3 +226,33 @@ def hold_answer(method: str, path: str, said: Any) -> None:
         if verb == method and re.fullmatch(pattern, path):
             for one in said["results"] if isinstance(said, dict) and "results" in said else [said]:
                 kind.model_validate(one)
+
+
+def hold_against_document(exchanges: list[Exchange], path: str) -> int:
+    """Hold calls and their answers against the OpenAPI document; return how many were held.
+
+    Its choices (`oneOf`) overlap, so that one of them or several may fit.
+    """
+    import jsonschema
+    import yaml
+
+    text = Path(path).read_text(encoding="utf-8").replace("oneOf:", "anyOf:")
+    document = yaml.load(text, Loader=yaml.CSafeLoader)
+    paths = {
+        re.sub(r"\\\{\w+\\\}", r"[^/]+", re.escape(one)): kinds for one, kinds in document["paths"].items()
+    }
+    # the most specific one: /submissions/bonus-payments/ before /submissions/{id}/
+    ordered = sorted(paths.items(), key=lambda one: one[0].count("[^/]+"))
+
+    def hold(value: Any, schema: dict[str, Any]) -> None:
+        jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(value)
+
+    for one in exchanges:
+        kinds = next(kinds for pattern, kinds in ordered if re.fullmatch(pattern, one.path))
+        called = kinds[one.method.lower()]
+        if one.body is not None:
+            hold(one.body, called["requestBody"]["content"]["application/json"]["schema"])
+        hold(one.said, called["responses"][str(one.status)]["content"]["application/json"]["schema"])
+        known = {parameter["name"] for parameter in called["parameters"]} | {"workspace_id"}
+        assert set(one.query) <= known, f"{one.path} has no parameter {set(one.query) - known}"
+    return len(exchanges)

@@ -137,6 +137,27 @@ class TestProlificCrowd(CrowdContract):
             crowd.readmit(worker, everywhere)
         assert stage.platform.arrive(f"{0:024x}") is not None
 
+    def test_a_rehearsal_is_over_when_people_come(self, stage: ProlificStage) -> None:
+        rehearsed = stage.crowd._inner.publish(task("rehearsal"))
+        live, worker = stage.crowd.publish(task()), stage.join()
+        assert [stage.offers(worker, one) for one in (rehearsed, live)] == [True, True]
+        stage.crowd.recruit()
+        assert [stage.offers(worker, one) for one in (rehearsed, live)] == [False, True]
+
+    def test_what_prolific_does_not_know_keeps_nobody_from_collecting(self, stage: ProlificStage) -> None:
+        """A session that is typed into a link may be refused as an id, not only be unknown."""
+        stage.platform.faults.append(
+            lambda method, path: "status 400" if path.endswith("/submissions/typed/") else ""
+        )
+        task_id = stage.crowd.publish(task())
+        stage.crowd.recruit()
+        panel = stage.crowd._recruitment._make_panel(200)
+        forger = Visitor(stage._market.endpoint, panel, "1e" * 12, "typed")
+        forger.submit(str(forger.accept({"HITId": task_id})["assignment_id"]))
+        assert not stage.offers(stage.join(), task_id)
+        assert stage.crowd.fetch(task_id).submissions == ()
+        assert stage.offers(stage.join(), task_id), "what was typed in holds no HIT"
+
     def test_what_is_not_known_is_refused(self, stage: ProlificStage) -> None:  # type: ignore[override]
         """All calls at one stage, which takes long to set up."""
         for _, call in self.UNKNOWN:

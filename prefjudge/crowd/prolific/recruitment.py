@@ -14,7 +14,7 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as marketplace
 from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.prolific.annotations import CENT, Annotation, count_outstanding, read_annotation
-from prefjudge.crowd.prolific.client import Client, UnknownError
+from prefjudge.crowd.prolific.client import Client
 from prefjudge.crowd.prolific.payments import Payments
 from prefjudge.crowd.prolific.prices import CheckedPrices
 from prefjudge.crowd.prolific.site import Site, Visit
@@ -185,6 +185,7 @@ class Recruitment:
             return
         study = self._studies.find()
         if study is None:
+            self._end_rehearsal()
             offer = self._offer(*hits[0])
             link = self.link(self._make_panel(offer.reward))
             places = ceil(outstanding / self.account.hits)
@@ -197,6 +198,12 @@ class Recruitment:
             self._studies.move(study, "PUBLISH")
             return
         self._fit(study, outstanding, self.sync(), self._site.visits())
+
+    def _end_rehearsal(self) -> None:
+        """Stop offering the HITs that are not for Prolific's participants, who would take them, too."""
+        for hit in self._hits.each("list_hits", "HITs"):
+            if read_annotation(hit.get("RequesterAnnotation") or "") is None and count_outstanding(hit):
+                self._inner.close(hit["HITId"])
 
     def settle(self) -> None:
         """Pay at Prolific what was decided here, and fit the number of people to what is still on offer."""
@@ -353,7 +360,7 @@ class Recruitment:
             return False
         try:
             found = self._client.get(f"/api/v1/submissions/{visit.session}/")
-        except UnknownError:
+        except RefusedError:  # what somebody typed into a link may not even be an id
             return False
         there = (found.get("study_id"), found.get("participant")) if isinstance(found, dict) else ()
         return there == (study.study_id, visit.participant)
