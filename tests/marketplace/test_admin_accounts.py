@@ -7,6 +7,7 @@ from prefjudge.marketplace.people import admin_log
 from prefjudge.marketplace.server import Server
 from prefjudge.marketplace.web.access import ASSISTANTS_MAY, LOGGED_READS
 from prefjudge.marketplace.web.app import ADMIN_ROUTES
+from prefjudge.marketplace.web.rate_limit import TRIES, RateLimit
 from tests.marketplace.people import Admin
 
 PASSWORD = "correct horse battery"
@@ -158,3 +159,12 @@ def test_the_log_goes_on_where_a_page_ended(market: Server, admin: Admin) -> Non
     acts = [one["act"] for one in first["entries"] + rest["entries"]]
     assert acts == [f"act {number}" for number in reversed(range(admin_log.AT_ONCE + 5))]
     assert rest["before"] is None
+
+
+def test_a_name_as_long_as_a_request_is_not_kept() -> None:
+    limit = RateLimit()
+    assert all(limit.allow("x" * 900_000 + str(number), 0.0) for number in range(TRIES))
+    assert not limit.allow("x" * 900_000, 0.0)
+    assert sum(map(len, limit._tries)) < 1000
+    limit.refund("x" * 900_000, 0.0)
+    assert limit.allow("x" * 900_000, 0.0)

@@ -5,7 +5,8 @@ from collections import OrderedDict
 
 TRIES = 10
 WINDOW = 60.0
-_REMEMBERED = 10_000
+_REMEMBERED, _LONGEST = 10_000, 200
+"""Names, and characters of each: what is typed as a name may be as long as a request."""
 
 
 class RateLimit:
@@ -20,6 +21,7 @@ class RateLimit:
 
         A try is counted before it is made: otherwise many at once would all be allowed.
         """
+        who = who[:_LONGEST]
         with self._lock:
             recent = [time for time in self._tries.pop(who, []) if time > now - WINDOW]
             admitted = len(recent) < tries
@@ -31,5 +33,5 @@ class RateLimit:
     def refund(self, who: str, now: float) -> None:
         """Take back a try that succeeded."""
         with self._lock:
-            if now in (tries := self._tries.get(who, [])):
+            if now in (tries := self._tries.get(who[:_LONGEST], [])):
                 tries.remove(now)
