@@ -44,9 +44,9 @@ class Stack:
     def call(self, verb: str, path: str, **more: Any) -> urllib3.BaseHTTPResponse:
         return self.http.request(verb, self.site.url + path, redirect=False, **more)
 
-    def turk(self, key: dict[str, str]) -> Any:
+    def client(self, key: dict[str, str], service: str = "mturk") -> Any:
         return boto3.client(
-            "mturk", region_name="us-east-1", endpoint_url=self.site.url, verify=self.site.certificate,
+            service, region_name="us-east-1", endpoint_url=self.site.url, verify=self.site.certificate,
             aws_access_key_id=key["access_key"], aws_secret_access_key=key["secret_key"],
             config=Config(retries={"total_max_attempts": 1}),
         )  # fmt: skip
@@ -97,12 +97,19 @@ def stack(cluster: Cluster) -> Iterator[Stack]:
 
 def test_a_call_signed_for_another_port_than_443_is_accepted(stack: Stack) -> None:
     issued = stack.call("POST", "/admin/requesters", headers=stack.admin, json={"name": "lab"})
-    turk = stack.turk(issued.json())
+    turk = stack.client(issued.json())
     hit = turk.create_hit(
         Title="t", Description="d", Reward="0.10", MaxAssignments=1, AssignmentDurationInSeconds=60,
         LifetimeInSeconds=600, Question=html_question("x" * 50_000),
     )["HIT"]  # fmt: skip
     assert turk.get_hit(HITId=hit["HITId"])["HIT"]["HITId"] == hit["HITId"]
+    sns = stack.client(issued.json(), "sns")
+    topic = sns.create_topic(Name="t")["TopicArn"]
+    asked = {"TopicArn": topic, "Protocol": "https", "Endpoint": "https://hook.invalid/"}
+    made = sns.subscribe(**asked, ReturnSubscriptionArn=True)["SubscriptionArn"]
+    assert sns.get_subscription_attributes(SubscriptionArn=made)["Attributes"]["TopicArn"] == topic
+    sns.delete_topic(TopicArn=topic)
+    assert sns.list_topics()["Topics"] == []
 
 
 def test_no_password_stands_in_the_list_of_processes(stack: Stack) -> None:
@@ -124,6 +131,16 @@ def test_the_printed_token_opens_the_admin_page_and_a_worker_signs_in(stack: Sta
     cookie = entered.headers["set-cookie"]
     assert "; Secure" in cookie
     assert stack.call("GET", "/hits", headers={"Cookie": cookie.split(";")[0]}).status == 200
+
+
+def test_an_account_signs_in_at_either_server_and_the_log_tells(stack: Stack) -> None:
+    account = {"name": "olga", "role": "owner", "password": "correct horse battery"}
+    assert stack.call("POST", "/admin/accounts", headers=stack.admin, json=account).status == 201
+    cookie = stack.call("POST", "/admin/signin", fields=account).headers["set-cookie"].split(";")[0]
+    signed_in = {"Cookie": cookie, "Accept": "application/json"}
+    told = [stack.call("GET", "/admin/log", headers=signed_in).json()["entries"] for _ in range(4)]
+    assert [one["act"] for one in told[0][:2]] == ["sign in", "POST /admin/accounts"]
+    assert all(one == told[0] for one in told)
 
 
 def test_what_is_typed_without_tls_is_sent_to_the_address_with_tls(stack: Stack) -> None:
