@@ -18,7 +18,7 @@ from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.keys import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
-from tests.crowd.contract import BARRED, CrowdContract, task
+from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
 from tests.crowd.prolific_people import Participant, Visitor
 from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, served
 from tests.marketplace.conftest import stopping as stopping
@@ -157,6 +157,10 @@ class TestProlificCrowd(CrowdContract):
         assert not stage.offers(stage.join(), task_id)
         assert stage.crowd.fetch(task_id).submissions == ()
         assert stage.offers(stage.join(), task_id), "what was typed in holds no HIT"
+
+    def test_texts_come_back_as_they_were(self, stage: ProlificStage) -> None:  # type: ignore[override]
+        """The marketplace keeps them: one that has everything in it is enough."""
+        super().test_texts_come_back_as_they_were(stage, f" {SHARP}\n\t")
 
     def test_what_is_not_known_is_refused(self, stage: ProlificStage) -> None:  # type: ignore[override]
         """All calls at one stage, which takes long to set up."""

@@ -1,6 +1,8 @@
 """A study whose people come from Prolific: published, collected and paid, each once whatever breaks off."""
 
 import os
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -22,6 +24,8 @@ from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
+from prefjudge.steps.run.run import run
+from prefjudge.steps.serve.screener import Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.study import Study
@@ -212,6 +216,52 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert states == {"APPROVED": 3, "AWAITING REVIEW": 1}
     assert [cents for _, cents in platform.paid] == [200]
     assert platform.spent() == ledger(study) == 7 * cost(200)
+
+
+def test_serve_takes_in_the_work_of_people_from_prolific_and_waits_for_a_token(
+    study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Screener, "_PAUSE", 0.02)
+    publish(study, live=True, yes=True)
+    assert People(study, platform).come()
+    monkeypatch.delenv("PROLIFIC_TOKEN")
+    screener = Screener(study)
+    screener.start()
+    try:
+        wait_until(lambda: "PROLIFIC_TOKEN is not set" in screener._said)
+        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+        wait_until(lambda: status(study, confidence=False).assignments == 1)
+        wait_until(lambda: [one.status for one in platform.submissions.values()] == ["APPROVED"])
+    finally:
+        screener.stop()
+
+
+def test_run_has_a_study_judged_by_people_from_prolific(study: Path, platform: Platform) -> None:
+    people, over = People(study, platform), threading.Event()
+
+    def come() -> None:
+        while not over.wait(0.05):
+            while platform.studies and people.come():
+                pass
+
+    outside = threading.Thread(target=come)
+    outside.start()
+    try:
+        ran = run(study, live=True, yes=True, every=0.2, strategy="round-robin:1")
+    finally:
+        over.set()
+        outside.join()
+    assert (ran.unfinished, ran.stopped_by) == (0, "nothing left to ask")
+    assert platform.spent() == ledger(study) == 7 * cost(200)
+    assert [one.status for one in platform.studies.values()] == ["COMPLETED"]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it takes a minute")
 
 
 class Killed(BaseException):
