@@ -59,7 +59,9 @@ def _opened(store_url: str) -> Iterator[Marketplace]:
     except RequestError as error:
         owed = error.code.endswith("InvalidWorkerState")
         hint = (
-            "Or add --unpaid, if nothing is to be paid." if owed else "See the ids: prefjudge workers --ids"
+            "Or add --unpaid, if nothing is to be paid."
+            if owed
+            else "See the ids: prefjudge workers STUDY --ids"
         )
         raise InputError(error.message, hint) from error
     finally:

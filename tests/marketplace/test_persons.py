@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,18 @@ def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
     market.close()
     read = set(re.findall(r"FROM (\w+)", " ".join(persons._KNOWN.values())))
     assert tables - read == set()
+
+
+def test_while_somebody_reads_the_bytes_stay_and_that_is_said(served, tmp_path):
+    server, requester, _ = served
+    person, _ = live(server, requester)
+    admin, path = Admin(server), f"/admin/workers/{person.worker_id}/forget"
+    with closing(sqlite3.connect(tmp_path / "market.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM workers").fetchall()
+        assert admin.call("POST", path, status=503)["code"] == "bytes"
+    admin.call("POST", path)
+    assert [text for text in PRIVATE if text.encode() in bytes_of(tmp_path / "market.db")] == []
 
 
 def test_who_is_owed_something_is_not_forgotten_by_mistake(served, tmp_path):

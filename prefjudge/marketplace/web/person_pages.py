@@ -8,6 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from prefjudge.errors import PrefjudgeError
+from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.persons import Receipt
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -53,5 +55,9 @@ async def forget_worker(state: AppState, request: Request) -> Page:
 
     context = await state.executor.run(act)
     # not in a transaction, and not on the event loop: the whole store is written anew
-    await asyncio.get_running_loop().run_in_executor(None, state.marketplace.database.scrub)
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, state.marketplace.database.scrub)
+    except PrefjudgeError as error:
+        said = "The person is forgotten, but the store's files still hold the bytes, as somebody reads them."
+        raise Refusal("bytes", f"{said} Forget again in a minute.", 503) from error
     return Page(name="worker", context=context)
