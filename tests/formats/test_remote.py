@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
+from email.utils import formatdate
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -339,14 +340,25 @@ def test_a_copy_is_known_by_the_address_and_its_etag(long: Any, tmp_path: Path) 
     assert {*(tmp_path / "cache" / "runs").iterdir()} == kept
 
 
-@pytest.mark.parametrize("version", ['etag:W/"1"', "17 2026-01-01"])
-def test_what_no_strong_etag_names_is_not_copied(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str
+@pytest.mark.parametrize(
+    ("said", "copied"),
+    [
+        ({"ETag": '"1-2"', "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, True),
+        ({"ETag": '"1-2"'}, True),
+        ({"ETag": 'W/"1-2"'}, False),
+        ({"size": 17, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}, False),
+        ({"ETag": '"1-2"', "Last-Modified": formatdate(usegmt=True)}, False),
+        ({"ETag": '"1-2"', "Last-Modified": "of late"}, False),
+    ],
+)
+def test_what_no_lasting_etag_names_is_not_copied(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: dict[str, object], copied: bool
 ) -> None:
-    monkeypatch.setattr(remote, "version", lambda path: version)
+    """A weak one, none, or one that is a time of seconds which are not over yet."""
+    monkeypatch.setattr(remote, "_files", lambda name: (SimpleNamespace(info=lambda *_, **__: said), name))
     assert RunCache(tmp_path).copy("https://host/run.txt", Order.SCORE) is None
     with RunCache(tmp_path).writer("https://host/run.txt") as writer:
-        assert writer.writer is None
+        assert (writer.writer is not None) == copied
 
 
 def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:

@@ -129,17 +129,17 @@ class RunCache:
 
 
 def _known_object(path: str) -> _Known | None:
-    """Return an object's state: its address and the ETag, which its server gives to no other bytes there.
+    """Return an object's state: its address and the ETag, where its server gives it to no other bytes there.
 
-    A weak ETag may stand for several; and an address with a signature would leave a trace of it in the cache.
+    An address with a signature would leave a trace of it in the cache.
     """
-    from prefjudge.formats.lines.remote import has_etag, version
+    from prefjudge.formats.lines.remote import lasting_version
 
     address = shown(path)
     if kept_addresses([address]):
         return None
-    found = version(path)
-    if not has_etag(found) or found.startswith("etag:W/"):
+    found = lasting_version(path)
+    if found is None:
         return None
     return _Known((), hashlib.sha256(f"{address}\n{found}".encode("utf-8", "surrogateescape")).hexdigest())
 

@@ -8,11 +8,14 @@ may hold an address with its signature, so messages name the kind of error alone
 from __future__ import annotations
 
 import time
+from calendar import timegm
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from io import RawIOBase
+from math import inf
 from os import fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +32,8 @@ PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait after each fault in a row; after the last one the reading is given up."""
 _CONNECT = 10.0
 """Seconds that a connection may take: nobody may be there."""
+_SETTLED = 60.0
+"""Seconds after an object's last change in which clocks may still not agree that it is over."""
 _RANGES = (256 << 10, 1 << 20, 4 << 20)
 """Bytes of the first requests, and of all that follow: a look at the head is a small one."""
 _PIECE = 256 << 10
@@ -83,6 +88,23 @@ def version(path: str | Path) -> str:
     return _info(shown(fspath(path))).version
 
 
+def lasting_version(path: str | Path) -> str | None:
+    """Return the version of an object, if its server gives it to no other bytes there; else None.
+
+    A weak ETag may stand for several. That of many web servers is the second of the last change and the size,
+    so until that second has passed for everybody's clock, other bytes may get it, too.
+
+    Raises
+    ------
+    InputError
+        As of `version`.
+    """
+    info = _info(shown(fspath(path)))
+    if not has_etag(info.version) or info.version.startswith("etag:W/"):
+        return None
+    return info.version if info.changed is None or time.time() - info.changed > _SETTLED else None
+
+
 def has_etag(version: str) -> bool:
     """Tell whether a version is one that the server vouches for."""
     return version.startswith("etag:")
@@ -94,6 +116,8 @@ class _Info:
 
     size: int | None
     version: str
+    changed: float | None = None
+    """When a web server says that it changed last, as the time since 1970 in seconds."""
 
 
 def _version(info: Mapping[str, object]) -> str:
@@ -195,7 +219,18 @@ def _info(name: str) -> _Info:
             f"{name} is a folder, not an object", "Name the objects in it, with * for parts of their names."
         )
     size = found.get("size")
-    return _Info(size=int(str(size)) if size is not None else None, version=_version(found))
+    return _Info(
+        size=int(str(size)) if size is not None else None,
+        version=_version(found),
+        changed=_seconds(str(date)) if (date := found.get("Last-Modified")) else None,
+    )
+
+
+def _seconds(date: str) -> float:
+    """Return a date of HTTP in seconds since 1970; one that cannot be read has not come yet."""
+    with suppress(ValueError, OverflowError):
+        return float(timegm(time.strptime(date, "%a, %d %b %Y %H:%M:%S GMT")))
+    return inf
 
 
 def _asked(name: str, question: Callable[[], T]) -> T:
