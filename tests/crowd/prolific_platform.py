@@ -123,11 +123,12 @@ class Platform:
                 one.asked_back = _now()
             elif action["action"] == "AUTOMATICALLY_APPROVE":
                 self._approve(one)
-        self._over(study)
+        self._turn(study)
 
     def give_back(self, session: str) -> None:
         """Let a participant return the submission."""
         self.submissions[session].status = "RETURNED"
+        self._turn(self.studies[self.submissions[session].study])
 
     def time_out(self, session: str) -> None:
         """Let the time of a submission run out."""
@@ -202,9 +203,15 @@ class Platform:
     def _of(self, study: Study) -> list[Submission]:
         return [one for one in self.submissions.values() if one.study == study.id]
 
-    def _over(self, study: Study) -> None:
-        if self.taken(study) >= study.places and all(one.status != "ACTIVE" for one in self._of(study)):
-            study.status = "COMPLETED"
+    def _turn(self, study: Study) -> None:
+        """Let a study be over whose places are all taken, and go on where one is free again."""
+        if study.status not in ("ACTIVE", "AWAITING REVIEW"):
+            return
+        statuses = [one.status for one in self._of(study)]
+        if self.taken(study) < study.places or "ACTIVE" in statuses:
+            study.status = "ACTIVE"
+        else:
+            study.status = "AWAITING REVIEW" if "AWAITING REVIEW" in statuses else "COMPLETED"
 
     def _approve(self, one: Submission) -> None:
         self.total -= cost(self.studies[one.study].reward)
@@ -352,7 +359,7 @@ def _decide(at: Platform, session: str, query: Any, body: Any) -> tuple[int, Any
         else:
             one.status = "REJECTED"
             one.told.append(body["message"])
-        at._over(at.studies[one.study])
+        at._turn(at.studies[one.study])
     return 200, {key: value for key, value in _detail(one).items() if key != "bonus_payments"}
 
 

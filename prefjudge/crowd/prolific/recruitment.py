@@ -19,7 +19,7 @@ from prefjudge.crowd.prolific.payments import Payments
 from prefjudge.crowd.prolific.prices import CheckedPrices
 from prefjudge.crowd.prolific.site import Site, Visit
 from prefjudge.crowd.prolific.studies import (
-    RUNNING,
+    STOPPABLE,
     Found,
     Offer,
     Studies,
@@ -228,7 +228,7 @@ class Recruitment:
         Prolific never lowers places, and gives those of returned and timed-out submissions to others itself.
         """
         if not outstanding:
-            if study.status in RUNNING:
+            if study.status in STOPPABLE:
                 self._studies.move(study, "STOP")
             return
         done = {visit.session for visit in visits if visit.complete}

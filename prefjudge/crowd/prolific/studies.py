@@ -24,7 +24,8 @@ _WAYS = {
     "no_consent": ("NO_CONSENT", "You did not agree to take part, so please return your submission."),
 }
 """For each outcome of a visit, the type of its code, and what to say where the submission goes back."""
-RUNNING = ("ACTIVE", "PUBLISHING", "SCHEDULED", "AWAITING REVIEW")
+STOPPABLE = ("ACTIVE", "PAUSED")
+"""The statuses of a study that may be stopped. One whose places are all taken (AWAITING REVIEW) may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
