@@ -444,6 +444,25 @@ def test_columns_of_other_types_are_read(engine, tmp_path):
         tmp_path / "y.parquet", doc=[b"a", b"b", b"\xff", b"d"], SCORE=[1, 2, 3, 4], score=None
     )
     assert as_rows(SqlRuns(engine, path).top(1)) == [("t", "q1", "\udcff", 1), ("t", "q2", "d", 1)]
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+    views = {"query": pa.array(["q1", "q2"] * 2, "string_view"), "path": pa.array(["r"] * 4, "large_string")}
+    coded = {"doc": pa.array(["a", "b", "c", "d"]).dictionary_encode()}
+    path = rows_in_parquet(tmp_path / "z.parquet", **views, **coded)
+    assert as_rows(SqlRuns(engine, path).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
+
+
+def test_columns_in_the_names_of_folders_are_read(engine, tmp_path):
+    """As partitioned tables have them: texts, also where they look like numbers; but not of those above."""
+    folder = tmp_path / "x.parquet"
+    for name, query in (("r", "007"), ("2021", "007"), ("r", "q1")):
+        (folder / f"path={name}" / f"query={query}").mkdir(parents=True)
+        rows = {"path": None, "query": None, "tag": [name] * 4}
+        rows_in_parquet(folder / f"path={name}" / f"query={query}" / "a.parquet", **rows)
+    found = as_rows(SqlRuns(engine, folder).top(1))
+    assert found == [("2021", "007", "a", 1), ("r", "007", "a", 1), ("r", "q1", "a", 1)]
+    (tmp_path / "query=q9").mkdir()
+    alone = rows_in_parquet(tmp_path / "query=q9" / "y.parquet")
+    assert as_rows(SqlRuns(engine, alone).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
 
 
 def test_a_name_of_parquet_is_no_pattern(engine, tmp_path):

@@ -14,7 +14,7 @@ from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.parquet_rows import escaped
-from prefjudge.formats.runs.parquet import parquet_files
+from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,10 @@ class DuckEngine:
         """Return the name of a Parquet in SQL: of a file, or of the files in a folder."""
         listed = ", ".join(f"'{escaped(str(file))}'" for file in parquet_files(path))
         places = "filename AS prefjudge_file, file_row_number AS prefjudge_row"
-        return f"(SELECT *, {places} FROM read_parquet([{listed}]))"
+        folders = "hive_partitioning = false"  # those that the Parquet lies in say nothing of it
+        if columns_of_folders(path):
+            folders = "hive_partitioning = true, hive_types_autocast = false"  # an id "007" is no number
+        return f"(SELECT *, {places} FROM read_parquet([{listed}], {folders}))"
 
     def load(self, table: str, rows: pa.Table) -> None:
         """Fill a table with rows from home."""

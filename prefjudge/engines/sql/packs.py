@@ -7,7 +7,7 @@ one row to it.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.formats.runs.parquet import tokens_of_column
+from prefjudge.formats.runs.parquet import RowGroups, read_row_groups, tokens_of_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Coded: TypeAlias = "tuple[pa.Array, NDArray[np.int64]]"
+RowReader: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 PACK = "bucket INT, pack BINARY"
 """A pack as a cluster knows it: a number that its groups have in common, and the rows; or an error."""
@@ -43,6 +44,27 @@ def packed(batches: Iterable[pa.RecordBatch], *, by: Sequence[str], buckets: int
             yield _packs(pa.Table.from_batches(held), by, buckets)
     except PrefjudgeError as error:  # goes home with the answers: no retry would help
         yield _batch([None], [pickle.dumps(error)])
+
+
+def rows_of_parts(
+    numbers: Iterator[pa.RecordBatch], *, tasks: Sequence[RowGroups], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Read the parts of files whose numbers come."""
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            yield from read_row_groups(tasks[number], columns)
+
+
+def as_they_come(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Take the rows that a cluster has read itself."""
+    return batches
+
+
+def shared(
+    batches: Iterator[pa.RecordBatch], *, read: RowReader, by: Sequence[str], buckets: int
+) -> Iterator[pa.RecordBatch]:
+    """Read rows, and yield them in packs."""
+    yield from packed(read(batches), by=by, buckets=buckets)
 
 
 def _packs(rows: pa.Table, by: Sequence[str], buckets: int) -> pa.RecordBatch:

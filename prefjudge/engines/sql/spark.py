@@ -23,18 +23,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
-from prefjudge.engines.sql.packs import PACK, packed, unpacked
+from prefjudge.engines.sql.packs import PACK, RowReader, as_they_come, rows_of_parts, shared, unpacked
 from prefjudge.engines.sql.tables import GroupWork, require_arrow
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
-from prefjudge.formats.runs.parquet import RowGroups, parquet_files, read_row_groups, row_groups
+from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files, row_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
 _Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
-_Read: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 _SCHEMA = "answer BINARY, path STRING, query STRING, doc STRING, position INT"
 _PART = 1 << 19
@@ -45,6 +44,7 @@ _PLACES = (
     "_metadata.file_path AS prefjudge_file",
     "_metadata.row_index AS prefjudge_row",
 )
+_TYPED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?(?:\s|$)")
@@ -93,22 +93,22 @@ class SparkEngine:
         """Fill a table with what ``work`` finds in rows, which it gets in whole groups.
 
         What the executors see under its path they read themselves: Spark's own reader takes longer than all
-        the rest.
+        the rest. Columns in the names of folders are left to it.
         """
         kinds = {"string": "STRING", "float64": "DOUBLE", "int32": "INT"}
         schema = ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
         cores = self.session.sparkContext.defaultParallelism
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
-            read: _Read = _as_they_come
-            if self._is_seen(path):
+            read: RowReader = as_they_come
+            if self._is_seen(path) and not columns_of_folders(path).intersection(asked):
                 tasks = row_groups(parquet_files(path), _PART)
                 rows, count = self.session.range(0, len(tasks), 1, len(tasks)), sum(one.rows for one in tasks)
-                read = partial(_rows_of_parts, tasks=tasks, columns=asked)
+                read = partial(rows_of_parts, tasks=tasks, columns=asked)
             else:
                 rows = self.session.sql(f"SELECT {', '.join(asked)} FROM {self.table(path)}")
                 count = rows.count()
             parts = max(cores, count // _PART)
-            share = partial(_shared, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
+            share = partial(shared, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
             found = partial(_on_groups, by=by, work=work, columns=columns)
             packs = rows.mapInArrow(share, PACK).repartition(parts, "bucket")
             answers = packs.mapInArrow(found, schema).persist()
@@ -126,7 +126,12 @@ class SparkEngine:
         if self._is_seen(path):
             parquet_files(path)  # Java says less of what is wrong with one
         with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
-            rows = self.session.read.parquet(_literal(path))
+            before = self.session.conf.get(_TYPED)
+            self.session.conf.set(_TYPED, "false")  # the id "007" in a folder's name is no number
+            try:
+                rows = self.session.read.parquet(_literal(path))
+            finally:
+                self.session.conf.set(_TYPED, before)
             self._view(name, rows.selectExpr("*", *_PLACES))
         return name
 
@@ -257,24 +262,6 @@ def _on_lines(
                 yield from _sent(place, map(work, [address]))
         finally:
             os.chdir(home)
-
-
-def _rows_of_parts(
-    numbers: Iterator[pa.RecordBatch], *, tasks: Sequence[RowGroups], columns: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            yield from read_row_groups(tasks[number], columns)
-
-
-def _as_they_come(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
-
-
-def _shared(
-    batches: Iterator[pa.RecordBatch], *, read: _Read, by: Sequence[str], buckets: int
-) -> Iterator[pa.RecordBatch]:
-    yield from packed(read(batches), by=by, buckets=buckets)
 
 
 def _on_groups(

@@ -131,11 +131,22 @@ def read_row_groups(part: RowGroups, columns: Sequence[str]) -> Iterator[pa.Reco
             raise InputError(f"{part.file} has no column {missing}, but {', '.join(there.values())}")
         names = [there[name] for name in columns]
         for batch in table.iter_batches(row_groups=part.groups, columns=names):
-            cells = [batch[name] for name in names]
-            plain = [
-                cell.dictionary_decode() if pa.types.is_dictionary(cell.type) else cell for cell in cells
-            ]
-            yield pa.RecordBatch.from_arrays(plain, names=[*columns])
+            yield pa.RecordBatch.from_arrays([_plain(batch[name]) for name in names], names=[*columns])
+
+
+def _plain(cells: pa.Array) -> pa.Array:
+    """Return cells in a type whose rows can be taken: neither codes nor views."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    plain = {"string_view": "string", "binary_view": "binary"}.get(str(cells.type))
+    return cells.cast(plain) if plain else cells
+
+
+def columns_of_folders(path: str) -> set[str]:
+    """Return the columns of a Parquet that are in the names of its folders (``query=q1``)."""
+    return {one.name.partition("=")[0].lower() for one in Path(path).rglob("*=*") if one.is_dir()}
 
 
 def _is_part(file: Path, folder: Path) -> bool:
