@@ -158,13 +158,18 @@ def _may_offer(places: tuple[str, ...]) -> bool:
     asked wherever packages may be in anything but plain folders.
     """
     finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
-    if len(finders) > 1 or any(place.endswith(".egg") or Path(place).is_file() for place in places):
+    if len(finders) > 1 or not all(map(_is_plain, places)):
         return True
     found = (file for place in places for file in Path(place).glob("*-info/entry_points.txt"))
     try:
         return any(b"[prefjudge." in file.read_bytes() for file in found)
     except OSError:
         return True
+
+
+def _is_plain(place: object) -> bool:
+    """Return whether a place of the path may be a folder; notebooks put objects of pathlib there, too."""
+    return isinstance(place, str) and not place.endswith(".egg") and not Path(place).is_file()
 
 
 def _imported(path: str) -> Any:

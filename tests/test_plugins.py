@@ -305,6 +305,16 @@ def test_a_name_that_two_have_is_an_error_that_names_both(tmp_path: Path) -> Non
     assert "two packages have a rule smith: prefjudge's own smith, and two-plugin 1.0 (two:R)" in done.stderr
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_package_is_found_wherever_the_path_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[str] | type[Path]
+) -> None:
+    """Notebooks put objects of pathlib there."""
+    install(tmp_path, "one-plugin", {"prefjudge.measures": {"One": "one:M"}})
+    monkeypatch.setattr(sys, "path", [kind(tmp_path), *sys.path])
+    assert "One" in Register("measure", object, {})
+
+
 @pytest.mark.parametrize(
     "register", [FAMILIES, RULES, CROWDS, READERS, TEXT_FORMATS, EXPORTERS], ids=lambda one: one.group
 )
