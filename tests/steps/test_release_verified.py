@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.release.leaks import Private, find_leaks
@@ -175,8 +175,10 @@ def test_the_board_is_made_again_from_the_tops_of_the_runs(pooled: Path, tmp_pat
     assert release(verify=folder).problems == ("leaderboard.csv is not what the judgments make",)
     config = pooled / "study.toml"
     config.write_text(config.read_text().replace('measures = ["RR@10"]', 'measures = ["AP"]'))
+    before = (folder / "release.json").read_bytes()
     with pytest.raises(StudyError, match="AP looks at whole runs"):
         release(pooled, rehearsal=True, runs=True)
+    assert (folder / "release.json").read_bytes() == before  # what was there is still whole
 
 
 def test_a_release_is_a_study_again(released: Path, tmp_path: Path) -> None:
@@ -283,6 +285,17 @@ def test_who_made_it_and_what_may_be_done(released: Path) -> None:
     page = (released / "README.md").read_text()
     assert page.startswith('---\npretty_name: "Six questions"\nlicense: cc-by-4.0\n')
     assert "[CC-BY-4.0](https://spdx.org/licenses/CC-BY-4.0.html). The texts have their own." in page
+
+
+def test_what_is_not_installed_leaves_an_earlier_release(
+    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
+    earlier = Path(release(study).out)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ConfigError, match="DuckDB is not installed"):
+        release(study, parquet=True)
+    assert release(verify=earlier).ok
 
 
 def test_a_licence_is_a_name(pooled: Path) -> None:

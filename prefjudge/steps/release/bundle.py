@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from prefjudge.core.judges.judgments import select_judgments
+from prefjudge.engines.choice import engine_named
 from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import write_gold
 from prefjudge.formats.labels.pools import write_pool
@@ -68,7 +69,8 @@ class Bundle:
     InputError
         The licence is not a name.
     StudyError
-        The folder holds anything but a release, finished or not; or the study has no judgments or answers.
+        The folder holds anything but a release, finished or not; or the study has no judgments or answers;
+        or the tops of its runs are not enough for its measures.
     """
 
     def __init__(self, study: Study, folder: Path, contents: Contents) -> None:
@@ -89,6 +91,7 @@ class Bundle:
                 self.asked = is_published(db) or not self.imports
                 self.queries, self.passages = load_queries(db), load_passages(db)
                 self.private = load_private(db)
+        self._check_wishes()
         self.rows = PrivateRows(study.opaque, self.assignments)
         self.rehearsal = self.best.votes.rehearsal
         self.notices = (*([f"the study is under way: {to_come}"] if to_come else []), *self.best.notices)
@@ -100,13 +103,21 @@ class Bundle:
                 "or under [release] in study.toml",
             )
 
+    def _check_wishes(self) -> None:
+        """Refuse what cannot be had before an earlier release is touched."""
+        measures = measures_of(self.study.config.measures) if self.contents.runs else ()
+        self.tops = list(run_tops(self.study, self.best.qrels, measures)) if measures else []
+        self.measures = measures
+        if self.contents.parquet:
+            engine_named("duckdb").close()
+
     def write(self) -> None:
         """Write the files, search them for what is private, and finish with the record.
 
         Raises
         ------
         StudyError
-            Something private is in them: they are removed again. Or a measure looks at whole runs.
+            Something private is in them: they are removed again.
         """
         self.take_back()  # so that a repeat recognizes an unfinished release as its own
         self._write_files()
@@ -191,11 +202,10 @@ class Bundle:
         self._add_lines("chosen.jsonl", EXPORTS["chosen"].rows(exported))
 
     def _add_runs(self) -> None:
-        measures = measures_of(self.study.config.measures)
-        for run in run_tops(self.study, self.best.qrels, measures):
+        for run in self.tops:
             self._add(run.file, run.rows, run.write, f"the top {run.depth} of {run.name}, in its order")
         paths = [self.folder / one.name for one in self.files if one.name.startswith(f"{RUNS}/")]
-        table = board(paths, self.best.qrels, measures)
+        table = board(paths, self.best.qrels, self.measures)
         stamped = partial(write_table, table=table, stamp=stamp_of(self.rehearsal))
         self._add(BOARD, len(table.rows), stamped)
 
@@ -264,7 +274,7 @@ class Bundle:
             "rule": self.best.resolutions.rule,
             "counted_by": self.best.counted_by,
             "derived": self.best.derived,
-            "measures": list(measures_of(config.measures)) if self.contents.runs else [],
+            "measures": list(self.measures),
             "driven_by": self.best.votes.driven_by or None,
             "model": self.model,
             "version": self.best.version or None,
