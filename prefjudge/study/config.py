@@ -15,10 +15,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
@@ -213,6 +215,9 @@ class ReleaseConfig(_Section):
     keywords: tuple[str, ...] = ()
 
 
+_OPTION_TYPES: list[JsonValue] = ["string", "integer", "boolean"]
+
+
 class TargetConfig(_Section):
     """A crowd, by its name: a marketplace that speaks Mechanical Turk's API, or another one.
 
@@ -220,6 +225,9 @@ class TargetConfig(_Section):
     are what only that crowd asks for. ``judge`` says who judges there with accounts that the crowd does not
     know to be made for simulation.
     """
+
+    # what stands beside another crowd is its own: a schema cannot tell which (`_has_options`)
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": {"type": _OPTION_TYPES}})
 
     crowd: str = MARKETPLACE
     url: str = ""
@@ -346,6 +354,12 @@ def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
         raise ConfigError(f"{path}:\n{_explained(error, told)}", "Fix these keys.") from None
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of study.toml, by which editors complete and check it."""
+    schema = StudyConfig.model_json_schema()
+    return json.dumps({"$schema": GenerateJsonSchema.schema_dialect, **schema}, indent=2, ensure_ascii=False)
 
 
 def template(name: str) -> str:

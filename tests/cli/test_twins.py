@@ -24,8 +24,8 @@ from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 
 NAMES = [verb.function for verb in VERBS]
-ONLY_CLI = {"format", "json", "watch", "every"}
-"""How a person wants to see it, and how long to wait."""
+ONLY_CLI = {"format", "json", "watch", "every", "schema"}
+"""How a person wants to see it, how long to wait, and what is printed instead, as ``--version`` is."""
 ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool"}
 """What a person is asked and shown."""
 

@@ -1,0 +1,42 @@
+"""Sphinx's settings. The pages of the reference are made from the code as they are read: ``from_code.py``."""
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import from_code
+
+from prefjudge import __version__
+
+project = "prefjudge"
+author = "the authors of prefjudge"
+copyright = author
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["notebooks"]
+suppress_warnings = ["misc.highlighting_failure"]  # Pygments takes no quote over two lines in a console
+smartquotes = False  # would make a dash of an option's two
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"  # the docstrings name the types, in fewer words
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = "prefjudge"
+html_copy_source = False
+html_use_index = False
+
+man_pages = [
+    ("reference/verbs", "prefjudge", "preference qrels by side-by-side judgments", author, 1),
+    ("reference/config", "prefjudge-study.toml", "the config of a study", author, 5),
+]
+
+
+def setup(app: Sphinx) -> None:
+    """Fill the pages of the reference from the code."""
+    app.connect("source-read", from_code.fill)
