@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from math import isfinite
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -93,8 +94,6 @@ def print_tables(
 
 def print_words(text: str) -> None:
     """Print a sentence of a result on stdout, broken at blanks where a terminal ends."""
-    from textwrap import fill
-
     from prefjudge.render.text.shortening import LONGEST, shorten_words
 
     width = screen_width()

@@ -7,18 +7,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.engines.files import files
+from prefjudge.engines.sql.tables import SqlEngine, require_arrow
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.layouts import RunForm
-
-if TYPE_CHECKING:
-    from prefjudge.engines.sql.tables import SqlEngine
 
 
 class Engine(StrEnum):
@@ -116,6 +114,7 @@ def engine_named(name: str, executor: Executor | None = None) -> SqlEngine:
 
         return DuckEngine(executor)
     if name == "spark":
+        require_arrow("spark")
         from prefjudge.engines.sql.spark import SparkEngine
 
         return SparkEngine()

@@ -9,16 +9,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.formats.runs.parquet import RowGroups, read_row_groups, tokens_of_column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Coded: TypeAlias = "tuple[pa.Array, NDArray[np.int64]]"
 RowReader: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
@@ -31,8 +29,6 @@ _BLOCK = 1 << 20
 
 def packed(batches: Iterable[pa.RecordBatch], *, by: Sequence[str], buckets: int) -> Iterator[pa.RecordBatch]:
     """Yield rows in packs: those that agree in some columns are a group, and have the same bucket."""
-    import pyarrow as pa
-
     held: list[pa.RecordBatch] = []
     try:
         for batch in batches:
@@ -68,8 +64,6 @@ def shared(
 
 
 def _packs(rows: pa.Table, by: Sequence[str], buckets: int) -> pa.RecordBatch:
-    import pyarrow as pa
-
     code = np.zeros(rows.num_rows, np.uint64)
     for name in by:
         names, places = _coded(rows[name])
@@ -88,16 +82,12 @@ def _packs(rows: pa.Table, by: Sequence[str], buckets: int) -> pa.RecordBatch:
 
 
 def _batch(buckets: Sequence[int | None] | NDArray[np.int32], packs: Sequence[bytes]) -> pa.RecordBatch:
-    import pyarrow as pa
-
     columns = [pa.array(buckets, pa.int32()), pa.array(packs, pa.binary())]
     return pa.RecordBatch.from_arrays(columns, names=["bucket", "pack"])
 
 
 def unpacked(packs: Iterable[pa.RecordBatch], by: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of packs, those of a group one after the other; raise what is an error."""
-    import pyarrow as pa
-
     tables = []
     for batch in packs:
         for bucket, pack in zip(*batch.columns, strict=True):

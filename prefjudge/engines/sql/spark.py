@@ -19,18 +19,17 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary
 from prefjudge.engines.sql.packs import PACK, RowReader, as_they_come, rows_of_parts, shared, unpacked
-from prefjudge.engines.sql.tables import GroupWork, require_arrow
+from prefjudge.engines.sql.tables import GroupWork
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files, row_groups
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 _Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
@@ -60,7 +59,6 @@ class SparkEngine:
     """Asks tables and reads run files on a Spark session: the given one, the active one, or its own."""
 
     def __init__(self, session: Any = None) -> None:
-        require_arrow("spark")
         self.session = session or _session()
         self.executor: Executor | None = _Executors(self.session)
         self._kept: list[Any] = []
@@ -243,8 +241,6 @@ def _on_lines(
     lines: Iterator[pa.RecordBatch], *, work: _Work, places: Mapping[str, tuple[int, str]]
 ) -> Iterator[pa.RecordBatch]:
     """Read the one file whose lines come: from a copy that has its address for a relative path."""
-    import pyarrow as pa
-
     home, address = Path.cwd(), ""
     with TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -274,8 +270,6 @@ def _sent(
     place: int, made: Iterable[tuple[Any, pa.RecordBatch | None]], columns: Mapping[str, str] = ROWS
 ) -> Iterator[pa.RecordBatch]:
     """Yield what goes home, and the rows that stay; an error of the input goes home: no retry would help."""
-    import pyarrow as pa
-
     schema = pa.schema(
         [("answer", pa.binary()), *((name, getattr(pa, kind)()) for name, kind in columns.items())]
     )

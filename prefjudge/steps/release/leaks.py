@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from gzip import decompress
 from pathlib import Path
 
 from prefjudge.steps.release.contents import RECORD, TEXTS
@@ -74,8 +75,6 @@ def find_leaks(folder: Path, names: Iterable[str], record: str, private: Private
         path = folder / name
         data = record.encode("utf-8", "surrogateescape") if name == RECORD else path.read_bytes()
         if path.suffix == ".gz":
-            from gzip import decompress
-
             data = decompress(data)
         texts = name in TEXTS or path.with_suffix(".jsonl").name in TEXTS
         # A line is looked at closely only where the file as a whole holds something.
