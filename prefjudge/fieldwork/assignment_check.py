@@ -13,13 +13,12 @@ from prefjudge.study.hits import StudyHit
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.remarks import WHOLE_HIT, Remark
 from prefjudge.study.study import Study
-from prefjudge.study.undecided import TOO_FAST, UNUSABLE
+from prefjudge.study.undecided import STOPPED, TOO_FAST, UNUSABLE
 
 if TYPE_CHECKING:
     from prefjudge.study.config import DesignConfig
 
 MISSED_GOLD = "missed a gold pair"
-STOPPED = "stopped before every gold pair was answered"
 
 Pairs = Mapping[int, tuple[str, str, str]]
 """query_id, doc_a and doc_b of each pair, by its number."""

@@ -195,6 +195,7 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
     """
     if not climbs(study):
         return 0
+    kept = load_decisions(study).keep
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
@@ -206,7 +207,8 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
     waiting = 0
     for worker, record in climbing.items():
         screened = len(record.hits)
-        hits = min(screened + climb(record.hits), cap)
+        more = max(worker in kept, climb(record.hits, record.passed_over))
+        hits = min(screened + more, cap)
         waiting += screened >= cap and cap < published and study.config.workers.most_hits is None
         known = allowed.get(worker) == hits
         if known and not again:

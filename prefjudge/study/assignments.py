@@ -14,6 +14,7 @@ from prefjudge.study.rehearsal import Judge
 from prefjudge.study.remarks import Remark, save_remarks
 from prefjudge.study.targets import COUNTED, current_target
 from prefjudge.study.trust import dropped
+from prefjudge.study.undecided import STOPPED, UNUSABLE
 
 KEPT = "kept"
 REJECTED = "rejected"
@@ -232,15 +233,21 @@ WHERE h.target = :target AND h.hit_id IS NOT NULL AND b.worker_id IS NULL
 def load_gold_records(db: Connection, target: str | None = None) -> dict[str, GoldRecord]:
     """Return how each worker has answered gold pairs at a target."""
     hits: dict[str, list[tuple[int, int]]] = {}
-    for worker, right, missed in db.execute(
-        "SELECT worker_id, gold_right, gold_missed FROM assignments JOIN hits h USING (hit_key) "
+    passed_over: dict[str, set[int]] = {}
+    for worker, right, missed, verdict in db.execute(
+        "SELECT worker_id, gold_right, gold_missed, verdict FROM assignments JOIN hits h USING (hit_key) "
         "WHERE h.target = :target ORDER BY submitted, collected, assignment_id",
         target=target or current_target(db),
     ):
+        if verdict == STOPPED or verdict.startswith(UNUSABLE):
+            passed_over.setdefault(worker, set()).add(len(hits.get(worker, ())))
         hits.setdefault(worker, []).append((int(right), int(missed)))
     return {
         worker: GoldRecord(
-            right=sum(right for right, _ in each), missed=sum(missed for _, missed in each), hits=tuple(each)
+            right=sum(right for right, _ in each),
+            missed=sum(missed for _, missed in each),
+            hits=tuple(each),
+            passed_over=frozenset(passed_over.get(worker, ())),
         )
         for worker, each in hits.items()
     }

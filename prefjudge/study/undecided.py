@@ -10,6 +10,8 @@ TOO_FAST = "faster than anybody can read"
 """The verdict on an assignment that was submitted too soon after acceptance, by the marketplace's clock."""
 AS_GUESSED = "as by guessing"
 """The end of the reason for which a worker is barred whose gold pairs, or the last of them, say so."""
+STOPPED = "stopped before every gold pair was answered"
+"""The verdict on an assignment that says nothing of its worker: gold pairs were passed over, none missed."""
 UNUSABLE = "unusable answer"
 """The start of the verdict on an assignment whose fields the page cannot have sent."""
 

@@ -179,6 +179,17 @@ def test_a_miss_costs_a_rung_of_the_ladder(clean: str, rung: int) -> None:
     assert climb([(3, 0) if one == "+" else (2, 1) for one in clean]) == rung
 
 
+@pytest.mark.parametrize(
+    ("record", "rung"),
+    [("o", 1), ("oo", 1), ("ooo", 0), ("o+", 2), ("oo+o", 2), ("oo+oo", 0), ("ooo+", 2), ("+o+o+", 4)],
+)
+def test_a_hit_that_says_nothing_is_no_step_up_and_three_too_many_end_the_climb(
+    record: str, rung: int
+) -> None:
+    passed_over = [place for place, one in enumerate(record) if one == "o"]
+    assert climb([(3, 0) if one == "+" else (2, 0) for one in record], passed_over) == rung
+
+
 def test_the_posterior_of_an_accuracy_begins_with_a_uniform_prior() -> None:
     # The integral of x^right (1 - x)^missed from 0 to the accuracy, over that from 0 to 1.
     for right, missed, below in ((0, 1, 1 - 0.2**2), (1, 1, 3 * 0.8**2 - 2 * 0.8**3), (0, 2, 1 - 0.2**3)):

@@ -10,7 +10,7 @@ import urllib3
 from prefjudge.cli.collect import collect as show
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
+from prefjudge.crowd.simulated import Mind, SeenPage, SimulatedWorker, Temper
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.fieldwork import doubt, trust, watching
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, open_marketplace
@@ -35,7 +35,7 @@ from prefjudge.study.history import moment
 from prefjudge.study.progress import count_judgments, load_barred
 from prefjudge.study.study import Study
 from prefjudge.study.trust import GUESSED, load_allowances, save_exclusion
-from prefjudge.study.undecided import TOO_FAST, load_undecided
+from prefjudge.study.undecided import STOPPED, TOO_FAST, load_undecided
 from tests.steps.conftest import COLLECTION, climbing_study
 
 
@@ -138,6 +138,37 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(
     assert pay(served).dues == ()
     assert status(served).decide_by is None
     assert not any(row.held for row in workers(served).workers)
+
+
+def test_who_passes_gold_pairs_over_climbs_no_rung_and_gets_three_hits(served: Path) -> None:
+    stopper, taken = person(served, "stopper"), []
+    honest, study = stopper._fields, Study(served)
+    with study.transaction(write=False) as db:
+        hidden = {slot for (slot,) in db.execute("SELECT name FROM slots WHERE gold_id IS NOT NULL")}
+
+    def stop(page: SeenPage, assignment_id: str) -> dict[str, str]:
+        left = {name for slot in page.slots if (name := slot.name) in hidden}
+        return {**{k: v for k, v in honest(page, assignment_id).items() if k not in left}, "stopped": "1"}
+
+    stopper._fields = stop  # type: ignore[method-assign]
+    for _ in range(4):
+        taken.append(take_all(stopper))
+        collect(served)
+    assert taken == [1, 1, 1, 0]
+    with study.transaction(write=False) as db:
+        ((worker, came),) = db.execute(
+            "SELECT worker_id, count(*) FROM assignments WHERE verdict = :v GROUP BY worker_id", v=STOPPED
+        )
+        assert (came, worker in load_barred(db)) == (3, False)
+    config = served / "study.toml"
+    before = config.read_text()
+    config.write_text(
+        f'{before}\n[screening]\nkeep.{study.opaque("worker", worker)} = "she was called away"\n'
+    )
+    collect(served)
+    config.write_text(before)
+    assert take_all(stopper) == 1, "a person overrules it"
+    collect(served)
 
 
 def test_a_kill_between_the_call_and_its_record_takes_nothing_from_a_worker(

@@ -8,7 +8,6 @@ import pytest
 
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.assignment_check import STOPPED
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.labels.gold import read_gold, write_gold
 from prefjudge.steps.collect import collect
@@ -23,6 +22,7 @@ from prefjudge.steps.workers.workers import workers
 from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.study import Study
+from prefjudge.study.undecided import STOPPED
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person
 

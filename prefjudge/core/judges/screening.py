@@ -1,6 +1,6 @@
 """Screening: whose work is dropped for missed gold pairs, and who is barred from further HITs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import log
@@ -36,11 +36,14 @@ class GoldRecord:
         The counts over all assignments.
     hits : tuple of (int, int)
         The counts in each assignment, in the order of submission; needed by the ladder alone.
+    passed_over : frozenset of int
+        The places in ``hits`` of those that say nothing: some gold pair was passed over, and none was missed.
     """
 
     right: int
     missed: int
     hits: tuple[tuple[int, int], ...] = ()
+    passed_over: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,24 +143,34 @@ again after each HIT and forgets what was good before: at 95 % it would bar one 
 5 % of gold pairs within 40 HITs."""
 _TOP = 16
 """The most HITs that a worker may have in hand or waiting for review."""
+_PASSED_OVER = 3
+"""How many more HITs a worker may hand in without all gold pairs than with them: people do stop early."""
 
 
-def climb(hits: Sequence[tuple[int, int]]) -> int:
+def climb(hits: Sequence[tuple[int, int]], passed_over: Collection[int] = ()) -> int:
     """Return how many HITs a worker may have in hand or waiting for review.
 
     Parameters
     ----------
     hits : sequence of (int, int)
         Gold pairs right and missed in each HIT that was screened, in the order of submission.
+    passed_over : collection of int
+        The places of the HITs that say nothing, because some gold pair was passed over. They are no step up:
+        who passes over what looks like gold would climb, and be paid, without ever being tested.
 
     Returns
     -------
     int
         1 for a newcomer, 2 after one HIT without a miss, 4 after two more, then 8 and 16, each after as many
-        as the rung before. A HIT with a miss costs one rung.
+        as the rung before. A HIT with a miss costs one rung. 0 after three HITs more that say nothing than
+        others.
     """
+    if 2 * len(passed_over) >= len(hits) + _PASSED_OVER:
+        return 0
     good = 0
-    for _, missed in hits:
+    for place, (_, missed) in enumerate(hits):
+        if place in passed_over:
+            continue
         good = good // 2 if missed else min(_TOP - 1, good + 1)
     return 1 << ((good + 1).bit_length() - 1)
 
