@@ -1,6 +1,7 @@
 """Whose pay waits: while the gold pairs leave room for doubt that a worker reads, and the study goes on."""
 
 from collections.abc import Iterable
+from math import inf
 
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.trust import barring_rule
@@ -18,7 +19,8 @@ def waits_until(
 
     Three gold pairs let a coin pass one HIT in eight, and a bar that is sure takes more than one. What is
     paid before cannot be taken back, so pay waits until the worker's record has left doubt behind. Work in
-    good faith is paid in any case: after some days, or when there is no more of the study to do.
+    good faith is paid in any case: after some days, or when there is no more of the study to do. The crowd
+    may pay by itself before: then that is the time to tell.
     """
     days = study.config.pay.doubt_days
     if not (days and climbs(study) and study.config.design.gold_per_hit):
@@ -30,7 +32,7 @@ def waits_until(
     rule = barring_rule(study)
     doubted = {worker for worker, record in records.items() if rule.in_doubt(record)}
     until = {
-        one.assignment_id: one.submitted + 86_400 * days
+        one.assignment_id: min(one.submitted + 86_400 * days, one.pays_itself or inf)
         for one in undecided
         if one.worker_id in doubted and one.submitted is not None
     }

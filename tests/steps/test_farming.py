@@ -267,6 +267,10 @@ def test_pay_waits_so_many_days_at_most_and_never_when_all_is_done(
     until = max(waits_until(study, "sandbox", undecided, time.time()).values())
     assert until == max(one.submitted or 0.0 for one in undecided) + 2 * 86_400
     assert waits_until(study, "sandbox", undecided, until) == {}
+    with monkeypatch.context() as longer:
+        longer.setenv("PREFJUDGE_PAY__DOUBT_DAYS", "30")
+        latest = waits_until(Study(served), "sandbox", undecided, time.time()).values()
+        assert max(latest) == max(one.pays_itself or 0.0 for one in undecided), "the marketplace pays before"
     with monkeypatch.context() as done:
         done.setattr(doubt, "count_hits", lambda *_: {})
         done.setattr(doubt, "waiting_pairs", lambda *_: [])
