@@ -54,10 +54,7 @@ def _show(result: "RunResult", study: Path) -> None:
         f"${result.committed:.2f} committed; ended by {result.stopped_by}"
     )
     for order in result.orders:
-        say(
-            f"  run {order.better} is above {order.other} by {order.difference:.3f}; "
-            f"this order on these queries has the probability {order.chance:.2f}"
-        )
+        say(f"  {order.words}")
     for duel in result.duels:
         verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by) or "judged before"

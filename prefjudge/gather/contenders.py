@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files.files import judged
 from prefjudge.errors import InputError, StudyError
@@ -12,6 +14,8 @@ from prefjudge.evaluation.testing.contenders import Contenders, find_contenders
 from prefjudge.gather.inputs import paths_of
 from prefjudge.gather.judgments import JudgmentInput
 from prefjudge.gather.waiting_runs import split_runs
+from prefjudge.study.settings import load_setting
+from prefjudge.study.study import Study
 
 _QUICK = 16 << 20
 """Bytes of run files that are read in about a second."""
@@ -33,6 +37,8 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
     ------
     InputError
         The runs are wanted and cannot be read, or their measure has no greatest score.
+    StudyError
+        They are wanted, and the queries were judged to tell two of them apart.
     """
     if wanted is False or votes.study is None or votes.pools is None or not labels.queries:
         return None
@@ -41,6 +47,8 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
         paths = paths_of(ranked, "run", votes.study.folder)
         if len(paths) < 2 or (wanted is None and sum(map(_size, paths)) > _QUICK):
             return None
+        if len(paths) > 2:
+            _refuse_chosen_queries(votes.study)
         config, documents = votes.study.config, pooled_documents(votes.pools)
         ranks = relabel(judged(paths, documents, order=config.pool.order), documents, labels)
         return find_contenders(score_matrix(ranks, labels, Measure.parse(config.measures[0])))
@@ -48,6 +56,18 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
         if wanted:
             raise
         return None
+
+
+def _refuse_chosen_queries(study: Study) -> None:
+    """Refuse queries that were chosen by how two runs score: of the other runs they are no fair sample."""
+    with study.transaction(write=False) as db:
+        strategy = load_setting(db, "strategy")
+    parsed = None if strategy is None else parse_strategy(strategy)
+    if isinstance(parsed, Sure) and parsed.runs:
+        raise StudyError(
+            f"only queries on which {' and '.join(parsed.runs)} may differ were judged",
+            "They do not tell which of all runs is the best. Leave out --top.",
+        )
 
 
 def _size(path: str | Path) -> int:

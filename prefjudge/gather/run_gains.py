@@ -10,8 +10,7 @@ from prefjudge.core.pooling.qrels import Qrels, select_labels
 from prefjudge.engines.files.files import judged
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.scoring.preference_measures import is_preference_measure
+from prefjudge.evaluation.scoring.measures import Measure, direction, score_matrix
 from prefjudge.gather.rank_moves import unchanged_runs
 from prefjudge.study.study import Study
 
@@ -19,6 +18,7 @@ from prefjudge.study.study import Study
 def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list[str]) -> RunGains:
     """Score the study's runs by its first measure, with each candidate in turn as the only best answer.
 
+    Where lower scores are better they are negative: the greater gain is always the better one.
     Runs that are gone or were changed are left out, with a notice.
 
     Raises
@@ -45,13 +45,12 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     for name in between:
         if name not in tags:
             raise InputError(f"--between {name}: the study has no such run", f"It has {', '.join(tags)}.")
-    named = [text for text in study.config.measures if not is_preference_measure(text)]
-    measure = Measure.parse(named[0] if named else "RR@10")
+    measure = Measure.parse(study.config.measures[0])
     gain = np.zeros((pools.query.size, len(tags)))
     number = np.arange(pools.query.size) - np.searchsorted(pools.query, pools.query)
     for place in range(int(pools.sizes.max(initial=0))):
         rows = number == place
         alone = select_labels(documents, rows)
         scores = score_matrix(relabel(ranks, documents, alone), alone, measure)
-        gain[rows] = scores.values[pools.query[rows]]
+        gain[rows] = direction(scores.measure) * scores.values[pools.query[rows]]
     return RunGains(runs=tags, gain=gain)

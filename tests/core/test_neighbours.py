@@ -121,3 +121,15 @@ def test_without_a_vote_every_query_that_counts_is_asked_and_a_small_budget_asks
     few = next_round(judgments_of(), POOLS, ROUND, gains=GAINS, most=4)
     assert few.votes.sum() == 4
     assert few.open.tolist() == [True, True, False, False]
+
+
+def test_runs_that_score_alike_are_not_said_to_be_in_an_order_nor_a_likely_order_to_be_certain() -> None:
+    query, chance = np.array([0, 0]), np.array([0.999, 0.001])
+    (same,) = find_neighbours(gains_of((0.5, 0.5), (1.0, 1.0)), query, chance).orders
+    assert same.words == "runs one and other score the same, whatever the best answers are"
+    (likely,) = find_neighbours(gains_of((1.0, 0.5), (0.5, 1.0)), query, chance).orders
+    assert likely.words.endswith("by 0.499; this order on these queries has a probability above 0.99")
+    (even,) = find_neighbours(gains_of((1.0, 0.5), (0.5, 1.0)), query, np.array([0.5, 0.5])).orders
+    assert even.words.endswith("has the probability 0.50"), "a coin is not an order that is the same"
+    (certain,) = find_neighbours(gains_of((1.0, 0.5), (0.7, 0.2)), query, np.array([0.5, 0.5])).orders
+    assert certain.words.endswith("has the probability 1.00")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prefjudge.core.planning.challenge import Duel
@@ -12,6 +13,7 @@ from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.fieldwork.exclusion import choose_excluded
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.gather.run_gains import find_gains
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -23,7 +25,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.gold import load_gold
-from prefjudge.study.pooling import load_passages, load_queries
+from prefjudge.study.pooling import load_passages, load_pools, load_queries
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
@@ -392,3 +394,23 @@ def test_votes_for_two_runs_go_where_they_differ_and_end_when_their_order_is_sur
     assert 0.55 <= order.chance < 1.0
     again = run(young, **HONEST)  # type: ignore[arg-type]
     assert (again.rounds, again.orders) == (0, result.orders)
+    # Where two runs differ, a third is not sampled fairly.
+    assert status(young).top is None
+    with pytest.raises(
+        StudyError, match=f"only queries on which {' and '.join(sorted(tags[:2]))} may differ"
+    ):
+        status(young, top=True)
+
+
+def test_the_better_run_gains_more_also_where_lower_scores_are_better(young: Path) -> None:
+    config = young / "study.toml"
+    text = config.read_text()
+    with Study(young).transaction(write=False) as db:
+        pools = load_pools(db)
+    found = {}
+    for measures in ('["RR@10"]', '["ESL@10"]'):
+        config.write_text(text.replace('["RR@10"]', measures))
+        found[measures] = find_gains(Study(young), pools, (), []).gain
+    ranks, lengths = (np.sign(gain[:, :1] - gain[:, 1:]) for gain in found.values())
+    assert np.abs(ranks).sum() > 0
+    assert (ranks == lengths).all()

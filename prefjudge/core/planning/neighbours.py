@@ -51,6 +51,18 @@ class OrderChance:
     deviation: float
     chance: float
 
+    @property
+    def words(self) -> str:
+        """Which run is above the other, by how much, and how probable that is; or that neither can be."""
+        if self.chance == 1.0 and not self.difference:
+            return f"runs {self.better} and {self.other} score the same, whatever the best answers are"
+        nearly = self.deviation > 0 and self.chance >= 0.995  # what is not certain does not look so
+        chance = "a probability above 0.99" if nearly else f"the probability {self.chance:.2f}"
+        return (
+            f"run {self.better} is above {self.other} by {self.difference:.3f}; "
+            f"this order on these queries has {chance}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
@@ -155,6 +167,7 @@ def find_neighbours(
     mean = np.add.reduceat(chance[:, None] * apart, starts)
     variance = (chance[:, None] * (apart - mean[place]) ** 2).sum(axis=0)
     known = variance <= 1e-18 * count
+    variance[known] = 0.0
     sure = np.where(known, 1.0, scipy.special.ndtr(np.abs(total) / np.sqrt(np.where(known, 1.0, variance))))
     cost = np.where(known, 0.0, (1.0 - sure) / np.where(known, 1.0, variance))
     orders = zip(
