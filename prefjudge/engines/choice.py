@@ -110,6 +110,7 @@ class RunFiles:
 def engine_named(name: str, executor: Executor | None = None) -> SqlEngine:
     """Return the SQL engine that a user asks for: ``duckdb``, which ``executor`` reads for, or ``spark``."""
     if name == "duckdb":
+        require_arrow("sql")  # which the engines import as they are loaded
         from prefjudge.engines.sql.duck import DuckEngine
 
         return DuckEngine(executor)

@@ -297,6 +297,16 @@ def test_engines_by_name(duck):
         engine_named("polars")
 
 
+@pytest.mark.parametrize(("name", "extra"), [("duckdb", "sql"), ("spark", "spark")])
+def test_an_engine_without_arrow_says_what_to_install(
+    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match="pyarrow is not installed") as refused:
+        engine_named(name)
+    assert f"prefjudge[{extra}]" in refused.value.hint
+
+
 def test_what_sql_cannot_do(duck, runs, tmp_path):
     with pytest.raises(InputError, match="order of the file's lines"):
         SqlRuns(duck, tmp_path / "x.parquet", order="file")

@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from prefjudge.engines.files.files import each_run
 from prefjudge.engines.sql.answers import Answer, Summary
-from prefjudge.engines.sql.tables import GroupWork, require_arrow
+from prefjudge.engines.sql.tables import GroupWork
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.formats.lines.atomic import atomic_write
 from prefjudge.formats.lines.parquet_rows import escaped
 from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class DuckEngine:
@@ -30,7 +29,6 @@ class DuckEngine:
             raise ConfigError(
                 "DuckDB is not installed", "Install it with the extra: pip install 'prefjudge[sql]'"
             ) from None
-        require_arrow("sql")
         self.executor = executor
         self.connection = duckdb.connect()
         joined = "CREATE OR REPLACE TEMP MACRO array_join(words, mark) AS array_to_string(words, mark)"
@@ -43,8 +41,6 @@ class DuckEngine:
 
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
-        import pyarrow as pa
-
         found: list[Summary] = []
         for summary, rows in each_run(work, paths, self.executor):
             stream = pa.RecordBatchReader.from_batches(rows.schema, iter([rows]))
@@ -62,8 +58,6 @@ class DuckEngine:
         columns: Mapping[str, str],
     ) -> list[Any]:
         """Fill a table with what ``work`` finds in rows, which it gets sorted and in whole groups."""
-        import pyarrow as pa
-
         found: list[Any] = []
         with self._briefly("DuckDB cannot read the input", "Check the columns, and write it again."):
             text = f"SELECT {', '.join(asked)} FROM {self.table(path)} ORDER BY {', '.join(by)}"
