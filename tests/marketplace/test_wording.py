@@ -37,7 +37,8 @@ def test_what_people_wrote_stays_and_sentences_begin_with_capitals() -> None:
     assert "HITs of a requester" in page
     assert "24 tasks" in page
     values["groups"] = [values["groups"][0] | {"waits": BEING_CHECKED}]
-    assert "You get the next task when that is done." in render_page("hits", values, OWN)
+    words = "The next task comes when that is done, if there is one for you."
+    assert words in render_page("hits", values, OWN)
     said = OWN.say("HITs are here. Requester: ask a requester.")
     assert said == "Tasks are here. Study team: ask a study team."
     script = asset("assignment.js", OWN)

@@ -36,7 +36,9 @@ Counted are the worker's assignments of HITs that require the same qualification
 those returned or abandoned. Who has no score has the requirement's one value. A requester who sets the score
 to the whole number that a worker may have taken by now loses nothing if the worker takes a HIT meanwhile.
 """
-BEING_CHECKED = "Your earlier work here is being checked. You get the next HIT when that is done."
+BEING_CHECKED = (
+    "Your earlier work here is being checked. The next HIT comes when that is done, if there is one for you."
+)
 _GUARDS = {  # what an unqualified worker may not do
     "Accept": frozenset({"accept"}),
     "PreviewAndAccept": frozenset({"accept", "preview"}),
