@@ -67,7 +67,7 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False)
         if climbs(study) and rule.bars(record):
             reason += f", {AS_GUESSED}" if rule.guesses(record) else f", lately {AS_GUESSED}"
         if worker in fast:
-            reason = f"{many(fast[worker], 'HIT')} of {len(record.hits)} done {TOO_FAST}; {reason}"
+            reason = f"did {many(fast[worker], 'HIT')} of {len(record.hits)} {TOO_FAST}; {reason}"
         if worker in decided.drop:
             reason = f"{DECIDED}: {decided.drop[worker]}"
         with study.transaction() as db:
