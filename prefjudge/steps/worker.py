@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
@@ -43,7 +44,7 @@ class WorkerResult(Shown):
 
 
 def worker(
-    action: WorkerAction,
+    action: WorkerAction | Literal["forget", "export"],
     worker_id: str,
     study: str | Path | Study | None = None,
     *,
@@ -89,9 +90,9 @@ def worker(
     if not worker_id.strip():
         raise InputError("the worker id is empty", "See the ids: prefjudge workers STUDY --ids")
     places = tuple(redacted(one) for one in (url, opened.store_url if opened else "") if one)
-    if action is WorkerAction.EXPORT:
+    if WorkerAction(action) is WorkerAction.EXPORT:
         stored = _stored(url, opened, worker_id)
-        return WorkerResult(action=action.value, worker_id=worker_id, stores=places, stored=stored)
+        return WorkerResult(action="export", worker_id=worker_id, stores=places, stored=stored)
     return _forget(url, opened, worker_id, places, unpaid=unpaid)
 
 

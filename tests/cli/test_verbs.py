@@ -167,7 +167,7 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
 ) -> None:
     from prefjudge.cli import app
 
-    def interrupted(study: object, confidence: bool | None = None) -> None:
+    def interrupted(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
@@ -204,7 +204,7 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
 ) -> None:
     from prefjudge.cli import app
 
-    def vanished(study: object, confidence: bool | None = None) -> None:
+    def vanished(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
         (tmp_path / "gone").read_text()
 
     monkeypatch.setattr("prefjudge.steps.status.status", vanished)
