@@ -113,6 +113,7 @@ def test_the_verb_as_it_is_typed(judged: Path, monkeypatch: pytest.MonkeyPatch) 
     def typed(action: str, who: str) -> Result:
         return CliRunner().invoke(app, ["worker", action, who])
 
+    assert worker("export", someone).stored  # as text, and nobody is forgotten by it
     assert PRIVATE[0] in typed("export", someone).stdout
     done = typed("forget", someone)
     assert (done.exit_code, done.stdout) == (0, ""), done.output
