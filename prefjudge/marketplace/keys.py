@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prefjudge.database import Database, redacted
 from prefjudge.errors import ConfigError, quoted
+from prefjudge.marketplace.existing import existing_marketplace
 from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.people.requesters import LOCAL_KEY as LOCAL_KEY
@@ -64,21 +64,8 @@ def admin_token(store_url: str) -> str:
     ConfigError
         There is no marketplace in the store: none is made.
     """
-    database = Database(store_url)
-    try:
-        version = database.version()
-    finally:
-        database.close()
-    if not version:
-        raise ConfigError(
-            f"{redacted(store_url)} holds no marketplace",
-            "Give the --store that is served, or serve it first.",
-        )
-    marketplace = Marketplace(store_url, sweep=sweep)
-    try:
+    with existing_marketplace(store_url) as marketplace:
         return marketplace.admin_token
-    finally:
-        marketplace.close()
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from prefjudge.database import Database, Value, redacted
-from prefjudge.errors import ConfigError, InputError
+from prefjudge.database import Value
+from prefjudge.errors import InputError
 from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.existing import existing_marketplace
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.persons import Receipt
-from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.store.marketplace import Marketplace
 
 Rows = list[Mapping[str, Value]]
@@ -44,18 +44,9 @@ def forget(store_url: str, worker_id: str, *, unpaid: bool = False) -> Receipt:
 
 @contextmanager
 def _opened(store_url: str) -> Iterator[Marketplace]:
-    database = Database(store_url)
     try:
-        version = database.version()
-    finally:
-        database.close()
-    if not version:
-        raise ConfigError(
-            f"{redacted(store_url)} holds no marketplace", "Give the --store that is served, or the study."
-        )
-    marketplace = Marketplace(store_url, sweep=sweep)
-    try:
-        yield marketplace
+        with existing_marketplace(store_url) as marketplace:
+            yield marketplace
     except RequestError as error:
         owed = error.code.endswith("InvalidWorkerState")
         hint = (
@@ -64,5 +55,3 @@ def _opened(store_url: str) -> Iterator[Marketplace]:
             else "See the ids: prefjudge workers STUDY --ids"
         )
         raise InputError(error.message, hint) from error
-    finally:
-        marketplace.close()
