@@ -16,7 +16,7 @@ from typer.core import TyperArgument, TyperOption
 import prefjudge
 from prefjudge import VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
-from prefjudge.study.config import schema_text
+from prefjudge.study.config_file import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 

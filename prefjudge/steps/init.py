@@ -39,7 +39,7 @@ def init(
     ConfigError
         The name is too long, or the config that is there is wrong.
     """
-    from prefjudge.study.config import load_config, parse_config, template
+    from prefjudge.study.config_file import load_config, parse_config, template
 
     study = as_folder(study)
     path = study / CONFIG_FILE

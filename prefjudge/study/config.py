@@ -1,13 +1,8 @@
-"""The study's config: TOML, overridden by environment variables, checked by pydantic."""
+"""The study's config: its sections and keys, checked by pydantic; `config_file` reads them."""
 
 import json
-import os
-from collections.abc import Mapping
-from copy import deepcopy
 from decimal import Decimal
-from difflib import get_close_matches
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -16,21 +11,18 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    ValidationError,
     field_validator,
     model_validator,
 )
-from pydantic.json_schema import GenerateJsonSchema
 
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
 from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
-from prefjudge.errors import ConfigError, InputError
+from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
-from prefjudge.resources import resource_dir
-from prefjudge.study.values import parse_money, parse_values, read_values
+from prefjudge.study.values import parse_money
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -328,88 +320,3 @@ class StudyConfig(_Section):
         if live is not None and self.budget is None:
             raise ValueError("a live target needs a budget: the most that the study may spend, in dollars")
         return self
-
-
-def load_config(path: Path) -> StudyConfig:
-    """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
-
-    Raises
-    ------
-    ConfigError
-        The file is not TOML, or keys or values in it are wrong; all of them are named.
-    """
-    return check_config(read_values(path), path)
-
-
-def parse_config(text: str, path: Path) -> StudyConfig:
-    """Read the text of a config that is, or will be, at ``path``; as :func:`load_config`."""
-    return check_config(parse_values(text, path), path)
-
-
-def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
-    """Return the config of a file's values and the environment's; as :func:`load_config`."""
-    values = deepcopy(dict(found))
-    told = _override(values, os.environ)
-    try:
-        return StudyConfig.model_validate(values)
-    except ValidationError as error:
-        raise ConfigError(f"{path}:\n{_explained(error, told)}", "Fix these keys.") from None
-
-
-def schema_text() -> str:
-    """Return the JSON Schema of study.toml, by which editors complete and check it."""
-    schema = StudyConfig.model_json_schema()
-    return json.dumps({"$schema": GenerateJsonSchema.schema_dialect, **schema}, indent=2, ensure_ascii=False)
-
-
-def template(name: str) -> str:
-    """Return the text of prefjudge's config ``name``, to start a study from.
-
-    Raises
-    ------
-    ConfigError
-        There is no such config.
-    """
-    known = {path.stem: path for path in sorted(resource_dir("configs").glob("*.toml"))}
-    if name not in known:
-        raise ConfigError(f"there is no config {name!r}", f"Choose one of: {', '.join(known)}.")
-    return known[name].read_text(encoding="utf-8")
-
-
-def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """Apply the environment's settings; return the variable that each ``section.name`` is from."""
-    told: dict[str, str] = {}
-    for key, text in environ.items():
-        section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
-        if not (key.startswith("PREFJUDGE_") and separator):
-            continue
-        if not isinstance(values.setdefault(section, {}), dict):
-            raise ConfigError(f"{key}: {section} is not a section of study.toml", f"Unset {key}.")
-        values[section][name] = text
-        told |= dict.fromkeys((section, f"{section}.{name}"), key)
-    return told
-
-
-def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
-    lines = []
-    for problem in error.errors(include_url=False):
-        where = ".".join(str(part) for part in problem["loc"]) or "the file"
-        if where in told:
-            where = f"{where}, which {told[where]} sets"
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
-        else:
-            lines.append(
-                f"  {where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
-            )
-    return "\n".join(lines)
-
-
-def _guess(key: str) -> str:
-    """Suggest a key with a similar name, in any section."""
-    keys: dict[str, str] = {}
-    for name, field in StudyConfig.model_fields.items():
-        inside = getattr(field.annotation, "model_fields", {})
-        keys |= {part: f"{part} in [{name}]" for part in inside} or {name: f"{name}, above the first section"}
-    close = get_close_matches(key, keys, n=1)
-    return f"; did you mean {keys[close[0]]}?" if close else ""

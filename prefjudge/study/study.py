@@ -77,7 +77,7 @@ class Study:
     @cached_property
     def config(self) -> "StudyConfig":
         """The config, read once."""
-        from prefjudge.study.config import check_config
+        from prefjudge.study.config_file import check_config
 
         return check_config(self._raw_config, self.folder / CONFIG_FILE)
 
