@@ -55,7 +55,7 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
     assert done.plots == sum(address.startswith("data:") for address in page.addresses) == 2
     (changed,) = {*re.findall(r"another passage is preferred in (\d+)", page.text)}
-    assert page.text.count("Preferred ") == int(changed) > 0
+    assert page.text.count("Preferred ") == min(int(changed), 12) > 0  # 12 are shown with their texts
     opened = Study(judged)
     with opened.transaction(write=False) as db:
         people = [worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM judgments")]
