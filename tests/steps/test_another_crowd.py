@@ -10,7 +10,7 @@ import pytest
 from prefjudge.core.asking.hits import layout_index
 from prefjudge.crowd.crowds import CROWDS
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.simulated import Truth, read_page
+from prefjudge.crowd.simulated import SeenPage, Truth, read_page
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, read_prices
 from prefjudge.steps.collect import CollectResult, collect
@@ -65,26 +65,28 @@ class People:
                 if self._platform.offers(worker, task_id):
                     submission = self._platform.take(worker, task_id)
                     html = self._platform.tasks[task_id].task.page.html
-                    self._platform.submit(submission, self._answers(html, submission, habit))
+                    fields = answer_page(read_page(html), submission, self._truth, habit)
+                    self._platform.submit(submission, fields)
                     if habit != "honest":
                         break
 
-    def _answers(self, html: str, submission: str, habit: str) -> dict[str, str]:
-        page = read_page(html)
-        index = layout_index(submission, len(page.layouts))
-        order = page.layouts[index].order
-        fields = {"consent": "yes", "layout": str(index)}
-        if habit == "early":
-            order, fields["stopped"] = order[: len(order) // 2], "1"
-        if habit == "odd":
-            return {"answer": "<!DOCTYPE x>]]>"}
-        for place in order:
-            slot = page.slots[place]
-            values = [self._truth.get((slot.query, passage), float("-inf")) for passage in slot.passages]
-            best = int(values[1] > values[0])
-            fields[slot.name] = slot.tokens[1 - best if habit == "wrong" else best]
-            fields[f"{slot.name}.ms"] = "4000"
-        return fields
+
+def answer_page(page: SeenPage, submission: str, truth: Truth, habit: str) -> dict[str, str]:
+    """Fill in the page of a HIT: honestly, wrong throughout, half of it, or with what no page sends."""
+    index = layout_index(submission, len(page.layouts))
+    order = page.layouts[index].order
+    fields = {"consent": "yes", "layout": str(index)}
+    if habit == "early":
+        order, fields["stopped"] = order[: len(order) // 2], "1"
+    if habit == "odd":
+        return {"answer": "<!DOCTYPE x>]]>"}
+    for place in order:
+        slot = page.slots[place]
+        values = [truth.get((slot.query, passage), float("-inf")) for passage in slot.passages]
+        best = int(values[1] > values[0])
+        fields[slot.name] = slot.tokens[1 - best if habit == "wrong" else best]
+        fields[f"{slot.name}.ms"] = "4000"
+    return fields
 
 
 def judge_all(study: Path, people: People) -> CollectResult:

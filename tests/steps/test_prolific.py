@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import pytest
 import urllib3
 
-from prefjudge.core.asking.hits import layout_index
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, payments
 from prefjudge.crowd.simulated import Truth, read_page
@@ -33,6 +32,7 @@ from prefjudge.study.targets import LIVE
 from tests.crowd.prolific_people import Participant, Visitor
 from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, cost, served
 from tests.crowd.prolific_words import hold_against_document
+from tests.steps.test_another_crowd import answer_page
 from tests.steps.test_road import TRUTH, kept_votes
 
 T = TypeVar("T")
@@ -120,21 +120,7 @@ class People:
         visitor.submit(taken, self._answers(hit_id, taken, habit))
 
     def _answers(self, hit_id: str, taken: str, habit: str) -> dict[str, str]:
-        page = read_page(self._marketplace.page(hit_id).html)
-        index = layout_index(taken, len(page.layouts))
-        order = page.layouts[index].order
-        fields = {"consent": "yes", "layout": str(index)}
-        if habit == "early":
-            order, fields["stopped"] = order[: len(order) // 2], "1"
-        if habit == "odd":
-            return {"answer": "<!DOCTYPE x>]]>"}
-        for place in order:
-            slot = page.slots[place]
-            values = [self._truth.get((slot.query, passage), float("-inf")) for passage in slot.passages]
-            best = int(values[1] > values[0])
-            fields[slot.name] = slot.tokens[1 - best if habit == "wrong" else best]
-            fields[f"{slot.name}.ms"] = "4000"
-        return fields
+        return answer_page(read_page(self._marketplace.page(hit_id).html), taken, self._truth, habit)
 
 
 def judge_all(study: Path, people: People) -> CollectResult:

@@ -198,7 +198,7 @@ PLANTED = {
     "panel": ("comments.jsonl", b'{"comment": "5f3c1d2e4b6a7988776655aa"}\n'),
     "address": ("README.md", b"| by `jane.doe@example.org` |\n"),
     "key": ("croissant.json", b'"AKIAIOSFODNN7EXAMPLE"\n'),
-    "path": ("README.md", b"from /home/jane/study\n"),
+    "path": ("README.md", b"from C:\\Users\\jane\\study\n"),
     "packed": ("runs/001-x.txt.gz", gzip.compress(b"q1 Q0 d1 1 1 A2XYZWORKERID9\n", mtime=0)),
 }
 
@@ -213,7 +213,7 @@ def test_what_is_private_is_found_in_any_file(tmp_path: Path, what: str) -> None
 
 
 def test_words_that_may_be_shown_are_not_leaks(tmp_path: Path) -> None:
-    (tmp_path / "passages.tsv").write_text("d1\tanna wrote to jane.doe@example.org from /home/jane\n")
+    (tmp_path / "passages.tsv").write_text("d1\tanna wrote to jane.doe@example.org from C:\\Users\\jane\n")
     (tmp_path / "pool.tsv").write_text("q1\td1\tjane.doe@example.org,5f3c1d2e4b6a7988776655aa\n")
     private = Private.of(["anna", "d1"], public=["jane.doe@example.org", "5f3c1d2e4b6a7988776655aa", "d1"])
     assert find_leaks(tmp_path, ["passages.tsv", "pool.tsv"], "", private) == []
