@@ -4,10 +4,9 @@
 from pathlib import Path
 
 from prefjudge.steps.reproduce.guide import papers_page
-from prefjudge.steps.reproduce.guidelines import GUIDELINES
-from prefjudge.steps.reproduce.library import PAPERS
+from prefjudge.steps.reproduce.library import GUIDED
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "papers.md"
 
 if __name__ == "__main__":
-    PAGE.write_text(papers_page((*PAPERS, GUIDELINES)), encoding="utf-8")
+    PAGE.write_text(papers_page(GUIDED), encoding="utf-8")

@@ -79,6 +79,10 @@ BENCHMARKING = Paper(
         "Regime. SIGIR 2021. https://doi.org/10.1145/3404835.3462804"
     ),
     lead="Is a leaderboard stable, do held-out queries agree with it, and what do its tests say?",
+    own=(
+        "Its own values need all submitted runs of both leaderboards and the qrels of the evaluation "
+        "queries. Neither is public."
+    ),
     exhibits=(
         Exhibit(
             name="Figure 1",
@@ -89,6 +93,7 @@ BENCHMARKING = Paper(
             ),
             needs=(Need.LEADERBOARD,),
             command="prefjudge audit LEADERBOARD.csv --highlight BERT --plot figure-1.svg",
+            own="The CSVs of both leaderboards are public: one command for each panel.",
             make=progress,
         ),
         Exhibit(
@@ -147,12 +152,14 @@ BENCHMARKING = Paper(
             reading="Who submitted most often; many submissions of one institution may overfit the queries.",
             needs=(Need.LEADERBOARD,),
             command="prefjudge audit LEADERBOARD.csv",
+            own="The CSVs of both leaderboards are public.",
             make=_institutions,
         ),
         Exhibit(
             name="Table 3",
             shows="the reciprocal rank of every list of three results",
             reading="The values are not equally far apart: reciprocal rank is not an interval scale here.",
+            own="The paper's own values: it needs no data.",
             make=_result_lists,
         ),
         Exhibit(

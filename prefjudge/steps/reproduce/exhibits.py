@@ -41,6 +41,8 @@ class Exhibit:
         Makes it; None where it cannot be made from users' data, or not by ``reproduce``.
     impossible : str
         Why it cannot be made, and what it would need.
+    own : str
+        What the paper's own values take, where that is other than for the rest of the paper.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Exhibit:
     command: str = ""
     make: Callable[[Material], Made] | None = field(default=None, compare=False)
     impossible: str = ""
+    own: str = ""
 
     def __post_init__(self) -> None:
         assert (self.make is None) or not self.impossible
@@ -63,9 +66,13 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A paper: its name in ``reproduce``, how it is cited, and its exhibits in its own order."""
+    """A paper: its name in ``reproduce``, how it is cited, and its exhibits in its own order.
+
+    ``own`` says what its own values take: the exhibits are made for the user's data.
+    """
 
     name: str
     citation: str
     lead: str
+    own: str
     exhibits: tuple[Exhibit, ...]

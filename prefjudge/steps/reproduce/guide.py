@@ -10,7 +10,9 @@ _HEAD = """# The papers, table by table and figure by figure
 paper's names, with a page that shows them. Below is the command that makes each alone. Words in capitals
 stand for your files and runs; a study replaces files: `prefjudge score STUDY …`.
 
-This page is made by `python3 scripts/make_papers_page.py`; a test runs its commands.
+Each paper says what its *own* values take. Where they can be had, tests hold what these commands give against
+the paper; all commands are tested on the demo's collection. `python3 scripts/make_papers_page.py` writes this
+page.
 """
 
 
@@ -20,7 +22,7 @@ def papers_page(papers: Sequence[Paper]) -> str:
 
 
 def _paper(paper: Paper) -> Iterator[str]:
-    yield from (f"## {paper.name}", "", paper.citation, "", paper.lead, "")
+    yield from (f"## {paper.name}", "", paper.citation, "", paper.lead, "", paper.own, "")
     for exhibit in paper.exhibits:
         yield from _exhibit(exhibit)
 
@@ -34,3 +36,5 @@ def _exhibit(exhibit: Exhibit) -> Iterator[str]:
         yield from ("```console", f"$ {exhibit.command}", "```", "")
     else:
         yield from ("Made by `prefjudge reproduce` only.", "")
+    if exhibit.own:
+        yield from (exhibit.own, "")

@@ -6,6 +6,7 @@ GUIDELINES = Paper(
     name="trec-2020-deep-learning-guidelines",
     citation="TREC 2020 Deep Learning Track Guidelines. https://microsoft.github.io/msmarco/TREC-Deep-Learning-2020",
     lead="Are the files of the track complete, and does a run have the track's format? Use `check`.",
+    own="The list of the files comes with prefjudge.",
     exhibits=(
         Exhibit(
             name="Document and passage data sets",

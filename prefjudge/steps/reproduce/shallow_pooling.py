@@ -181,6 +181,10 @@ SHALLOW_POOLING = Paper(
         "Journal 25 (2022). https://doi.org/10.1007/s10791-022-09411-0"
     ),
     lead="Do people prefer what a run puts on top to the labels that it is scored by?",
+    own=(
+        "Its own values need the runs of its Table 3, its judgments, and for Table 3 and Figure 5 the CSV of "
+        "the passage leaderboard. None of them comes with prefjudge."
+    ),
     exhibits=(
         Exhibit(
             name="Table 1",

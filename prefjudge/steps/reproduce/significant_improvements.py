@@ -1,5 +1,7 @@
 """The exhibits of "Significant Improvements over the State of the Art?" (SIGIR 2021), both versions."""
 
+from dataclasses import replace
+
 from prefjudge.evaluation.testing.outcomes import Outcomes
 from prefjudge.evaluation.testing.significance import Significance
 from prefjudge.render.tables.comparison import naive_table, outcomes_table
@@ -27,7 +29,8 @@ def _outcomes(material: Material) -> Made:
 
 
 _SENTENCES = 12
-_COMPARE = "prefjudge compare --runs 'runs/*' --qrels QRELS --baseline R1 --baseline R9 --measure RR@100"
+_COMPARE = "prefjudge compare --runs 'runs/*' --qrels QRELS --measure RR@100"
+_LATER = "--baseline R1 --baseline R11 --baseline R12"
 
 SIGNIFICANT_IMPROVEMENTS = Paper(
     name="significant-improvements",
@@ -37,13 +40,24 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
         "https://doi.org/10.1145/3404835.3463034"
     ),
     lead="Does a run answer more questions than another, or rank the answers higher?",
+    own=(
+        "Its own values need the submitted runs R1 to R13 and the qrels of the evaluation queries. Neither "
+        "is public."
+    ),
     exhibits=(
         Exhibit(
             name="Figure 1",
             shows="the leaderboard over time, with the runs that were the best of their day",
-            reading="Each point is a submission; the red ones were the state of the art of their day.",
+            reading=(
+                "Each point is a submission; the red ones were the state of the art of their day. Leave out "
+                "--until for your own leaderboard."
+            ),
             needs=(Need.LEADERBOARD,),
-            command="prefjudge audit LEADERBOARD.csv --plot figure-1.svg",
+            command="prefjudge audit LEADERBOARD.csv --until 2021-04-30 --plot figure-1.svg",
+            own=(
+                "The CSV of the document leaderboard is public: up to that day, 13 submissions were the best "
+                "of their day, the paper's R1 to R13."
+            ),
             make=progress,
         ),
         Exhibit(
@@ -54,7 +68,7 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
                 "treat a missing answer as rank infinity, which the paper argues against."
             ),
             needs=(Need.RUNS, Need.QRELS),
-            command=f"{_COMPARE} --out table.tex      # in table.reciprocal-ranks.tex",
+            command=f"{_COMPARE} {_LATER} --out table.tex      # in table.reciprocal-ranks.tex",
             make=_naive,
         ),
         Exhibit(
@@ -65,8 +79,33 @@ SIGNIFICANT_IMPROVEMENTS = Paper(
                 "answer, how much further down the answer is, in expected search length."
             ),
             needs=(Need.RUNS, Need.QRELS),
-            command=f"{_COMPARE} --out table.tex      # in table.outcomes.tex",
+            command=f"{_COMPARE} {_LATER} --out table.tex      # in table.outcomes.tex",
             make=_outcomes,
         ),
     ),
+)
+
+
+def _earlier(exhibit: Exhibit) -> Exhibit:
+    """Return an exhibit as the preprint has it, which ends in mid-February 2021 with R10."""
+    return replace(
+        exhibit,
+        command=exhibit.command.replace("2021-04-30", "2021-02-15").replace(
+            _LATER, "--baseline R1 --baseline R9"
+        ),
+        own=exhibit.own.replace("13", "10"),
+        make=None,
+    )
+
+
+PREPRINT = replace(
+    SIGNIFICANT_IMPROVEMENTS,
+    name="significant-improvements, preprint",
+    citation=(
+        "Lin, Campos, Craswell, Mitra and Yilmaz: Significant Improvements over the State of the Art? "
+        "Preprint, February 2021. https://arxiv.org/abs/2102.12887"
+    ),
+    lead="The same for the runs R1 to R10; `reproduce significant-improvements` makes it, too.",
+    own=SIGNIFICANT_IMPROVEMENTS.own.replace("R13", "R10"),
+    exhibits=tuple(map(_earlier, SIGNIFICANT_IMPROVEMENTS.exhibits)),
 )
