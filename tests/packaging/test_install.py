@@ -1,6 +1,7 @@
 """A wheel and an editable install give a working command that finds its templates and configs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -115,10 +116,13 @@ def test_what_is_built_has_the_licence_and_the_notice_of_what_comes_from_others(
     assert "Copyright 2012-2022 Amazon.com, Inc. or its affiliates. All Rights Reserved." in notice
     assert len(foreign) == 3
     assert [name for name in foreign if Path(name).name not in notice] == []
-    assert {"License-File: LICENSE", "License-File: NOTICE"} <= set(
-        next(text for name, text in inside.items() if name.endswith("dist-info/METADATA"))
-        .decode()
-        .split("\n")
+    metadata = next(text for name, text in inside.items() if name.endswith("dist-info/METADATA")).decode()
+    assert {"License-File: LICENSE", "License-File: NOTICE"} <= set(metadata.split("\n"))
+    (source,) = re.findall("^Project-URL: Source, (.*)$", metadata, re.MULTILINE)
+    links = re.findall(r"\]\(([^)\s]+)\)", metadata.partition("\n\n")[2])
+    assert f"{source}/blob/v{prefjudge.__version__}/CHANGELOG.md" in links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == [], (
+        "it leads nowhere on PyPI"
     )
 
 
