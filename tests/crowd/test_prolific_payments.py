@@ -27,10 +27,11 @@ class Records(Site):
     def __init__(self, visits: Sequence[Visit]) -> None:
         self.kept = {visit.number: visit for visit in visits}
 
-    def note_paid(self, visits: Sequence[int]) -> None:
-        for number in visits:
-            if not self.kept[number].paid:
-                self.kept[number] = replace(self.kept[number], paid=datetime.now(UTC).isoformat())
+    def note_paid(self, visit: int) -> bool:
+        if self.kept[visit].paid:
+            return False
+        self.kept[visit] = replace(self.kept[visit], paid=datetime.now(UTC).isoformat())
+        return True
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,14 @@ class Desk:
 def desk(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setattr(client, "sleep", lambda _: None)
     return Desk(*server)
+
+
+def test_of_two_processes_that_looked_at_once_one_pays(desk: Desk) -> None:
+    desk.platform.delayed = True
+    seen = tuple(desk.site.kept.values())
+    for _ in range(2):
+        desk.payments.settle(seen, {"part": "AWAITING REVIEW"})
+    assert [session for session, _ in desk.platform.paid] == ["part"]
 
 
 def test_each_visit_is_paid_once(desk: Desk) -> None:

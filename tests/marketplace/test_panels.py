@@ -301,8 +301,8 @@ def test_the_two_files_say_what_is_owed_and_a_payment_counts_once(requester, des
         WorkerId=whole.worker_id, AssignmentId=done[0], BonusAmount="0.05", Reason="Thank you.",
         UniqueRequestToken="once",
     )  # fmt: skip
-    assert desk.file(admin, "paid", "approvals.csv") == "=p1\n"
-    assert sorted(desk.file(admin, "paid", "bonuses.csv").splitlines()) == ["=p1,0.25", "p2,0.50"]
+    assert desk.file(admin, "paid", "approvals.csv") == "'=p1\n", "no spreadsheet computes it"
+    assert sorted(desk.file(admin, "paid", "bonuses.csv").splitlines()) == ["'=p1,0.25", "p2,0.50"]
     rows = desk.visits("paid")
     assert [rows[one]["earned"] for one in ("s=p1", "sp2", "sp3")] == ["1.05", "0.50", "0.00"]
     numbers = [rows["s=p1"]["visit"], rows["sp2"]["visit"]]
@@ -325,6 +325,20 @@ def test_the_two_files_say_what_is_owed_and_a_payment_counts_once(requester, des
     owed = {one["worker_id"]: one["owed"] for one in admin.call("GET", "/admin/workers")["workers"]}
     assert [owed[one.worker_id] for one in (whole, part, refused)] == ["0.00"] * 3
     assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
+
+
+@pytest.mark.parametrize("odd", ["5f00\n5f01", "5f00\r", "5f00\x1b[2J", "5f00\u2028", "5f00\u202e1f5"])
+def test_an_id_that_is_not_one_visible_line_comes_from_no_panel(desk, odd):
+    url = desk.panel("visible")
+    assert Visitor(url, odd).status == Visitor(url, "5f00", odd).status == 404
+    assert desk.visits("visible") == {}
+
+
+def test_who_comes_from_a_panel_reads_of_play_money_nowhere(desk):
+    url = desk.panel("earnest")
+    seen = [HTTP.request("GET", f"{url}{query}") for query in ("?PROLIFIC_PID=p1", "?PROLIFIC_PID=")]
+    assert [page.status for page in seen] == [200, 404]
+    assert not any(b"play money" in page.data for page in seen)
 
 
 def test_a_panel_is_listed_changed_closed_and_removed(desk, admin):

@@ -98,13 +98,13 @@ class Payments:
     def _approve(self, visit: Visit, status: str) -> None:
         if status != "APPROVED":
             self._decide(visit.session, {"action": "APPROVE"})
-        self.site.note_paid([visit.number])
+        self.site.note_paid(visit.number)
 
     def _pay_bonus(self, visit: Visit, status: str) -> bool:
         """Pay a bonus, unless it was asked for before; return whether it is paid, or may still come."""
         if self._shown(visit.session) >= visit.earned:
             if not visit.paid:
-                self.site.note_paid([visit.number])
+                self.site.note_paid(visit.number)
             return True
         if visit.paid:
             return time.time() - _moment(visit.paid) < _PATIENCE
@@ -119,7 +119,8 @@ class Payments:
         ):
             raise self.client.odd("a bonus")
         self._refuse_unpaid(bulk["total_amount"])
-        self.site.note_paid([visit.number])
+        if not self.site.note_paid(visit.number):
+            return True  # another process has asked for it since this one looked
         self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
         return True
 

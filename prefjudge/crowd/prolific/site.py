@@ -10,6 +10,8 @@ import urllib3
 from prefjudge.errors import CrowdError
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
+_AT_ONCE = 2000
+"""Submissions in one request: a marketplace takes a million bytes."""
 _DONE = ("Submitted", "Unconfirmed", "Approved", "Rejected")
 _OPEN = ("Accepted", "Submitted", "Unconfirmed")
 """An assignment in these states is still to be submitted, or to be decided on."""
@@ -106,13 +108,13 @@ class Site:
 
     def tell(self, submissions: Sequence[Mapping[str, str]]) -> None:
         """Tell what Prolific says of submissions; a repeat is harmless."""
-        if submissions:
-            self._call("POST", f"{self._path}/submissions", {"submissions": submissions})
+        for first in range(0, len(submissions), _AT_ONCE):
+            told = submissions[first : first + _AT_ONCE]
+            self._call("POST", f"{self._path}/submissions", {"submissions": told})
 
-    def note_paid(self, visits: Sequence[int]) -> None:
-        """Record that the payment of visits is asked for."""
-        if visits:
-            self._call("POST", f"{self._path}/paid", {"visits": visits})
+    def note_paid(self, visit: int) -> bool:
+        """Record that the payment of a visit is asked for; return whether nobody has recorded it before."""
+        return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit]})["recorded"])
 
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         try:

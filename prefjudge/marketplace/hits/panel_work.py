@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
+from prefjudge.database import Value
 from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import outcomes
 from prefjudge.marketplace.hits.visit_work import DONE
@@ -14,7 +15,7 @@ from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people import payouts, visits
 from prefjudge.marketplace.people.panels import Panel
-from prefjudge.marketplace.people.visits import Visit
+from prefjudge.marketplace.people.visits import LAST, Visit
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
@@ -67,47 +68,59 @@ class _Taken:
     reward: int
 
 
-def visit_list(tx: Transaction, panel: Panel) -> list[VisitView]:
-    """Return every visit of a panel's participants, with what was done in it and is owed for it."""
-    of_panel = "(SELECT visit FROM visits WHERE panel = :panel)"
+def visit_list(
+    tx: Transaction, panel: Panel, first: int = 0, last: int = LAST, most: int | None = None
+) -> list[VisitView]:
+    """Return the visits of a panel's participants, the last one first, with what was done and is owed.
+
+    Where given, only those numbered from ``first`` to ``last``, and of these at most ``most``.
+    """
+    listed = visits.of_panel(tx, panel.panel, first, last, most)
+    if not listed:
+        return []
+    span: dict[str, Value] = {"panel": panel.panel, "first": listed[-1].visit, "last": listed[0].visit}
     taken: dict[int, list[_Taken]] = defaultdict(list)
-    for one in tx.select(
-        _Taken, f"FROM assignments WHERE visit IN {of_panel} ORDER BY seq", panel=panel.panel
-    ):
+    for one in tx.select(_Taken, f"FROM assignments WHERE visit IN {visits.SPAN} ORDER BY seq", **span):
         taken[one.visit].append(one)
-    bonuses = {
-        int(visit): int(cents)
-        for visit, cents in tx.rows(
-            "SELECT a.visit, sum(b.cents) FROM bonuses b JOIN assignments a USING (assignment_id)"
-            f" WHERE a.visit IN {of_panel} GROUP BY a.visit",
-            panel=panel.panel,
-        )
-    }
+    bonuses = tx.tally(
+        "SELECT a.visit, sum(b.cents) FROM bonuses b JOIN assignments a USING (assignment_id)"
+        f" WHERE a.visit IN {visits.SPAN} GROUP BY a.visit",
+        **span,
+    )
+    paid = _paid_before(tx, panel)
     return [
-        _view(tx, panel, visit, taken[visit.visit], bonuses.get(visit.visit, 0))
-        for visit in visits.of_panel(tx, panel.panel)
+        _view(tx, panel, visit, taken[visit.visit], bonuses.get(str(visit.visit), 0), paid[_paid_key(visit)])
+        for visit in listed
     ]
 
 
-def _paid_before(tx: Transaction, visit: Visit) -> int:
-    """Return how many cents are recorded as paid for a visit."""
-    if visit.paid is None:
-        return 0
-    (cents,) = tx.rows(
-        "SELECT coalesce(sum(cents), 0) FROM transfers WHERE source = :account AND kind = 'payout'"
-        " AND reference LIKE :paid",
-        account=ledger.earned(visit.worker_id),
-        paid=f"{_reference(visit)}%",
-    )[0]
-    return int(cents)
+def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], int]:
+    """Return how many cents are recorded as paid for the panel's visits, by account and reference."""
+    paid: dict[tuple[str, str], int] = defaultdict(int)
+    begins = f"panel {panel.panel}, visit "
+    for account, reference, cents in tx.rows(
+        "SELECT source, reference, cents FROM transfers WHERE target = :out AND kind = 'payout'"
+        " AND substr(reference, 1, :length) = :begins",
+        out=ledger.PAID_OUT,
+        length=len(begins),
+        begins=begins,
+    ):
+        paid[str(account), str(reference).partition(": ")[0]] += int(cents)
+    return paid
+
+
+def _paid_key(visit: Visit) -> tuple[str, str]:
+    return ledger.earned(visit.worker_id), _reference(visit)
 
 
 def _reference(visit: Visit) -> str:
     """Return how the payments for a visit begin in the ledger."""
-    return f"panel {visit.panel}, visit {visit.visit}: "
+    return f"panel {visit.panel}, visit {visit.visit}"
 
 
-def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int) -> VisitView:
+def _view(
+    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, paid: int
+) -> VisitView:
     outcome = outcomes.outcome_of(tx, visit)
     counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
     earned = bonus + sum(one.reward for one in taken if one.status == "Approved")
@@ -118,8 +131,8 @@ def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonu
     )
     approve = decided and outcome == "submitted" and counts["Approved"] > 0
     # what was earned after a payment, as by a rejection that was taken back, is owed beyond that payment
-    paid = max(panel.reward if approve else 0, _paid_before(tx, visit))
-    beyond = max(0, earned - paid) if decided else 0
+    covered = max(panel.reward if approve else 0, paid)
+    beyond = max(0, earned - covered) if decided else 0
     return {
         "visit": visit.visit,
         "participant": visit.participant,
@@ -149,19 +162,22 @@ def _view(tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonu
 def approvals(rows: Iterable[VisitView]) -> str:
     """Write whom the panel should approve, a participant a line."""
     due = (row for row in _payable(rows) if row["approve"] and not row["paid"])
-    return "".join(f"{row['participant']}\n" for row in due)
+    return _written((payouts.inert(row["participant"]),) for row in due)
 
 
 def bonuses(rows: Iterable[VisitView]) -> str:
     """Write what the panel owes beyond its approvals: a participant and an amount a line."""
-    written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\n")
     owed: dict[str, int] = defaultdict(int)
     for row in _payable(rows):
         cents = _cents(row["bonus"])
         if cents:
             owed[row["participant"]] += cents
-    lines.writerows((participant, from_cents(cents)) for participant, cents in owed.items())
+    return _written((payouts.inert(participant), from_cents(cents)) for participant, cents in owed.items())
+
+
+def _written(rows: Iterable[tuple[str, ...]]) -> str:
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(rows)
     return written.getvalue()
 
 
@@ -184,21 +200,27 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
     RequestError
         One is not of this panel, or its work is not decided on.
     """
-    rows = {row["visit"]: row for row in visit_list(tx, panel)}
+    wanted = sorted(set(numbers))
+    if not wanted:
+        return 0
+    first, last = wanted[0], wanted[-1]
+    # locked before they are looked at: of two records of one payment, the second finds the first
+    locked = {visit.visit: visit for visit in visits.of_panel(tx, panel.panel, first, last, lock=True)}
+    rows = {row["visit"]: row for row in visit_list(tx, panel, first, last)}
+    paid = _paid_before(tx, panel)
     recorded = 0
-    for number in numbers:
+    for number in wanted:
         row = rows.get(number)
         if row is None:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
-        visit = visits.find(tx, number, lock=True)
+        visit = locked[number]
         if not _must_pay(row):
             if visit.paid is None:
                 raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
             continue
-        cents = _cents(row["earned"]) - _paid_before(tx, visit)
+        cents = _cents(row["earned"]) - paid[_paid_key(visit)]
         if cents:
-            reference = f"{_reference(visit)}{row['earned']} in all"
-            payouts.record(tx, visit.worker_id, cents, reference)
+            payouts.record(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
         tx.run("UPDATE visits SET paid = :now WHERE visit = :visit", now=tx.now, visit=number)
         recorded += 1
     return recorded
@@ -249,20 +271,23 @@ def report(tx: Transaction, panel: Panel, submissions: Iterable[Mapping[str, obj
         if not meant:
             counts["not_here"] += 1
         for visit in meant:
-            _report_one(tx, visit.visit, status, counts)
+            _report_one(tx, visit, status, counts)
         if session and participant:
             for other in here:
                 if other.participant != participant:
-                    _report_one(tx, other.visit, UNKNOWN, counts)
+                    _report_one(tx, other, UNKNOWN, counts)
     return counts
 
 
-def _report_one(tx: Transaction, number: int, status: str, counts: dict[str, int]) -> None:
-    visit = visits.find(tx, number, lock=True)
+def _report_one(tx: Transaction, seen: Visit, status: str, counts: dict[str, int]) -> None:
+    if not _is_news(seen, status):  # of a long list, which is told again and again, most is not
+        return
+    visit = visits.find(tx, seen.visit, lock=True)
+    if not _is_news(visit, status):
+        return
     if status == UNKNOWN:
-        if not visit.confirmed and visit.outcome != "returned":
-            outcomes.throw_away(tx, visit)
-            counts["thrown_away"] += 1
+        outcomes.throw_away(tx, visit)
+        counts["thrown_away"] += 1
         return
     if not visit.confirmed:
         outcomes.confirm(tx, visit)
@@ -270,3 +295,9 @@ def _report_one(tx: Transaction, number: int, status: str, counts: dict[str, int
     if status not in (KNOWN, visit.outcome):  # the panel's word counts, whatever was shown here
         outcomes.end(tx, visit, status, overrule=True)
         counts["ended"] += 1
+
+
+def _is_news(visit: Visit, status: str) -> bool:
+    if status == UNKNOWN:
+        return not visit.confirmed and visit.outcome != "returned"
+    return not visit.confirmed or status not in (KNOWN, visit.outcome)

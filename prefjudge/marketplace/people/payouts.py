@@ -61,10 +61,13 @@ def table(tx: Transaction) -> str:
     ):
         before = paid.get(ledger.earned(worker_id), 0)
         amounts = (from_cents(cents) for cents in (owed + before, before, owed))
-        rows.writerow([worker_id, _inert(name or ""), *amounts])
+        rows.writerow([worker_id, inert(name or ""), *amounts])
     return written.getvalue()
 
 
-def _inert(text: str) -> str:
-    """Return a text that a spreadsheet does not read as a formula: workers choose their names."""
+def inert(text: str) -> str:
+    """Return a text that a spreadsheet does not read as a formula: workers choose their names.
+
+    Whoever follows a panel's link can choose a participant's id, too; of no panel does one begin so.
+    """
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -12,6 +12,10 @@ from prefjudge.marketplace.store.marketplace import Transaction
 
 LONGEST = 200
 """Characters of what a link says."""
+LAST = 2**62
+"""Above every visit's number."""
+SPAN = "(SELECT visit FROM visits WHERE panel = :panel AND visit BETWEEN :first AND :last)"
+"""The visits of a panel between two numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +75,10 @@ def arrival(panel: Panel, participant: str, study: str, session: str, *, confirm
     Raises
     ------
     Refusal
-        ``bad_link``: it does not say who comes, or too much.
+        ``bad_link``: it does not say who comes, or too much, or what would be two lines of the panel's files.
     """
-    if not 1 <= len(participant) <= LONGEST or max(len(study), len(session)) > LONGEST:
+    ids = (participant, study, session)
+    if not participant or max(map(len, ids)) > LONGEST or not all(map(str.isprintable, ids)):
         raise bad_link()
     return Arrival(
         panel=panel.panel, participant=participant, study=study, session=session, confirmed=int(confirmed)
@@ -175,9 +180,23 @@ def count_outcomes(tx: Transaction, name: str) -> dict[str, int]:
     )
 
 
-def of_panel(tx: Transaction, name: str) -> list[Visit]:
-    """Return all visits of a panel's participants, the last one first."""
-    return tx.select(Visit, "FROM visits WHERE panel = :panel ORDER BY visit DESC", panel=name)
+def of_panel(
+    tx: Transaction, name: str, first: int = 0, last: int = LAST, most: int | None = None, *,
+    lock: bool = False,
+) -> list[Visit]:  # fmt: skip
+    """Return a panel's visits, the last one first.
+
+    Where given, only those numbered from ``first`` to ``last``, and of these at most ``most``; with ``lock``
+    they are locked until the transaction ends.
+    """
+    limit = "" if most is None else f" LIMIT {int(most)}"
+    return tx.select(
+        Visit,
+        f"FROM visits WHERE visit IN {SPAN} ORDER BY visit DESC{limit}{tx.locked if lock else ''}",
+        panel=name,
+        first=first,
+        last=last,
+    )
 
 
 def record_outcome(tx: Transaction, number: int, outcome: str, *, overrule: bool = False) -> None:
