@@ -63,7 +63,8 @@ def respond(
 def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
     nonce = secrets.token_urlsafe(16)
     # a panel pays its participants, whatever money the ledger counts in
-    paid_elsewhere = {"sandbox": False} if session and session.visit is not None else {}
+    of_panel = request.url.path.startswith("/panel/") or (session and session.visit is not None)
+    paid_elsewhere = {"sandbox": False} if of_panel else {}
     common = {
         "csrf": session.csrf if session else csrf,
         "nonce": nonce,
