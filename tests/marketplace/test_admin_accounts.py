@@ -7,7 +7,7 @@ from prefjudge.marketplace.people import admin_log
 from prefjudge.marketplace.server import Server
 from prefjudge.marketplace.web.access import ASSISTANTS_MAY, LOGGED_READS
 from prefjudge.marketplace.web.app import ADMIN_ROUTES
-from prefjudge.marketplace.web.rate_limit import TRIES, RateLimit
+from prefjudge.marketplace.web.rate_limit import TRIES, RateLimit, limits
 from tests.marketplace.people import Admin
 
 PASSWORD = "correct horse battery"
@@ -168,3 +168,14 @@ def test_a_name_as_long_as_a_request_is_not_kept() -> None:
     assert sum(map(len, limit._tries)) < 1000
     limit.refund("x" * 900_000, 0.0)
     assert limit.allow("x" * 900_000, 0.0)
+
+
+def test_many_addresses_get_no_more_guesses() -> None:
+    limit = RateLimit()
+    tried = [limit.allow_guess(limits("worker|ann", f"198.51.100.{number}"), 0.0) for number in range(200)]
+    assert sum(tried) == 5 * TRIES, "of one account"
+    whole = [limit.allow_guess(limits(f"w|{number}", f"2001:db8::{number:x}"), 0.0) for number in range(200)]
+    assert sum(whole) == 10 * TRIES, "from one network, all of which one customer has"
+    assert limit.allow_guess(limits("w|0", "2001:db8:0:1::1"), 0.0)
+    mapped = [limit.allow_guess(limits("w|1", f"::ffff:192.0.2.{number}"), 0.0) for number in range(9)]
+    assert all(mapped), "IPv4 addresses are not one network, however they are written"

@@ -16,6 +16,7 @@ from prefjudge.marketplace.logs import JsonLines
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, serve, start
 from prefjudge.marketplace.settings import Settings
+from prefjudge.marketplace.web import rate_limit
 from tests.marketplace.people import Admin, html_question, new_requester, offer
 from tests.marketplace.processes import launch
 
@@ -41,7 +42,7 @@ def test_a_proxy_is_an_address(proxy):
 
 
 @pytest.mark.parametrize(("proxy", "locked"), [("127.0.0.1", False), ("192.0.2.1", True)])
-def test_behind_its_web_server_each_visitor_is_someone_else(tmp_path, proxy, locked):
+def test_behind_its_web_server_each_visitor_is_someone_else(tmp_path, proxy, locked, monkeypatch):
     settings = Settings(public_url="https://judge.example.org", proxy=proxy)
     with start(f"sqlite:///{tmp_path}/m.db", settings=settings) as server:
         own = "http://{}:{}".format(*server._socket.getsockname())
@@ -61,6 +62,9 @@ def test_behind_its_web_server_each_visitor_is_someone_else(tmp_path, proxy, loc
 
         assert {sign_in("203.0.113.5", "wrong") for _ in range(12)} == {401, 429}
         assert sign_in("198.51.100.7", "correct horse") == (429 if locked else 303)
+        if not locked:
+            monkeypatch.setattr(rate_limit, "TRIES", 3)  # 15 of an account, of which 10 are made
+            assert [sign_in(f"192.0.2.{one}", "wrong") for one in range(6)] == [401] * 5 + [429]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import admin_of
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
-from prefjudge.marketplace.web.rate_limit import TRIES
+from prefjudge.marketplace.web.rate_limit import limits
 from prefjudge.marketplace.web.state import AppState
 
 
@@ -59,13 +59,9 @@ async def _known(state: AppState, request: Request, fields: dict[str, str]) -> A
 
 
 async def check_guess(state: AppState, who: str, address: str, name: str, password: str) -> None:
-    """Refuse a wrong password of an account, and more than a few tries.
-
-    They are counted by the account too, so that many addresses get no more of them.
-    """
-    now = state.marketplace.clock()
-    limits = ((f"{address}|{who}", TRIES), (who, 5 * TRIES), (address, 10 * TRIES))
-    if not all(state.rate_limit.allow(each, now, most) for each, most in limits):
+    """Refuse a wrong password of an account, and more than a few tries."""
+    now, guess = state.marketplace.clock(), limits(who, address)
+    if not state.rate_limit.allow_guess(guess, now):
         raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
     kept = await state.executor.run(lambda tx: admins.password_of(tx, name), write=False)
     # off the event loop: checking a password is slow on purpose, also where there is none
@@ -74,8 +70,7 @@ async def check_guess(state: AppState, who: str, address: str, name: str, passwo
         if kept is not None:  # who mistypes a name may have typed a password there
             await state.executor.run(lambda tx: _log_sign_in(tx, name, 401))
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)
-    for each, _ in limits:
-        state.rate_limit.refund(each, now)
+    state.rate_limit.refund_guess(guess, now)
 
 
 async def sign_out(state: AppState, request: Request) -> Page:

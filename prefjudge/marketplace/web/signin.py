@@ -10,7 +10,7 @@ from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
-from prefjudge.marketplace.web.rate_limit import TRIES
+from prefjudge.marketplace.web.rate_limit import limits
 from prefjudge.marketplace.web.state import AppState
 
 
@@ -45,12 +45,11 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
     worker_id: str | None = None
     if not fields.get("invite"):  # invitations are too long to guess
         name, password = fields.get("name", "").strip(), fields.get("password", "")
-        who, now = f"{address}|{name}", state.marketplace.clock()
-        if not (state.rate_limit.allow(who, now) and state.rate_limit.allow(address, now, 10 * TRIES)):
+        guess, now = limits(f"worker|{name}", address), state.marketplace.clock()
+        if not state.rate_limit.allow_guess(guess, now):
             raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
         worker_id = await _by_password(state, name, password)
-        state.rate_limit.refund(who, now)
-        state.rate_limit.refund(address, now)
+        state.rate_limit.refund_guess(guess, now)
 
     def act(tx: Transaction) -> tuple[str, Session]:
         secret = sessions.open_session(tx, worker_id or sessions.read_invite(tx, fields["invite"]))
