@@ -206,6 +206,10 @@ def test_calls_go_on_when_one_server_dies(stack: Stack) -> None:
     dying.send_signal(signal.SIGKILL)
     dying.wait(timeout=30)
     for _ in range(8):
+        assert stack.call("GET", "/panel/x/key?PROLIFIC_PID=5f0e").status == 404
         answer = stack.call("GET", "/healthz")
         assert answer.status == 200
         assert re.fullmatch(r"\d+\.\S+", answer.json()["version"])
+    folder = Path(stack.site.certificate).parent
+    for log in (folder / "errors.log", folder / "stderr.log"):
+        assert "PROLIFIC_PID" not in log.read_text(), "nginx says with its errors what was asked for"

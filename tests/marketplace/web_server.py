@@ -72,7 +72,8 @@ def behind_nginx(folder: Path, https: int, servers: Sequence[int]) -> Iterator[S
     (folder / "site.conf").write_text(fill_in((DEPLOY / "nginx.conf").read_text(), words))
     (folder / "nginx.conf").write_text(AROUND.substitute(folder=folder))
     command = [program, "-e", str(folder / "errors.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    process = subprocess.Popen(command)
+    with (folder / "stderr.log").open("w") as said:
+        process = subprocess.Popen(command, stderr=said)
     try:
         for _ in range(1000):
             assert process.poll() is None, (folder / "errors.log").read_text()
