@@ -36,7 +36,7 @@ def watched(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def opened(**options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
@@ -72,8 +72,11 @@ def marketplace(running: Marketplace) -> Iterator[Marketplace]:
 
 
 def soon(page: Any, happened: Callable[[], object], what: str = "it") -> None:
-    """Wait until something has happened; Playwright's own waiting needs a policy that allows eval."""
-    for _ in range(100):
+    """Wait until something has happened; Playwright's own waiting needs a policy that allows eval.
+
+    Half a minute: what never happens is told late, and what happens on a busy machine is not missed.
+    """
+    for _ in range(600):
         if happened():
             return
         page.wait_for_timeout(50)

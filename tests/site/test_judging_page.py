@@ -178,6 +178,11 @@ def test_touch_on_a_small_phone(platform, open_page):
     assert [value for key, value in answers.items() if key.endswith(".strength")] == ["2"] * 4
 
 
+def kept(page, part):
+    """Part of the draft that the page around the frame has; what the frame says takes a moment to arrive."""
+    return page.evaluate(f"(draft => draft && draft.{part})(JSON.parse(sessionStorage.draft || null))")
+
+
 @pytest.mark.parametrize("framed", [False, True])
 def test_a_reload_in_the_middle_loses_nothing(platform, open_page, framed):
     page = open_page()
@@ -186,6 +191,8 @@ def test_a_reload_in_the_middle_loses_nothing(platform, open_page, framed):
     inside.click("#begin")
     for key in ("1", "Enter", "2"):
         page.keyboard.press(key)
+    if framed:
+        soon(page, lambda: len(kept(page, "answers") or ()) == 2)
     page.reload()
     inside = page.frames[-1]
     inside.wait_for_selector("#judge:not([hidden])")
@@ -251,6 +258,7 @@ def test_practice_is_explained_asked_once_and_never_submitted(platform, open_pag
         assert page.evaluate("sessionStorage.agreed") is None
         inside.click("#next")
     assert inside.inner_text("#place") == "Comparison 1 of 2"
+    soon(page, lambda: kept(page, "at") == 0)  # sent after what was agreed to
     assert page.evaluate("sessionStorage.agreed") == spec.agreement
     page.evaluate("sessionStorage.removeItem('draft')")  # as in the next HIT
     page.reload()
@@ -276,7 +284,8 @@ def test_another_page_asks_for_consent_again(platform, open_page):
     page = open_page()
     page.goto(platform.framed(page_of()))
     page.frames[-1].click("#begin")
-    soon(page, lambda: page.evaluate("sessionStorage.agreed"))
+    soon(page, lambda: kept(page, "consent"))
+    assert page.evaluate("sessionStorage.agreed")
     page.evaluate("sessionStorage.removeItem('draft')")
     platform.framed(page_of(consent="Your choices are sold."))
     page.reload()

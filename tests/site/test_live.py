@@ -7,6 +7,12 @@ from tests.site.live import answers_of, question_of, signed_in, thanked
 from tests.site.test_judging_page import Platform, page_of
 
 
+def turned_to(page):
+    """Wait until keys go to the page of the HIT: the site turns to it again once it has loaded."""
+    page.wait_for_load_state()
+    soon(page, lambda: page.frames[-1].evaluate("document.hasFocus()"), "the focus")
+
+
 def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     spec = page_of()
     hit_id = marketplace.post(question_of(render_hit_page(spec)))
@@ -21,17 +27,18 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     page.wait_for_url("**/assignments/*")
     inside = page.frame_locator("iframe")
     inside.locator("#begin").wait_for()
-    soon(page, lambda: page.frames[-1].evaluate("document.hasFocus()"))
+    turned_to(page)
     page.keyboard.press("Tab")
     assert page.frames[-1].evaluate("document.activeElement.id") == "begin"
     for key in ("Enter", "1", "Enter", "2"):
         page.keyboard.press(key)
     kept = "fetch(location.pathname + '/draft').then(answer => answer.json())"
     soon(page, lambda: len((page.evaluate(kept)["draft"] or {"answers": ""})["answers"]) == 2)
-    assert page.inner_text("#kept") == "Saved"
+    soon(page, lambda: page.inner_text("#kept") == "Saved")
     page.reload()
     soon(page, lambda: inside.locator("#place").inner_text() == "Comparison 2 of 4")
     assert inside.locator("[name=choice][value='1']").is_checked()
+    turned_to(page)
     inspect(page)
     page.keyboard.press("Enter")
     for key in ("ArrowLeft", "Enter", "ArrowRight", "Enter", "Enter"):

@@ -59,7 +59,7 @@ def test_answers_outlive_a_failing_server_and_a_reload(marketplace, open_page):
     page.reload()
     soon(page, lambda: "kept on this device" in page.inner_text("#notice"))
     page.unroute("**/mturk/externalSubmit")
-    page.click("text=Try again")
+    try_again(page)
     thanked(page)
     assert answers_of(marketplace.submitted(hit_id)[0])["comment"] == "half an hour of work"
 
@@ -127,11 +127,12 @@ def test_answers_arrive_from_who_was_signed_out(marketplace, open_page):
 
 
 def test_who_would_lose_what_was_typed_is_asked_first(marketplace, open_page):
-    _, page, inside = at_work(open_page, marketplace, "Leaving")
+    _, page, _ = at_work(open_page, marketplace, "Leaving")
     page.forgiven.append("dialog: ")
-    soon(page, lambda: inside.locator("textarea").input_value() != "")
-    page.evaluate("setTimeout(() => location.assign('/hits'))")
-    page.wait_for_timeout(1000)
+    # what the frame says of typing takes a moment to arrive
+    soon(page, lambda: page.evaluate("!dispatchEvent(new Event('beforeunload', {cancelable: true}))"))
+    with page.expect_event("dialog"):
+        page.evaluate("setTimeout(() => location.assign('/hits'))")
     assert "/assignments/" in page.url, "the test's browser answers: stay"
     page.click("summary:has-text('Return')")
     page.click("text=Return the HIT")

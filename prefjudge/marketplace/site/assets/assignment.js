@@ -186,10 +186,14 @@
   if (waiting.answers) deliver();
 
   // A page on the requester's own server submits by itself: whenever the frame has loaded, check whether it has.
-  // The window, too: a frame that had the focus before its page was there keeps it, and the page does not get it. Where
-  // somebody types in it already this changes nothing.
+  // Browsers ignore a second focus() on a frame that has the focus, and on its window. When the frame's first, empty
+  // document had it and the page came in another process, the page is then left without. So the frame lets go first.
+  // Whoever is in the bar already stays there.
   const turnToFrame = () => {
-    if (document.activeElement !== frame) frame.focus();
+    const here = document.activeElement;
+    if (here && here !== document.body && here !== frame) return;
+    frame.blur();
+    frame.focus();
     frame.contentWindow.focus();
   };
   turnToFrame();
