@@ -1,16 +1,35 @@
-"""Fixtures that several rooms' tests share."""
+"""Fixtures that several rooms' tests share, and the seed of what is drawn in them."""
 
 import os
+import secrets
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
-# no test is timed: the first example of a test may pay for an import, and machines are shared
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+from prefjudge.marketplace.store import ids
+from prefjudge.study import study
 
 ROOT = Path(__file__).resolve().parents[1]
+SEED = os.environ.get("PREFJUDGE_TEST_SEED", "")
+"""With another seed simulated workers meet other HITs, and properties are tried on other examples."""
+
+# no test is timed: the first example of a test may pay for an import, and machines are shared
+settings.register_profile("untimed", deadline=None, derandomize=not SEED)
+settings.load_profile("untimed")
+
+# What a simulated worker does follows from the ids of a marketplace and the key of a study, which nobody can
+# guess. In the tests' own process each test draws them from its name: a failure can be had again.
+_drawn = Random()
+ids.secrets = SimpleNamespace(randbelow=_drawn.randrange, token_urlsafe=secrets.token_urlsafe)  # type: ignore[attr-defined]
+study.new_key = lambda: _drawn.randbytes(32).hex()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _drawn.seed(f"{SEED} {item.nodeid}")
 
 
 @pytest.fixture(scope="session")

@@ -185,7 +185,7 @@ class Study:
         settled = self.setting("secret")
         if settled is None:
             with self.transaction() as db:
-                settled = keep_setting(db, "secret", os.urandom(32).hex())
+                settled = keep_setting(db, "secret", new_key())
         return bytes.fromhex(settled)
 
     def opaque(self, *parts: object, length: int = 12) -> str:
@@ -241,6 +241,11 @@ def open_study(study: str | Path | Study | None) -> Study | None: ...
 def open_study(study: str | Path | Study | None) -> Study | None:
     """Return the study that a verb is given: opened here, or already by a verb that calls it."""
     return study if study is None or isinstance(study, Study) else Study(study)
+
+
+def new_key() -> str:
+    """Return 256 random bits as text, for a study's secret."""
+    return os.urandom(32).hex()
 
 
 def fill(template: str, *, name: str) -> str:
