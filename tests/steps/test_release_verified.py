@@ -128,6 +128,46 @@ def test_an_answer_that_was_changed_is_found_though_its_digests_are_right(bundle
     assert release(verify=bundle).problems == ("preference.qrels is not what the judgments make",)
 
 
+ODD = {
+    "numbers": {"queries": "six"},
+    "files": [{"name": 1}],
+    "rehearsal": [],
+    "rule": None,
+    "measures": "RR@10",
+    "design": {"pairs_per_hit": -1},
+    "pool": {},
+    "counted_by": "nobody's",
+    "secret": "no release has it",
+}
+
+
+def with_record(folder: Path, record: dict[str, object]) -> None:
+    """Put another record into a release, with its digest."""
+    (folder / "release.json").write_text(json.dumps(record))
+    sums = (folder / "SHA256SUMS").read_text().splitlines()
+    mine = f"{hashlib.sha256((folder / 'release.json').read_bytes()).hexdigest()}  release.json"
+    sums = [mine if line.endswith("  release.json") else line for line in sums]
+    (folder / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+
+
+@pytest.mark.parametrize("key", ODD)
+def test_an_odd_record_whose_digest_is_right_is_told_in_words(bundle: Path, key: str) -> None:
+    whole = json.loads((bundle / "release.json").read_text())
+    with_record(bundle, {**whole, key: ODD[key]})
+    with pytest.raises(InputError, match=r"release\.json.*:") as told:
+        release(verify=bundle)
+    assert key in str(told.value) or set(ODD[key]) & set(str(told.value).replace(":", " ").split())
+
+
+@pytest.mark.parametrize("key", ["rule", "measures", "prefjudge"])
+def test_a_record_of_what_nobody_knows_is_told_in_words(bundle: Path, key: str) -> None:
+    whole = json.loads((bundle / "release.json").read_text())
+    odd = [key] if isinstance(whole[key], list) else "nobody's"
+    with_record(bundle, {**whole, key: odd})
+    found = release(verify=bundle)
+    assert found.problems or (key == "prefjudge" and "made with prefjudge nobody's" in found.notices[0])
+
+
 def test_what_is_missing_and_what_does_not_belong(bundle: Path) -> None:
     (bundle / "LICENSE").write_text("mine")
     assert release(verify=bundle).notices == ("LICENSE is not part of the release",)

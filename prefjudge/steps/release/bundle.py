@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +18,6 @@ from prefjudge.formats.labels.stamps import ENDING
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.votes.exports import EXPORTS, Exported
-from prefjudge.formats.votes.rows import JsonObject
 from prefjudge.gather.best_answers import explain_best_answers
 from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.stamps import stamp_of, write_stamp
@@ -49,6 +47,14 @@ from prefjudge.steps.release.contents import (
 )
 from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.leaks import Private, find_leaks
+from prefjudge.steps.release.record import (
+    NOT_RELEASED,
+    Record,
+    RecordedAbout,
+    RecordedImport,
+    RecordedInput,
+    RecordedNumbers,
+)
 from prefjudge.steps.release.rows import PrivateRows, model_vote
 from prefjudge.steps.release.run_tops import measures_of, run_tops
 from prefjudge.study.gold import load_gold
@@ -121,7 +127,7 @@ class Bundle:
         """
         self.take_back()  # so that a repeat recognizes an unfinished release as its own
         self._write_files()
-        record = self._record()
+        record = self._record().as_json()
         text = json_text(record) + "\n"
         self.pages = {PAGE: release_notes(record), **catalogue_pages(record)}
         for name, page in self.pages.items():
@@ -241,65 +247,67 @@ class Bundle:
             if path.is_file() and name not in written and (path.suffix == ".part" or _is_ours(name)):
                 path.unlink()
 
-    def _numbers(self) -> dict[str, int]:
-        return {
-            "queries": len(self.best.resolutions),
-            "judgments": len(self.best.votes.log),
-            "dropped": sum(1 for vote in self.log if vote.dropped),
-            "workers": len({vote.worker_id for vote in self.log if vote.worker_id}),
-            "answers": int(self.best.qrels.query.size),
-        }
+    def _numbers(self) -> RecordedNumbers:
+        return RecordedNumbers(
+            queries=len(self.best.resolutions),
+            judgments=len(self.best.votes.log),
+            dropped=sum(1 for vote in self.log if vote.dropped),
+            workers=len({vote.worker_id for vote in self.log if vote.worker_id}),
+            answers=int(self.best.qrels.query.size),
+        )
 
-    def _record(self) -> JsonObject:
-        """Return the release's record for programs: numbers, design and files; no path, time or secret."""
+    def _record(self) -> Record:
+        """Return the release's record for programs: numbers, design and files."""
         config = self.study.config
         about = config.release
-        return {
-            "format": FORMAT,
-            "prefjudge": __version__,
-            "name": config.name,
-            "seed": config.seed,
-            "about": {
-                "title": about.title,
-                "description": about.description,
-                "authors": [author.model_dump() for author in about.authors],
-                "url": about.url,
-                "date": about.date,
-                "keywords": list(about.keywords),
-            },
-            "license": self.license,
-            "language": config.design.language,
-            "numbers": self._numbers(),
-            "rehearsal": asdict(self.rehearsal) if self.rehearsal else None,
-            "rule": self.best.resolutions.rule,
-            "counted_by": self.best.counted_by,
-            "derived": self.best.derived,
-            "measures": list(self.measures),
-            "driven_by": self.best.votes.driven_by or None,
-            "model": self.model,
-            "version": self.best.version or None,
-            "pool": config.pool.model_dump(mode="json"),
-            "design": config.design.model_dump(mode="json", exclude={"pages_url"}),
-            "screening": config.screening.model_dump(mode="json"),
-            "reward": f"{config.hit.reward:.2f}",
-            "asked": self.asked,
-            "inputs": [{"kind": one.kind, "name": one.name, "digest": one.digest} for one in self.inputs],
-            "imports": [
-                {
-                    "name": one.name,
-                    "form": one.form,
-                    "criterion": one.criterion or None,
-                    "digest": one.digest,
-                    "judge": one.judge,
-                    "phase": one.phase,
-                    "sides": bool(one.sides),
-                    "votes": one.votes,
-                }
+        return Record(
+            format=FORMAT,
+            prefjudge=__version__,
+            name=config.name,
+            seed=config.seed,
+            about=RecordedAbout(
+                title=about.title,
+                description=about.description,
+                authors=about.authors,
+                url=about.url,
+                date=about.date,
+                keywords=about.keywords,
+            ),
+            license=self.license,
+            language=config.design.language,
+            numbers=self._numbers(),
+            rehearsal=self.rehearsal,
+            rule=self.best.resolutions.rule,
+            counted_by=self.best.counted_by,
+            derived=self.best.derived,
+            measures=self.measures,
+            driven_by=self.best.votes.driven_by or None,
+            model=self.model,
+            version=self.best.version or None,
+            pool=config.pool.model_dump(mode="json"),
+            design=config.design.model_dump(mode="json", exclude=set(NOT_RELEASED)),
+            screening=config.screening.model_dump(mode="json"),
+            reward=f"{config.hit.reward:.2f}",
+            asked=self.asked,
+            inputs=tuple(
+                RecordedInput(kind=one.kind, name=one.name, digest=one.digest) for one in self.inputs
+            ),
+            imports=tuple(
+                RecordedImport(
+                    name=one.name,
+                    form=one.form,
+                    criterion=one.criterion or None,
+                    digest=one.digest,
+                    judge=one.judge,
+                    phase=one.phase,
+                    sides=bool(one.sides),
+                    votes=one.votes,
+                )
                 for one in self.imports
-            ],
-            "notices": list(self.notices),
-            "files": [asdict(one) for one in self.files],
-        }
+            ),
+            notices=self.notices,
+            files=tuple(self.files),
+        )
 
 
 def _write_texts(path: Path, texts: Mapping[str, str]) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-FORMAT = 2
+FORMAT: Final = 2
 """The version of the layout, for readers of older releases."""
 FOLDER = "release"
 RECORD = "release.json"

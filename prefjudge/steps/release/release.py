@@ -135,19 +135,19 @@ def _verified(folder: Path) -> ReleaseResult:
 
 def _result(found: Verified) -> ReleaseResult:
     record = found.record
-    numbers, simulated = record["numbers"], record["rehearsal"]
+    numbers = record.numbers
     return ReleaseResult(
-        study=record["name"],
+        study=record.name,
         out=str(found.folder),
-        queries=numbers["queries"],
-        judgments=numbers["judgments"],
-        dropped=numbers["dropped"],
-        workers=numbers["workers"],
-        answers=numbers["answers"],
-        rule=record["rule"],
-        license=record["license"],
-        rehearsal=Rehearsal(**simulated) if simulated else None,
-        files=found.files,
+        queries=numbers.queries,
+        judgments=numbers.judgments,
+        dropped=numbers.dropped,
+        workers=numbers.workers,
+        answers=numbers.answers,
+        rule=record.rule,
+        license=record.license,
+        rehearsal=record.rehearsal,
+        files=record.files,
         derived=found.derived,
         problems=found.problems,
         notices=found.notices,

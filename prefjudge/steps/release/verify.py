@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
 from prefjudge.core.resolving.resolutions import with_answers
 from prefjudge.errors import InputError, StudyError
@@ -20,7 +19,6 @@ from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
-from prefjudge.formats.votes.rows import JsonObject
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.pages.catalogue import catalogue_pages
 from prefjudge.render.pages.release_notes import release_notes
@@ -29,7 +27,6 @@ from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
     BOARD,
-    FORMAT,
     PAGE,
     POOL,
     RECORD,
@@ -39,7 +36,7 @@ from prefjudge.steps.release.contents import (
     ReleasedFile,
 )
 from prefjudge.steps.release.derived import Derived, board
-from prefjudge.version import __version__
+from prefjudge.steps.release.record import Record, read_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +44,7 @@ class Verified:
     """What verifying a release found: its record, what could be made again, and what is wrong."""
 
     folder: Path
-    record: JsonObject
-    files: tuple[ReleasedFile, ...]
+    record: Record
     derived: tuple[str, ...]
     problems: tuple[str, ...]
     notices: tuple[str, ...]
@@ -62,9 +58,8 @@ def verify_release(folder: Path) -> Verified:
     InputError
         The folder is not a whole release, or of a layout that this version does not know.
     """
-    record = _read_record(folder)
-    files = tuple(ReleasedFile(**one) for one in record["files"])
-    problems, others = _digests(folder, files)
+    record = read_record(folder)
+    problems, others = _digests(folder, record.files)
     derived: list[str] = []
     notices = [f"{name} is not part of the release" for name in others]
     if not problems:
@@ -73,40 +68,20 @@ def verify_release(folder: Path) -> Verified:
             problems += found
         except (InputError, StudyError) as error:
             problems.append(str(error))
-        if record["prefjudge"] != __version__:
-            notices.append(f"made with prefjudge {record['prefjudge']}, so that its pages are not made again")
-        if not record["derived"]:
+        if not record.of_this_version:
+            notices.append(f"made with prefjudge {record.prefjudge}, so that its pages are not made again")
+        if not record.derived:
             notices.append(
-                f"{ANSWERS} is not what {record['counted_by']} finds in the judgments, and the release says "
+                f"{ANSWERS} is not what {record.counted_by} finds in the judgments, and the release says "
                 "so: the answers were not made again"
             )
     return Verified(
         folder=folder,
         record=record,
-        files=files,
         derived=tuple(derived),
         problems=tuple(problems),
         notices=tuple(notices),
     )
-
-
-def _read_record(folder: Path) -> JsonObject:
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            f"{folder} is not a release: it has no {RECORD}", "Give a release's folder."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / RECORD} cannot be read: {error}", "Copy the release again.") from None
-    if not isinstance(record, dict) or record.get("prefjudge") is None:
-        raise InputError(f"{folder} is not a whole release", "Write it again: prefjudge release STUDY")
-    if record.get("format") != FORMAT:
-        raise InputError(
-            f"{folder} has layout {record.get('format')}, and this version verifies layout {FORMAT}",
-            f"Verify it with prefjudge {record['prefjudge']}, which made it.",
-        )
-    return record
 
 
 def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], list[str]]:
@@ -139,7 +114,7 @@ def _is_inside(folder: Path, path: Path) -> bool:
     return folder.resolve() in path.resolve().parents
 
 
-def _derive(folder: Path, record: JsonObject) -> tuple[list[str], list[str]]:
+def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
     """Make again what follows from the judgments; return the files that are the same, and what differs."""
     notices: list[Notice] = []
     votes = read_votes(folder, HowVotesAreRead(told={}), notices)
@@ -147,28 +122,28 @@ def _derive(folder: Path, record: JsonObject) -> tuple[list[str], list[str]]:
     dropped[list(votes.dropped)] = True
     log = select_judgments(votes.log, ~dropped)
     pools = read_pool(folder / POOL)
-    found = resolve(log, rule=record["counted_by"], pools=pools, asked=read_asked(folder / ASKED, pools))
+    found = resolve(log, rule=record.counted_by, pools=pools, asked=read_asked(folder / ASKED, pools))
     kept = read_qrels(folder / ANSWERS, name=PREFERENCE_NAME)
-    answers = to_qrels(found) if record["derived"] else kept
-    simulated = record["rehearsal"]
+    answers = to_qrels(found) if record.derived else kept
     derived = Derived(
         log=log,
-        resolutions=with_answers(found, answers, record["rule"]),
+        resolutions=with_answers(found, answers, record.rule),
         answers=answers,
-        rehearsal=Rehearsal(**simulated) if simulated else None,
+        rehearsal=record.rehearsal,
     )
     same, problems = [], _numbers(record, derived, int(dropped.sum()))
     with TemporaryDirectory() as made:
         for name, _, write in derived.files():
             write(Path(made) / name)
-        if record["measures"]:
+        if record.measures:
             paths = sorted((folder / RUNS).glob("*.txt.gz"))
-            write_table(Path(made) / BOARD, board(paths, kept, tuple(record["measures"])))
-        if record["prefjudge"] == __version__:
-            for name, page in {PAGE: release_notes(record), **catalogue_pages(record)}.items():
+            write_table(Path(made) / BOARD, board(paths, kept, record.measures))
+        if record.of_this_version:
+            told = record.as_json()
+            for name, page in {PAGE: release_notes(told), **catalogue_pages(told)}.items():
                 (Path(made) / name).write_text(page, encoding="utf-8")
         for path in sorted(Path(made).iterdir()):
-            if path.name == ANSWERS and not record["derived"]:
+            if path.name == ANSWERS and not record.derived:
                 continue
             if _is_same(path, folder / path.name):
                 same.append(path.name)
@@ -177,7 +152,7 @@ def _derive(folder: Path, record: JsonObject) -> tuple[list[str], list[str]]:
     return same, problems
 
 
-def _numbers(record: JsonObject, derived: Derived, dropped: int) -> list[str]:
+def _numbers(record: Record, derived: Derived, dropped: int) -> list[str]:
     counted = {
         "queries": len(derived.resolutions),
         "judgments": len(derived.log),
@@ -185,9 +160,9 @@ def _numbers(record: JsonObject, derived: Derived, dropped: int) -> list[str]:
         "answers": int(derived.answers.query.size),
     }
     return [
-        f"{RECORD}: {record['numbers'].get(name)} {name} are {number}"
+        f"{RECORD}: {told} {name} are {number}"
         for name, number in counted.items()
-        if record["numbers"].get(name) != number
+        if (told := getattr(record.numbers, name)) != number
     ]
 
 
