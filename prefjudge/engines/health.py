@@ -17,8 +17,8 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import Words, codes_of
 from prefjudge.engines.files.anchored import DEPTH
 from prefjudge.engines.files.judged import Judged
-from prefjudge.engines.files.ranking import ranked, ranking_key
-from prefjudge.engines.files.reading import per_chunk
+from prefjudge.engines.files.ranking import is_ranked, ranked
+from prefjudge.engines.files.reading import Reading, per_chunk
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.numerals import integers
 from prefjudge.formats.lines.problems import Notice, decode
@@ -162,18 +162,18 @@ def health(
     InputError
         Where the file is not a readable run, with every problem up to a limit.
     """
-    name, order = fspath(path), Order(order)
+    name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
     notices: list[Notice] = []
     index = Judged.of(qrels) if qrels is not None else None
-    work = partial(_examined, index=index, cutoff=cutoff, order=order)
-    parts, form = per_chunk(name, work, order, OnDuplicate(on_duplicate), notices)
+    work = partial(_examined, index=index, cutoff=cutoff, order=how.order)
+    parts, form = per_chunk(name, work, how, notices)
     if not all(part.is_text for part in parts):
         what = "some bytes are not UTF-8: ids keep them, but SQL and Parquet do not take them"
         notices.append(Notice(where=name, what=what))
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
-    distrust = _distrust(parts, order)
+    distrust = _distrust(parts, how.order)
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
@@ -185,7 +185,7 @@ def health(
         distrust=distrust,
         digest=digest(name),
         ranking="".join(f"{sum(part.ranking[i] for part in parts) % 2**64:016x}" for i in range(2)),
-        order=order,
+        order=how.order,
         lines=int(sizes.sum()),
         queries=len(names),
         depth_min=int(sizes.min(initial=0 if not sizes.size else sizes[0])),
@@ -225,11 +225,10 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
     tied = np.ones(len(chunk), bool)
     tied[ranking.spans] = False
     rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
-    inside = np.diff(chunk.group) == 0
     return _Part(
         tag=decode(chunk.tag),
         grouped=bool((np.diff(chunk.rows.lines) > 0).all()),
-        in_order=_in_order(chunk, inside, order),
+        in_order=is_ranked(chunk, order),
         counted=_ranks_count(chunk, rank, numbers),
         names=chunk.queries,
         sizes=sizes,
@@ -253,14 +252,6 @@ def _ranks_count(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.b
     deep = (lines[last] - lines[first] >= DEPTH)[chunk.group]
     skipped = (chunk.group[1:] == chunk.group[:-1]) & deep[1:]
     return bool(numbers[deep].all() and (np.diff(rank)[skipped] == 1).all())
-
-
-def _in_order(chunk: RunChunk, inside: NDArray[np.bool_], order: Order) -> bool:
-    """Tell whether the lines of each query stand as they rank, ties aside."""
-    if order is Order.FILE:
-        return True
-    key = ranking_key(chunk.score, chunk.rank, order)
-    return not (inside & (key[1:] > key[:-1])).any()
 
 
 def _distrust(parts: Iterable[_Part], order: Order) -> tuple[str, ...]:

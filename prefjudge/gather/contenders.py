@@ -5,7 +5,8 @@ from pathlib import Path
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.scoring.judged_pairs import relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
@@ -50,7 +51,9 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
         if len(paths) > 2:
             _refuse_chosen_queries(votes.study)
         config, documents = votes.study.config, pooled_documents(votes.pools)
-        ranks = relabel(judged(paths, documents, order=config.pool.order), documents, labels)
+        ranks = relabel(
+            RunFiles(paths, Reading(order=config.pool.order)).judged(documents), documents, labels
+        )
         return find_contenders(score_matrix(ranks, labels, Measure.parse(config.measures[0])))
     except (InputError, StudyError):
         if wanted:

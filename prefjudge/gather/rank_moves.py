@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.correlation import RankShift, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
@@ -31,7 +32,7 @@ def find_moves(
     if not runs:
         return still
     measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
-    ranks = judged(runs, documents, order=study.config.pool.order)
+    ranks = RunFiles(runs, Reading(order=study.config.pool.order)).judged(documents)
     boards = [
         leaderboard(score_matrix(relabel(ranks, documents, qrels), qrels, measure)) for qrels in versions
     ]

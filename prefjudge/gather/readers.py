@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
-from prefjudge.engines.choice import Engine, RunFiles, Runs, engine_named
+from prefjudge.engines.choice import Engine, engine_named
+from prefjudge.engines.files.files import RunFiles, Runs
 from prefjudge.engines.files.in_parts import parts_of_runs
+from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.sql.statements import SqlRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
@@ -67,7 +69,7 @@ class Reader:
         """
         runs = self.runs
         if isinstance(runs, RunFiles) and self.checked and self.checked == _states(runs):
-            runs = replace(runs, trust=True)
+            runs = replace(runs, how=replace(runs.how, trust=True))
         return runs.top(depth, queries)
 
     def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
@@ -113,13 +115,19 @@ class Reader:
             )
         from prefjudge.engines.health import health  # and with it OpenSSL's digests: 4 MB
 
-        work = partial(health, qrels=qrels, order=self.runs.order, on_duplicate=self.runs.on_duplicate)
+        work = partial(
+            health, qrels=qrels, order=self.runs.how.order, on_duplicate=self.runs.how.on_duplicate
+        )
         return each(work, self.runs.paths, self.runs.executor)
 
 
 def _states(runs: "Runs") -> dict[str, tuple[int | str, ...]]:
     """Return the states of run files; nothing where a trusting reader might not give the same."""
-    if not isinstance(runs, RunFiles) or runs.on_duplicate is not OnDuplicate.ERROR or runs.cache is not None:
+    if (
+        not isinstance(runs, RunFiles)
+        or runs.how.on_duplicate is not OnDuplicate.ERROR
+        or runs.how.cache is not None
+    ):
         return {}
     states = {str(path): state_of(path) for path in runs.paths if not isinstance(path, Held)}
     return states if all(states.values()) and len(states) == len(runs.paths) else {}
@@ -129,7 +137,7 @@ def _question(runs: RunFiles, qrels: "Qrels") -> Hashable:
     """Return all that decides where runs place documents: the files as they are now, and the documents."""
     files = tuple((str(path), state_of(path)) for path in runs.paths)
     rows = tuple(column.tobytes() for column in (qrels.query, qrels.doc, qrels.grade))
-    return (files, runs.order, runs.trust, runs.on_duplicate, qrels.queries, qrels.docs, rows)
+    return (files, runs.how, qrels.queries, qrels.docs, rows)
 
 
 @contextmanager
@@ -172,19 +180,10 @@ def reading(
         with working(here, runs) as executor, closing(engine_named(engine, executor)) as tables:
             yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
         return
+    how_read = Reading(order=order, trust=trust, on_duplicate=on_duplicate, cache=cache)
     in_parts = not trust and cache is None
     with working(workers, runs, trust=trust, in_parts=in_parts) as executor:
-        yield Reader(
-            runs=RunFiles(
-                paths=tuple(runs),
-                order=order,
-                trust=trust,
-                on_duplicate=on_duplicate,
-                cache=cache,
-                executor=executor,
-                notices=notices,
-            )
-        )
+        yield Reader(runs=RunFiles(tuple(runs), how_read, executor=executor, notices=notices))
 
 
 @contextmanager

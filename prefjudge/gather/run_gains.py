@@ -7,7 +7,8 @@ import numpy as np
 from prefjudge.core.planning.neighbours import RunGains
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels, select_labels
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel
 from prefjudge.evaluation.scoring.measures import Measure, direction, score_matrix
@@ -35,7 +36,7 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
         doc=pools.doc,
         grade=np.ones(pools.query.size),
     )
-    ranks = judged(runs, documents, order=study.config.pool.order) if runs else []
+    ranks = RunFiles(runs, Reading(order=study.config.pool.order)).judged(documents) if runs else []
     tags = tuple(placed.run for placed in ranks)
     if len(tags) < 2:
         raise InputError(

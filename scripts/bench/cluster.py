@@ -233,7 +233,7 @@ def _pooling(options: argparse.Namespace, cluster: Cluster, session: Any, folder
     )
     print(f"the driver until now: {driver_peaks()}")
     for _ in range(3):
-        theirs = measured(meter, "files, one process, depth 10", lambda: files.top(paths, k=10), lines)
+        theirs = measured(meter, "files, one process, depth 10", lambda: files.RunFiles(paths).top(10), lines)
         ours = measured(meter, "spark, two executors, depth 10", lambda: runs.top(10), lines)
         assert ours.queries == theirs.queries
         assert (ours.doc == theirs.doc).all()

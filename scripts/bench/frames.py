@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from prefjudge.core.pooling.qrels import JudgedRanks
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.formats.labels.held_labels import held_qrels
 from prefjudge.gather.memory import take_runs
 
@@ -55,9 +55,11 @@ def main() -> None:
         )
         ratios: dict[str, list[float]] = {"ids as texts": [], "ids as whole numbers": []}
         for _ in range(options.rounds):
-            base, expected = seconds(lambda: judged([path], labels.content))
+            base, expected = seconds(lambda: RunFiles([path]).judged(labels.content))
             for (name, found), frame in zip(ratios.items(), (texts, numbers), strict=True):
-                spent, ranks = seconds(lambda frame=frame: judged(take_runs(frame), labels.content))
+                spent, ranks = seconds(
+                    lambda frame=frame: RunFiles([take_runs(frame)]).judged(labels.content)
+                )
                 assert np.array_equal(ranks[0].position, expected[0].position)
                 found.append(spent / base)
                 print(f"{name}: {spent:.2f} s; the file: {base:.2f} s; {spent / base:.2f} x", flush=True)

@@ -11,8 +11,9 @@ TITLE = "pooling: top-k of runs, trusted"
 
 OURS = """
 import sys
-from prefjudge.engines.files.files import top
-heads = top(sys.argv[2:], k=int(sys.argv[1]), trust=True)
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
+heads = RunFiles(sys.argv[2:], Reading(trust=True)).top(int(sys.argv[1]))
 print(len(heads.run), len(heads.docs))
 """
 VERB = ["pool", "--trust", "--json", "--depth"]

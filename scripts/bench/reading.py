@@ -12,21 +12,23 @@ TITLE = "reading: every line verified"
 
 OURS = """
 import sys
-from prefjudge.engines.files.files import top
-top(sys.argv[2:], k=1, cache=sys.argv[1] or None)
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
+RunFiles(sys.argv[2:], Reading(cache=sys.argv[1] or None)).top(1)
 """
 WORKERS = """
 import sys
-from prefjudge.engines.files.files import top
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.gather.readers import working
 with working(None, sys.argv[1:]) as executor:
-    top(sys.argv[1:], k=1, executor=executor)
+    RunFiles(sys.argv[1:], executor=executor).top(1)
 """
 FIRST = """
 import sys, shutil
-from prefjudge.engines.files.files import top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 shutil.rmtree(sys.argv[1], ignore_errors=True)
-top(sys.argv[2:], k=1, cache=sys.argv[1])
+RunFiles(sys.argv[2:], Reading(cache=sys.argv[1])).top(1)
 """
 IR_MEASURES = """
 import sys, ir_measures

@@ -14,14 +14,16 @@ TITLE = "scoring: RR, nDCG@10, AP, R@100"
 TRUST, VERIFY, WORKERS = "trust", "verify", "workers"
 OURS = """
 import sys
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.readers import working
 qrels = read_qrels(sys.argv[2])
 how, paths = sys.argv[1], sys.argv[3:]
 with working(None if how == "workers" else 1, paths, trust=True) as workers:
-    for ranks in judged(paths, qrels, trust=how != "verify", executor=workers):
+    runs = RunFiles(paths, Reading(trust=how != "verify"), executor=workers)
+    for ranks in runs.judged(qrels):
         for name in ("RR", "nDCG@10", "AP", "R@100"):
             print(ranks.run, name, Measure.parse(name).score(ranks, qrels).mean())
 """

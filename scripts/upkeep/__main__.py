@@ -18,7 +18,7 @@ from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import build_pools
-from prefjudge.engines.files.files import top
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.fieldwork.challenge import USUAL_RULE
 from prefjudge.gather.inputs import expand
 
@@ -34,8 +34,8 @@ def simulate(
     paths = [paths[place] for place in rng.permutation(len(paths))]
     challenges = [parse_strategy(rule) for rule in rules]
     return simulate_upkeep(
-        build_pools(top(paths[:start], k=1)),
-        [build_pools(top([path], k=1)) for path in paths[start:]],
+        build_pools(RunFiles(paths[:start]).top(1)),
+        [build_pools(RunFiles([path]).top(1)) for path in paths[start:]],
         scale=scale_of_error(error),
         strategy=parse_strategy(strategy),
         rules=[rule for rule in challenges if isinstance(rule, LeadStop | Sure)],

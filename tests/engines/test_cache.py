@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from prefjudge.engines.files.cache import RunCache
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.runs.runs import read_chunks
@@ -44,51 +45,56 @@ def test_a_copy_answers_as_the_file_does(tmp_path_factory, data):
     (folder / "run").write_bytes(data)
     for order in ("score", "rank", "score-f32", "file"):
         for k in (1, 3):
-            plain = top(folder / "run", k=k, order=order)
+            plain = RunFiles([folder / "run"], Reading(order=order)).top(k)
             for _ in range(2):
-                equal_heads(top(folder / "run", k=k, order=order, cache=folder / "cache"), plain)
+                equal_heads(
+                    RunFiles([folder / "run"], Reading(order=order, cache=folder / "cache")).top(k),
+                    plain,
+                )
 
 
 def test_the_second_look_does_not_read_the_file(run, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     monkeypatch.setattr("prefjudge.engines.files.cache._UNSETTLED", 0)  # the file was made just now
     qrels = read_qrels(tmp_path / "qrels")
-    heads = top(run, k=2, cache=cache)
-    (ranks,) = judged(run, qrels, cache=cache)
+    heads = RunFiles([run], Reading(cache=cache)).top(2)
+    (ranks,) = RunFiles([run], Reading(cache=cache)).judged(qrels)
     with (
         patch(READ, side_effect=AssertionError("read")),
         patch("prefjudge.engines.files.cache.digest") as digest,
     ):
-        equal_heads(top(run, k=2, cache=cache), heads)
-        equal_heads(top(run, k=2, cache=cache, trust=True), heads)
-        equal_ranks(judged(run, qrels, cache=cache)[0], ranks)
+        equal_heads(RunFiles([run], Reading(cache=cache)).top(2), heads)
+        equal_heads(RunFiles([run], Reading(cache=cache, trust=True)).top(2), heads)
+        equal_ranks(RunFiles([run], Reading(cache=cache)).judged(qrels)[0], ranks)
         digest.assert_not_called()
     assert not list((cache / "runs").glob("*.part"))
 
 
 def test_a_file_that_moved_is_known_by_its_digest(run, tmp_path):
-    heads = top(run, k=1, cache=tmp_path / "cache")
+    heads = RunFiles([run], Reading(cache=tmp_path / "cache")).top(1)
     run.rename(tmp_path / "elsewhere")
     with patch(READ, side_effect=AssertionError("read")):
-        assert np.array_equal(top(tmp_path / "elsewhere", k=1, cache=tmp_path / "cache").doc, heads.doc)
+        assert np.array_equal(
+            RunFiles([tmp_path / "elsewhere"], Reading(cache=tmp_path / "cache")).top(1).doc, heads.doc
+        )
 
 
 def test_a_changed_file_is_noticed(run, tmp_path):
     cache = tmp_path / "cache"
-    top(run, k=1, cache=cache)
+    RunFiles([run], Reading(cache=cache)).top(1)
     run.write_text(RUN.replace("b 1 2", "z 1 9"))
     age(run, 50)
-    assert "z" in top(run, k=1, cache=cache).docs
+    assert "z" in RunFiles([run], Reading(cache=cache)).top(1).docs
 
 
 def test_a_file_that_was_just_written_is_looked_at_again(run, tmp_path):
     cache = tmp_path / "cache"
     run.write_text(RUN)
     state = run.stat()
-    top(run, k=1, cache=cache)
+    RunFiles([run], Reading(cache=cache)).top(1)
     run.write_text(RUN.replace("q1 Q0 b 1 2", "q1 Q0 z 1 9"))
     os.utime(run, ns=(state.st_atime_ns, state.st_mtime_ns))  # a change that size and time do not tell
-    assert "z" in top(run, k=1, cache=cache).docs
+    assert "z" in RunFiles([run], Reading(cache=cache)).top(1).docs
 
 
 @pytest.mark.parametrize("swapped", [True, False])
@@ -96,7 +102,7 @@ def test_a_file_of_the_same_size_and_time_is_another(run, tmp_path, swapped, mon
     """As cp -p, rsync -t and tar leave them."""
     cache, other = tmp_path / "cache", tmp_path / "other"
     monkeypatch.setattr("prefjudge.engines.files.cache._UNSETTLED", 0)
-    top(run, k=1, cache=cache)
+    RunFiles([run], Reading(cache=cache)).top(1)
     state = run.stat()
     time.sleep(0.05)  # longer than a tick of the file system's clock
     target = other if swapped else run
@@ -105,7 +111,7 @@ def test_a_file_of_the_same_size_and_time_is_another(run, tmp_path, swapped, mon
     if swapped:
         other.rename(run)
     assert (run.stat().st_size, run.stat().st_mtime_ns) == (state.st_size, state.st_mtime_ns)
-    assert "z" in top(run, k=1, cache=cache).docs
+    assert "z" in RunFiles([run], Reading(cache=cache)).top(1).docs
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_copied(run, tmp_path):
@@ -118,37 +124,37 @@ def test_a_file_that_changes_while_it_is_read_is_not_copied(run, tmp_path):
         return read_chunks(path, **options)
 
     with patch(READ, change):
-        assert "z" in top(run, k=1, cache=cache).docs
-    assert "b" in top(twin, k=1, cache=cache).docs
-    assert "z" in top(run, k=1, cache=cache).docs
+        assert "z" in RunFiles([run], Reading(cache=cache)).top(1).docs
+    assert "b" in RunFiles([twin], Reading(cache=cache)).top(1).docs
+    assert "z" in RunFiles([run], Reading(cache=cache)).top(1).docs
     assert not list((cache / "runs").glob(".*"))
 
 
 def test_a_damaged_copy_is_made_anew(run, tmp_path):
     cache = tmp_path / "cache"
-    heads = top(run, k=3, cache=cache)
+    heads = RunFiles([run], Reading(cache=cache)).top(3)
     (copy,) = (cache / "runs").iterdir()
     (copy / "scores").write_bytes(b"")
-    equal_heads(top(run, k=3, cache=cache), heads)
+    equal_heads(RunFiles([run], Reading(cache=cache)).top(3), heads)
     qrels = read_qrels(tmp_path / "qrels")
-    (ranks,) = judged(run, qrels)
+    (ranks,) = RunFiles([run]).judged(qrels)
     for name in ("docs", "scores", "queries", "bounds"):
         raw = bytearray((copy / name).read_bytes())
         raw[-1 if name == "queries" else len(raw) // 2] ^= 1  # a bit, and the size stays
         (copy / name).write_bytes(raw)
-        equal_ranks(judged(run, qrels, cache=cache)[0], ranks)
-        equal_heads(top(run, k=3, cache=cache), heads)
+        equal_ranks(RunFiles([run], Reading(cache=cache)).judged(qrels)[0], ranks)
+        equal_heads(RunFiles([run], Reading(cache=cache)).top(3), heads)
     (copy / "copy.json").write_text("{")
-    equal_heads(top(run, k=3, cache=cache), heads)
+    equal_heads(RunFiles([run], Reading(cache=cache)).top(3), heads)
     with patch(READ, side_effect=AssertionError("read")):
-        equal_heads(top(run, k=3, cache=cache), heads)
+        equal_heads(RunFiles([run], Reading(cache=cache)).top(3), heads)
 
 
 def test_a_run_with_problems_is_not_copied(run, tmp_path):
     run.write_text(RUN + "q2 Q0 d 2 x t\n")
     for _ in range(2):
         with pytest.raises(InputError, match="run:5:11: the score is not a number: 'x'"):
-            top(run, k=1, cache=tmp_path / "cache")
+            RunFiles([run], Reading(cache=tmp_path / "cache")).top(1)
     assert not list((tmp_path / "cache" / "runs").iterdir())
 
 
@@ -156,7 +162,7 @@ def test_notices_are_kept(run, tmp_path):
     run.write_text("\ufeff" + RUN)
     for _ in range(2):
         notices = []
-        top(run, k=1, cache=tmp_path / "cache", notices=notices)
+        RunFiles([run], Reading(cache=tmp_path / "cache"), notices=notices).top(1)
         assert [str(n) for n in notices] == [f"{run}:1: starts with a byte order mark, which is ignored"]
 
 
@@ -166,7 +172,7 @@ def test_the_oldest_copies_go_first(run, tmp_path):
         run.write_text(RUN + f"q{number + 5} Q0 a 1 1 t\n")
         age(run)
         with patch("prefjudge.engines.files.cache.LIMIT", 800):
-            top(run, k=1, cache=cache)
+            RunFiles([run], Reading(cache=cache)).top(1)
             known = RunCache(cache)._known(str(run), look=True)
     assert (cache / "runs" / known.key).is_dir()
     assert len(list((cache / "runs").iterdir())) < 3
@@ -177,19 +183,19 @@ def test_nothing_that_is_not_ours_goes(run, tmp_path):
     (tmp_path / "runs" / "mine").mkdir(parents=True)
     (tmp_path / "runs" / "mine" / "run.txt").write_text(RUN)
     with patch("prefjudge.engines.files.cache.LIMIT", 0):
-        top(run, k=1, cache=tmp_path)
+        RunFiles([run], Reading(cache=tmp_path)).top(1)
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
     assert (tmp_path / "runs" / "mine" / "run.txt").read_text() == RUN
 
 
 def test_the_folder_is_its_owners(run, tmp_path):
-    top(run, k=1, cache=tmp_path / "cache")
+    RunFiles([run], Reading(cache=tmp_path / "cache")).top(1)
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(run, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
-    assert len(top(run, k=1, cache=tmp_path / "cache").docs) == 2
+    assert len(RunFiles([run], Reading(cache=tmp_path / "cache")).top(1).docs) == 2
 
 
 @pytest.mark.parametrize("order", ["score", "score-f32", "rank", "file"])
@@ -204,6 +210,9 @@ def test_judged_documents_of_a_copy(tmp_path, order, decimals):
     lines += [f"q{query} 0 a-document-with-a-long-id-{str(doc)[1:]} 1\n" for query, doc in chosen]
     (tmp_path / "qrels").write_text("".join(dict.fromkeys(lines)))
     qrels = read_qrels(tmp_path / "qrels")
-    (plain,) = judged(tmp_path / "run", qrels, order=order)
+    (plain,) = RunFiles([tmp_path / "run"], Reading(order=order)).judged(qrels)
     for _ in range(2):
-        equal_ranks(judged(tmp_path / "run", qrels, order=order, cache=tmp_path / "cache")[0], plain)
+        equal_ranks(
+            RunFiles([tmp_path / "run"], Reading(order=order, cache=tmp_path / "cache")).judged(qrels)[0],
+            plain,
+        )

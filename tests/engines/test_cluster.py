@@ -118,9 +118,11 @@ def test_a_killed_worker_changes_nothing(cluster, engine, tmp_path):
     assert {(query, doc, frozenset(by.split(","))) for query, doc, by in ours} == rows
     assert len(ours) == len(rows)
     asked = SqlRuns(engine, RUNS)
-    assert as_rows(asked.top(5)) == as_rows(files.top(RUNS, k=5))
+    assert as_rows(asked.top(5)) == as_rows(files.RunFiles(RUNS).top(5))
     (tallies,) = tally_scores(asked, [qrels], [Measure.parse("RR@10")]).values()
-    (theirs,) = (Measure.parse("RR@10").score(ranks, qrels) for ranks in files.judged(RUNS[:1], qrels))
+    (theirs,) = (
+        Measure.parse("RR@10").score(ranks, qrels) for ranks in files.RunFiles(RUNS[:1]).judged(qrels)
+    )
     assert tallies[0].values.repeat(tallies[0].counts).tolist() == sorted(theirs.tolist())
 
 

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import decode
@@ -123,7 +124,7 @@ quick = settings(max_examples=100, deadline=None, suppress_health_check=list(Hea
 def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order, trust):
     path = tmp_path_factory.mktemp("run") / "run"
     path.write_bytes(data)
-    heads = top(path, k=k, order=order, trust=trust)
+    heads = RunFiles([path], Reading(order=order, trust=trust)).top(k)
     assert as_lists(heads) == cut(naive(data, order), k)
     assert heads.order is order
 
@@ -146,7 +147,7 @@ def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, 
         b"".join(b"%b\tQ0\t%b\t%d\n" % (q, d, n % 3) for n, (q, d) in enumerate(chosen))
     )
     qrels = read_qrels(folder / "qrels")
-    (ranks,) = judged(folder / "run", qrels, order=order, trust=trust)
+    (ranks,) = RunFiles([folder / "run"], Reading(order=order, trust=trust)).judged(qrels)
     got = {
         (qrels.queries[q], qrels.docs[qrels.doc[row]]): (int(p), float(g))
         for q, row, p, g in zip(ranks.query, ranks.judged, ranks.position, ranks.grade, strict=True)
@@ -178,7 +179,7 @@ def test_real_runs(data_dir, order):
         dl21 / "yorku21_c.txt.gz",
     ]
     kinds = list(itertools.product((1, 10, 100), (False, True)))
-    found = [top(paths, k=k, order=order, trust=trust) for k, trust in kinds]
+    found = [RunFiles(paths, Reading(order=order, trust=trust)).top(k) for k, trust in kinds]
     for run, path in enumerate(paths):
         ranked = naive(unpacked(path), order)  # by Python, for a million lines
         for heads, (k, trust) in zip(found, kinds, strict=True):
@@ -188,7 +189,7 @@ def test_real_runs(data_dir, order):
 def test_spans_of_ties(tmp_path):
     (tmp_path / "run").write_text("q Q0 a 1 5 t\nq Q0 b 2 3 t\nq Q0 d 3 3 t\nq Q0 c 4 3 t\nq Q0 e 5 1 t\n")
     (tmp_path / "qrels").write_text("q 0 c 1\nq 0 a 1\nq 0 e 1\n")
-    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"))
+    (ranks,) = RunFiles([tmp_path / "run"]).judged(read_qrels(tmp_path / "qrels"))
     spans = np.stack([ranks.judged, ranks.best, ranks.position, ranks.worst], axis=1).tolist()
     assert spans == [[1, 1, 1, 1], [0, 2, 3, 4], [2, 5, 5, 5]]
 
@@ -196,26 +197,26 @@ def test_spans_of_ties(tmp_path):
 def test_results_do_not_depend_on_the_executor(data_dir):
     paths = sorted((data_dir / "cacm" / "runs").iterdir())
     qrels = read_qrels(data_dir / "cacm" / "qrels.txt")
-    heads, ranks = top(paths, k=3), judged(paths, qrels)
+    heads, ranks = RunFiles(paths).top(3), RunFiles(paths).judged(qrels)
     for kind in (ThreadPoolExecutor, partial(ProcessPoolExecutor, mp_context=get_context("spawn"))):
         with kind(2) as executor:
-            others = top(paths, k=3, executor=executor)
+            others = RunFiles(paths, executor=executor).top(3)
             assert (heads.runs, heads.queries, heads.docs) == (others.runs, others.queries, others.docs)
             assert np.array_equal(heads.doc, others.doc)
-            again = judged(paths, qrels, executor=executor)
+            again = RunFiles(paths, executor=executor).judged(qrels)
             assert all(np.array_equal(a.position, b.position) for a, b in zip(ranks, again, strict=True))
 
 
 def test_queries_restrict(tmp_path):
     (tmp_path / "run").write_text("1 Q0 a 1 5 t\n2 Q0 b 1 5 t\n3 Q0 c 1 5 t\n")
-    heads = top(tmp_path / "run", k=1, queries=["3", "1", "9"])
+    heads = RunFiles([tmp_path / "run"]).top(1, ["3", "1", "9"])
     assert as_lists(heads) == {"1": ["a"], "3": ["c"]}
 
 
 @pytest.mark.parametrize(("choice", "kept"), [("first", ["b", "a"]), ("best", ["a", "b"])])
 def test_a_document_listed_twice(tmp_path, choice, kept):
     (tmp_path / "run").write_text("q Q0 a 1 1 t\nq Q0 b 2 2 t\nq Q0 a 3 3 t\nq Q0 a 4 0 t\n")
-    assert as_lists(top(tmp_path / "run", k=9, on_duplicate=choice)) == {"q": kept}
+    assert as_lists(RunFiles([tmp_path / "run"], Reading(on_duplicate=choice)).top(9)) == {"q": kept}
 
 
 def test_tags(tmp_path):
@@ -223,9 +224,9 @@ def test_tags(tmp_path):
     for name, tag in (("one.txt", "same"), ("two.txt", "same"), ("three", "own"), ("four.run", "")):
         (tmp_path / name).write_text(f"{line} {tag}\n")
     notices = []
-    heads = top(
-        [tmp_path / name for name in ("one.txt", "two.txt", "three", "four.run")], k=1, notices=notices
-    )
+    heads = RunFiles(
+        [tmp_path / name for name in ("one.txt", "two.txt", "three", "four.run")], notices=notices
+    ).top(1)
     assert heads.runs == ("one", "two", "own", "four")
     assert [str(notice).rsplit("/", 1)[-1] for notice in notices] == [
         "one.txt: other runs have the tag 'same' too; it is called 'one'",
@@ -251,10 +252,10 @@ def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):
         packed.append(tmp_path / f"run{number}.gz")
         plain[-1].write_bytes(data)
         packed[-1].write_bytes(gzip.compress(data[:999]) + gzip.compress(data[999:]))
-    heads, others = top(plain, k=2, trust=True), top(packed, k=2, trust=True)
+    heads, others = RunFiles(plain, Reading(trust=True)).top(2), RunFiles(packed, Reading(trust=True)).top(2)
     assert (heads.runs, heads.queries, heads.docs) == (others.runs, others.queries, others.docs)
     for column in ("list_run", "list_query", "start", "doc"):
         assert np.array_equal(getattr(heads, column), getattr(others, column))
     packed[3].write_bytes(packed[3].read_bytes()[:-20])
     with pytest.raises(InputError, match=r"run3.gz: the gz data"):
-        top(packed, k=2, trust=True)
+        RunFiles(packed, Reading(trust=True)).top(2)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.health import health, identical_runs
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.labels.qrels import read_qrels
@@ -85,7 +85,7 @@ def test_ranks_that_contradict_scores(tmp_path_factory, lists):
 @pytest.mark.parametrize("cutoff", [1, 2, 10])
 def test_judged_is_the_measure_of_that_name(run, cutoff):
     labels = read_qrels(run / "qrels")
-    scores = score_matrix(judged([run / "run"], labels), labels, Measure.parse(f"Judged@{cutoff}"))
+    scores = score_matrix(RunFiles([run / "run"]).judged(labels), labels, Measure.parse(f"Judged@{cutoff}"))
     record = health(run / "run", labels, cutoff=cutoff)
     assert record.judged == pytest.approx(scores.values.mean())
 

@@ -15,7 +15,7 @@ import zstandard
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files import in_parts
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import pieces
 from prefjudge.formats.lines.parts import FilePart, parts_of
@@ -60,8 +60,8 @@ def answers(path: str, executor: ThreadPoolExecutor | None) -> list[object]:
     notices: list[Notice] = []
     forms: dict[str, object] = {}
     try:
-        heads = top([path], k=2, executor=executor, notices=notices, forms=forms)  # type: ignore[arg-type]
-        ranks = judged([path], QRELS, executor=executor, notices=notices)[0]
+        heads = RunFiles([path], executor=executor, notices=notices, forms=forms).top(2)  # type: ignore[arg-type]
+        ranks = RunFiles([path], executor=executor, notices=notices).judged(QRELS)[0]
     except InputError as error:
         return [str(error)]
     columns = (ranks.query, ranks.judged, ranks.position, ranks.best, ranks.worst, ranks.retrieved)
@@ -192,7 +192,7 @@ def test_clean_files_are_read_once_and_others_as_one(
     monkeypatch.setattr(
         "prefjudge.engines.files.files.of_part", lambda work, part: read.append(part) or whole(work, part)
     )
-    top([plain], k=1, executor=threads)
+    RunFiles([plain], executor=threads).top(1)
     assert len(read) > 5
     assert all(isinstance(part, FilePart) for part in read)
     assert in_parts.parts_of_runs([str(packed)]) == [str(packed)]
@@ -200,12 +200,12 @@ def test_clean_files_are_read_once_and_others_as_one(
 
 LIMITED = """
 import resource, sys
-from prefjudge.engines.files.files import top
-top([sys.argv[1]], k=1)
+from prefjudge.engines.files.files import RunFiles
+RunFiles([sys.argv[1]]).top(1)
 with open("/proc/self/statm") as file:
     now = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + (24 << 20),) * 2)
-assert len(top([sys.argv[2]], k=1).queries) == 1600
+assert len(RunFiles([sys.argv[2]]).top(1).queries) == 1600
 """
 
 

@@ -5,7 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from prefjudge.engines.files.files import judged
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.formats.labels.qrels import read_qrels
 
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed (extra trec)")
@@ -20,7 +22,9 @@ def test_reciprocal_rank_and_average_precision(data_dir, trust):
     scorer = pytrec_eval.RelevanceEvaluator(labels, {"recip_rank", "map"})
     paths = sorted((data_dir / "cacm" / "runs").iterdir())[::2]
     # the binding holds scores as float32
-    for path, ranks in zip(paths, judged(paths, qrels, order="score-f32", trust=trust), strict=True):
+    for path, ranks in zip(
+        paths, RunFiles(paths, Reading(order=Order.SCORE_F32, trust=trust)).judged(qrels), strict=True
+    ):
         run: dict[str, dict[str, float]] = {}
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             query, _, doc, _, score, _ = line.split()

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.choice import engine_named
 from prefjudge.engines.files import files
+from prefjudge.engines.files.files import Runs
 from prefjudge.engines.files.in_parts import parts_of_runs
+from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.sql.pool import save_pool
 from prefjudge.engines.sql.scores import tally_scores
 from prefjudge.engines.sql.statements import SqlRuns
@@ -112,11 +114,11 @@ def test_top_and_judged(engine, runs, order):
     asked = SqlRuns(engine, paths, order=order)
     for k in (1, 5):
         heads = asked.top(k)
-        assert as_rows(heads) == as_rows(files.top(paths, k=k, order=order))
+        assert as_rows(heads) == as_rows(files.RunFiles(paths, Reading(order=order)).top(k))
         assert heads.runs == ("tag a", "tag b", "c")
     few = ["q3", "q7", "absent"]
-    assert as_rows(asked.top(2, few)) == as_rows(files.top(paths, k=2, order=order, queries=few))
-    assert same(asked.judged(qrels), files.judged(paths, qrels, order=order))
+    assert as_rows(asked.top(2, few)) == as_rows(files.RunFiles(paths, Reading(order=order)).top(2, few))
+    assert same(asked.judged(qrels), files.RunFiles(paths, Reading(order=order)).judged(qrels))
 
 
 ODD = """
@@ -137,8 +139,8 @@ def test_odd_scores(engine, tmp_path, order):
     (tmp_path / "run").write_text("".join(lines))
     (tmp_path / "qrels").write_text("".join(f"q 0 {doc} 1\n" for doc in docs))
     qrels, asked = read_qrels(tmp_path / "qrels"), SqlRuns(engine, tmp_path / "run", order=order)
-    assert as_rows(asked.top(99)) == as_rows(files.top(tmp_path / "run", k=99, order=order))
-    assert same(asked.judged(qrels), files.judged(tmp_path / "run", qrels, order=order))
+    assert as_rows(asked.top(99)) == as_rows(files.RunFiles([tmp_path / "run"], Reading(order=order)).top(99))
+    assert same(asked.judged(qrels), files.RunFiles([tmp_path / "run"], Reading(order=order)).judged(qrels))
 
 
 @settings(quick, max_examples=60)
@@ -160,8 +162,8 @@ def test_lines_in_any_order(tmp_path_factory, duck, data, shuffled, order):
     qrels = read_qrels(folder / "qrels")
     with patch("prefjudge.engines.files.reading.read_chunks", partial(read_chunks, size=64)):
         asked = SqlRuns(duck, run, order=order)
-        assert as_rows(asked.top(3)) == as_rows(files.top(run, k=3, order=order))
-        assert same(asked.judged(qrels), files.judged(run, qrels, order=order))
+        assert as_rows(asked.top(3)) == as_rows(files.RunFiles([run], Reading(order=order)).top(3))
+        assert same(asked.judged(qrels), files.RunFiles([run], Reading(order=order)).judged(qrels))
 
 
 def test_what_readers_notice_is_said(engine, tmp_path):
@@ -196,10 +198,10 @@ def test_real_runs(engine, data_dir):
     paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
     qrels = read_qrels(data_dir / "dl21" / "qrels-nist.txt")
     asked = SqlRuns(engine, paths)
-    assert as_rows(asked.top(10)) == as_rows(files.top(paths, k=10))
+    assert as_rows(asked.top(10)) == as_rows(files.RunFiles(paths).top(10))
     with pytest.raises(InputError, match="none of the 53 judged queries"):
         asked.judged(qrels)
-    assert same(SqlRuns(engine, paths[2:]).judged(qrels), files.judged(paths[2:], qrels))
+    assert same(SqlRuns(engine, paths[2:]).judged(qrels), files.RunFiles(paths[2:]).judged(qrels))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +220,7 @@ def test_bad_lines(engine, tmp_path, line):
     with pytest.raises(InputError, match=r"run:3:\d") as said:
         SqlRuns(engine, tmp_path / "run").top(1)
     with pytest.raises(InputError) as theirs:
-        files.top(tmp_path / "run", k=1)
+        files.RunFiles([tmp_path / "run"]).top(1)
     assert str(said.value) == str(theirs.value)
 
 
@@ -230,8 +232,8 @@ def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
     path, qrels = tmp_path / "run", read_qrels(tmp_path / "qrels")
     assert len(parts_of_runs([str(path)])) > 3
-    assert as_rows(SqlRuns(spark, path).top(3)) == as_rows(files.top(path, k=3))
-    assert same(SqlRuns(spark, path).judged(qrels), files.judged(path, qrels))
+    assert as_rows(SqlRuns(spark, path).top(3)) == as_rows(files.RunFiles([path]).top(3))
+    assert same(SqlRuns(spark, path).judged(qrels), files.RunFiles([path]).judged(qrels))
     lines = plain.splitlines(keepends=True)
     (tmp_path / "bad").write_text("".join([*lines[:700], "q999 Q0 d 1 x t\n", *lines[700:]]))
     with pytest.raises(InputError, match=r"bad:701:\d+: the score is not a number"):
@@ -245,7 +247,7 @@ def test_addresses_are_read_through_spark(spark, runs, tmp_path):
     paths = sorted(map(str, tmp_path.iterdir()))
     address = f"file://{tmp_path}"
     asked = SqlRuns(spark, address)
-    assert as_rows(asked.top(3)) == as_rows(files.top(paths, k=3))
+    assert as_rows(asked.top(3)) == as_rows(files.RunFiles(paths).top(3))
     assert [Path(source).name for source in asked.sources] == ["a run", "b.gz", "c.tsv"]
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"# note\nq1 Q0 d1 1 9 t\nq1 Q0 d2 2 x t\n"))
     with pytest.raises(InputError, match=r"file:/.*/b\.gz:3:12: the score is not a number"):
@@ -270,11 +272,11 @@ def test_what_a_run_was_taken_for_is_the_same_on_every_engine(engine, runs, tmp_
     cr.write_bytes(b"q1 Q0 d1 1 9 t\rq1 Q0 d2 2 8 t\rq2 Q0 d1 1 7 t\r")
     paths = [*runs[0], str(cr)]
     forms = {}
-    files.top(paths, k=1, forms=forms)
+    files.RunFiles(paths, forms=forms).top(1)
     assert str(forms[str(cr)]) == "TREC, 6 columns, 3 lines, 2 queries"
     assert str(forms[paths[0]]).startswith("TREC, 7 columns, ")
     asked = SqlRuns(engine, paths)
-    assert as_rows(asked.top(2)) == as_rows(files.top(paths, k=2))
+    assert as_rows(asked.top(2)) == as_rows(files.RunFiles(paths).top(2))
     assert asked.forms == forms
 
 
@@ -311,7 +313,7 @@ def test_what_sql_cannot_do(duck, runs, tmp_path):
     with pytest.raises(InputError, match="order of the file's lines"):
         SqlRuns(duck, tmp_path / "x.parquet", order="file")
     assert as_rows(SqlRuns(duck, runs[0], order="file").top(1)) == as_rows(
-        files.top(runs[0], k=1, order="file")
+        files.RunFiles(runs[0], Reading(order=Order.FILE)).top(1)
     )
     with pytest.raises(InputError, match="the depth is 0"):
         SqlRuns(duck, runs[0]).top(0)
@@ -342,10 +344,10 @@ def test_runs_in_parquet(engine, runs, tmp_path):
     paths, qrels = runs
     save_table(engine, table_of(paths[1:]), str(tmp_path / "two.parquet"))
     kept = SqlRuns(engine, [paths[0], str(tmp_path / "two.parquet")])
-    assert as_rows(kept.top(3)) == as_rows(files.top(paths, k=3))
-    assert same(kept.judged(qrels), files.judged(paths, qrels))
+    assert as_rows(kept.top(3)) == as_rows(files.RunFiles(paths).top(3))
+    assert same(kept.judged(qrels), files.RunFiles(paths).judged(qrels))
     alone = SqlRuns(engine, tmp_path / "two.parquet", order="rank")
-    assert as_rows(alone.top(3)) == as_rows(files.top(paths[1:], k=3, order="rank"))
+    assert as_rows(alone.top(3)) == as_rows(files.RunFiles(paths[1:], Reading(order=Order.RANK)).top(3))
 
 
 def test_queries_of_parquet_come_as_its_files_list_them(engine, tmp_path):
@@ -615,7 +617,7 @@ def test_a_pool_that_stays_is_the_one_that_comes_home(engine, tmp_path, monkeypa
         (tmp_path / "few").write_text("".join(lines[:5]) + "absent\tquery\n")
         options = {**options, "queries": tmp_path / "few"}
     home = pool(runs=[DEMO / "runs"], **options, out=tmp_path / "home.tsv")
-    monkeypatch.delattr(SqlRuns, "top")
+    monkeypatch.delattr(Runs, "top")
     away = pool(runs=[DEMO / "runs"], **options, engine=name_of(engine), out=tmp_path / "a 'way.parquet")
     assert replace(away, out=home.out) == home
     lines = (tmp_path / "home.tsv").read_text().splitlines()[1:]
@@ -670,7 +672,7 @@ def test_scores_that_stay_are_those_that_come_home(engine, runs, tmp_path, monke
     asked = {"runs": paths, "qrels": [str(tmp_path / "one"), str(tmp_path / "two")], "measure": MEASURES}
     home = score(**asked, order=order, per_query=True, out=tmp_path / "home.parquet")
     with monkeypatch.context() as patched:
-        patched.delattr(SqlRuns, "judged")
+        patched.delattr(Runs, "judged")
         away = score(
             **asked,
             order=order,
@@ -732,7 +734,7 @@ def test_what_is_not_shown_of_an_address_goes_with_the_work(engine, tmp_path):
         save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
         heads = asked.top(2)
         server.shutdown()
-    home = files.top(DEMO / "runs" / "lexical.txt", k=2)
+    home = files.RunFiles([DEMO / "runs" / "lexical.txt"]).top(2)
     assert as_rows(heads) == as_rows(home)
     assert sorted(parquet_rows(tmp_path / "pool.parquet")) == sorted(
         (query, doc, run) for run, query, doc, _ in as_rows(home)

@@ -7,6 +7,7 @@ import pytest
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.files import top_of_run
+from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.sql import packs, table_runs
 from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
 from prefjudge.errors import InputError
@@ -54,12 +55,12 @@ def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
     found = []
     for block in (99, 1, 10):
         monkeypatch.setattr(table_runs, "_BLOCK", block)
-        work = top_of_run(3, order=Order.SCORE)
+        work = top_of_run(3, Reading())
         parts = found_in_rows(
             batches(ROWS, size), work=lambda path, of=work: (of(path), None), order=Order.SCORE
         )
         ended = [one for one, _ in reversed(list(parts))]  # as executors end: in any order
-        heads = joined_runs(ended, runs, listed)
+        heads = joined_runs(ended, runs, lambda: listed)
         found.append([(one.tag, one.queries, one.sizes.tolist(), one.docs) for one in heads])
     assert found[0] == found[1] == found[2]
     best = sorted((row for row in ROWS if row[:2] == ("a", "q10")), key=lambda row: (row[3], row[2]))[::-1]

@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from prefjudge.engines.files import files
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.health import health
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
@@ -59,7 +60,10 @@ def test_trust_changes_nothing_in_a_sound_run(tmp_path, packing, order, depth):
     path = tmp_path / "run"
     path.write_bytes(PACKED[packing](raw.encode()))
     for k in (1, 3, 40):
-        equal_heads(top(path, k=k, order=order, trust=True), top(path, k=k, order=order))
+        equal_heads(
+            RunFiles([path], Reading(order=order, trust=True)).top(k),
+            RunFiles([path], Reading(order=order)).top(k),
+        )
     chosen = [pairs[n] for n in rng.choice(len(pairs), 80, replace=False).tolist()]
     lines = [f"q{query} 0 {doc} 1\n" for query, doc in chosen] + [
         "q1 0 none 1\n",
@@ -68,7 +72,10 @@ def test_trust_changes_nothing_in_a_sound_run(tmp_path, packing, order, depth):
     ]
     (tmp_path / "qrels").write_text("".join(dict.fromkeys(lines)))
     qrels = read_qrels(tmp_path / "qrels")
-    equal_ranks(judged(path, qrels, order=order, trust=True)[0], judged(path, qrels, order=order)[0])
+    equal_ranks(
+        RunFiles([path], Reading(order=order, trust=True)).judged(qrels)[0],
+        RunFiles([path], Reading(order=order)).judged(qrels)[0],
+    )
 
 
 def test_galloping_reads_few_lines(tmp_path):
@@ -78,7 +85,7 @@ def test_galloping_reads_few_lines(tmp_path):
         patch.object(files, "head_of", wraps=files.head_of),
         patch("prefjudge.engines.files.heads.per_chunk", side_effect=AssertionError("read in full")),
     ):
-        assert len(top(tmp_path / "run", k=1, trust=True).docs) > 50
+        assert len(RunFiles([tmp_path / "run"], Reading(trust=True)).top(1).docs) > 50
 
 
 @pytest.mark.parametrize(
@@ -95,7 +102,7 @@ def test_galloping_reads_few_lines(tmp_path):
 def test_files_that_need_a_full_reading_get_one(tmp_path, damage):
     raw, _ = text(np.random.default_rng(3), depth=(150, 151), decimals=9)
     (tmp_path / "run").write_text("\n".join(damage(raw.splitlines())))
-    equal_heads(top(tmp_path / "run", k=2, trust=True), top(tmp_path / "run", k=2))
+    equal_heads(RunFiles([tmp_path / "run"], Reading(trust=True)).top(2), RunFiles([tmp_path / "run"]).top(2))
 
 
 def damaged(rng, lines):
@@ -136,9 +143,15 @@ def test_what_check_lets_pass_is_the_same_when_trusted(tmp_path, seed, order):
     chosen = [pairs[n] for n in rng.choice(len(pairs), 12, replace=False).tolist()]
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in chosen))
     qrels = read_qrels(tmp_path / "qrels")
-    equal_ranks(judged(path, qrels, order=order, trust=True)[0], judged(path, qrels, order=order)[0])
+    equal_ranks(
+        RunFiles([path], Reading(order=order, trust=True)).judged(qrels)[0],
+        RunFiles([path], Reading(order=order)).judged(qrels)[0],
+    )
     for k in (1, 5):
-        equal_heads(top(path, k=k, order=order, trust=True), top(path, k=k, order=order))
+        equal_heads(
+            RunFiles([path], Reading(order=order, trust=True)).top(k),
+            RunFiles([path], Reading(order=order)).top(k),
+        )
 
 
 def test_what_check_does_not_let_pass_may_differ(tmp_path):
@@ -149,7 +162,9 @@ def test_what_check_does_not_let_pass_may_differ(tmp_path):
     path.write_text("\n".join(lines))
     (tmp_path / "qrels").write_text("q 0 d9 1\n")
     qrels = read_qrels(tmp_path / "qrels")
-    full, trusted = (judged(path, qrels, trust=trust)[0].position.tolist() for trust in (False, True))
+    full, trusted = (
+        RunFiles([path], Reading(trust=trust)).judged(qrels)[0].position.tolist() for trust in (False, True)
+    )
     assert (full, trusted, health(path).trustable) == ([10], [9], False)
 
 
@@ -159,12 +174,12 @@ def test_an_error_in_a_head_is_told_with_its_line(tmp_path):
     lines[450] = "q Q0 d 1 oops t"
     (tmp_path / "run").write_text("\n".join(lines))
     with pytest.raises(InputError, match="run:451:10: the score is not a number: 'oops'"):
-        top(tmp_path / "run", k=1, trust=True)
+        RunFiles([tmp_path / "run"], Reading(trust=True)).top(1)
 
 
 def test_a_doc_id_that_equals_a_rank_is_not_mistaken(tmp_path):
     (tmp_path / "run").write_text("3 Q0 9 1 9 t\n3 Q0 1 2 8 t\n3 Q0 3 3 7 3\n" + "4 Q0 2 1 1 t\n")
     (tmp_path / "qrels").write_text("3 0 3 1\n3 0 8 1\n4 0 1 0\n")
-    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"), trust=True)
+    (ranks,) = RunFiles([tmp_path / "run"], Reading(trust=True)).judged(read_qrels(tmp_path / "qrels"))
     assert ranks.position.tolist() == [3]
     assert ranks.retrieved.tolist() == [3, 1]

@@ -7,7 +7,8 @@ import pytest
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.labels.qrels import read_qrels
@@ -36,7 +37,9 @@ def nist(data_dir: Path) -> Qrels:
 
 @pytest.fixture(scope="module")
 def ranks(data_dir: Path, nist: Qrels) -> list[JudgedRanks]:
-    return judged(sorted((data_dir / "dl21" / "runs").glob("*.gz")), nist, order=Order.SCORE_F32)
+    return RunFiles(sorted((data_dir / "dl21" / "runs").glob("*.gz")), Reading(order=Order.SCORE_F32)).judged(
+        nist
+    )
 
 
 def test_means_are_trec_evals_to_four_decimals(
@@ -67,7 +70,9 @@ def test_rr_never_falls_below_rr_to_a_cut_off(ranks: list[JudgedRanks], nist: Qr
 def test_the_order_is_stored_with_the_board(data_dir: Path, nist: Qrels) -> None:
     run = data_dir / "dl21" / "runs" / "p_bm25.txt.gz"
     for order in Order:
-        board = leaderboard(score_matrix(judged([run], nist, order=order), nist, Measure.parse("RR@10")))
+        board = leaderboard(
+            score_matrix(RunFiles([run], Reading(order=order)).judged(nist), nist, Measure.parse("RR@10"))
+        )
         assert board.order is order
 
 

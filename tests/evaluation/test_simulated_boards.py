@@ -15,6 +15,7 @@ from prefjudge.core.pooling.top_pairs import TopSplit, top_pairs
 from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.core.resolving.resolutions import Status
 from prefjudge.engines.files import files
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, simulate_paper
 from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
@@ -51,19 +52,19 @@ class Experiment:
             (folder / run).write_text("\n".join(lines) + "\n")
         (folder / "qrels").write_text("".join(f"q{query} 0 known 1\n" for query in range(60)))
         self.paths, self.qrels = [folder / run for run in tops], read_qrels(folder / "qrels")
-        self.heads = files.top(self.paths, k=2, order=Order.SCORE)
+        self.heads = files.RunFiles(self.paths, Reading(order=Order.SCORE)).top(2)
         self.top = top_pairs(self.heads, self.qrels, "new")
         self.pools = build_pools(self.heads, self.qrels, depth=1)
         self.original = self.means(restrict(self.qrels, self.pools.queries))
 
     def means(self, labels: Qrels) -> np.ndarray:
-        ranks = files.judged(self.paths, labels, order=Order.SCORE)
+        ranks = files.RunFiles(self.paths, Reading(order=Order.SCORE)).judged(labels)
         return score_matrix(ranks, labels, RR).values.mean(axis=0)
 
     def simulate(
         self, *, rates: Rates = SURE, studies: int = 1, seed: int = 1
     ) -> tuple[Judgments, Judgments, SimulatedPaper]:
-        ranks = files.judged(self.paths, pooled_documents(self.pools), order=Order.SCORE)
+        ranks = files.RunFiles(self.paths, Reading(order=Order.SCORE)).judged(pooled_documents(self.pools))
         return simulate_paper(
             self.pools, self.top, self.heads, ranks, self.original,
             rates=rates, studies=studies, rng=np.random.default_rng(seed),

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import top
-from prefjudge.engines.files.reading import per_chunk
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading, per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.gold import read_gold
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
-from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
 
@@ -107,17 +105,17 @@ def both(path, data, ours, theirs):
 
 def run_of(path, size=1 << 20):
     """Return a run as the plain reader gives it."""
-    found = {}
 
-    def keep(chunk):
+    def rankings(chunk):
         docs, scores = chunk.docs.to_bytes(), chunk.score.tolist()
-        for group, query in enumerate(chunk.queries):
-            rows = slice(int(chunk.bounds[group]), int(chunk.bounds[group + 1]))
-            assert plain.name(query) not in found
-            found[plain.name(query)] = list(zip(map(plain.name, docs[rows]), scores[rows], strict=True))
+        for query, start, end in zip(chunk.queries, chunk.bounds, chunk.bounds[1:], strict=False):
+            rows = slice(int(start), int(end))
+            yield plain.name(query), list(zip(map(plain.name, docs[rows]), scores[rows], strict=True))
 
-    per_chunk(str(path), keep, Order.SCORE, OnDuplicate.ERROR, [], again=found.clear, size=size)
-    return found
+    chunks, _ = per_chunk(str(path), lambda chunk: [*rankings(chunk)], Reading(), [], size=size)
+    found = [ranking for chunk in chunks for ranking in chunk]
+    assert len(dict(found)) == len(found)
+    return dict(found)
 
 
 tags = st.sampled_from([b"tag", b"my tag", b"a b c"])
@@ -154,7 +152,7 @@ def test_the_top_of_runs(tmp_path, data, k, trust):
     }
     if b"\0" in data or data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         return
-    heads = top(path, k=k, trust=trust)
+    heads = RunFiles([path], Reading(trust=trust)).top(k)
     found = {}
     for query, doc in zip(heads.query.tolist(), heads.doc.tolist(), strict=True):
         found.setdefault(heads.queries[query], []).append(heads.docs[doc])
@@ -281,7 +279,7 @@ def test_gold(tmp_path, lines, end, header, cut):
 
 READERS = {
     "runs": run_of,
-    "trusted runs": lambda path: top(path, k=1, trust=True),
+    "trusted runs": lambda path: RunFiles([path], Reading(trust=True)).top(1),
     "qrels": read_qrels,
     "judgments": read_judgments,
     "queries": read_queries,

@@ -7,7 +7,8 @@ import time
 import pytest
 import zstandard
 
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.gold import read_gold
 from prefjudge.formats.labels.judgments import read_judgments
@@ -35,7 +36,7 @@ def said(path, what):
 def run_error(tmp_path, text, **options):
     path = tmp_path / "run"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return said(path, lambda p: top(p, k=1, **options))
+    return said(path, lambda p: RunFiles([p], Reading(**options)).top(1))
 
 
 def qrels_error(tmp_path, text, **options):
@@ -161,7 +162,7 @@ def test_rank_that_is_no_number_matters_in_rank_order_only(tmp_path):
         "run is not a readable run (1 problem):\nrun:1:10: the rank is not a whole number: 'first'\n"
         "Write ranks as whole numbers: 1, 2, 3; or order by score: --order score"
     )
-    assert top(tmp_path / "run", k=1).docs == ("d1",)
+    assert RunFiles([tmp_path / "run"]).top(1).docs == ("d1",)
 
 
 def test_all_problems_of_a_run_are_told_at_once_in_line_order(tmp_path):
@@ -185,11 +186,11 @@ def test_problems_stop_at_a_limit(tmp_path):
 
 
 def test_missing_file_and_folder(tmp_path):
-    assert said(tmp_path / "none", lambda p: top(p, k=1)) == (
+    assert said(tmp_path / "none", lambda p: RunFiles([p]).top(1)) == (
         "none: there is no such file\nCheck the path; quote patterns like 'runs/*'."
     )
     (tmp_path / "folder").mkdir()
-    assert said(tmp_path / "folder", lambda p: top(p, k=1)) == (
+    assert said(tmp_path / "folder", lambda p: RunFiles([p]).top(1)) == (
         "folder is a folder, not a file\nName the files in it: 'folder/*'"
     )
 
@@ -252,7 +253,7 @@ def test_malformed_qrels(tmp_path, text, message):
 def overlap_error(tmp_path, run, qrels):
     (tmp_path / "qrels").write_text(qrels)
     (tmp_path / "run").write_text(run)
-    return said(tmp_path / "run", lambda p: judged(p, read_qrels(tmp_path / "qrels")))
+    return said(tmp_path / "run", lambda p: RunFiles([p]).judged(read_qrels(tmp_path / "qrels")))
 
 
 def test_no_query_in_common(tmp_path):
@@ -277,7 +278,7 @@ def test_no_document_in_common(tmp_path):
 def test_a_run_that_found_nothing_is_not_an_error(tmp_path):
     (tmp_path / "qrels").write_text("q1 0 d9 1\n")
     (tmp_path / "run").write_text(GOOD)
-    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"))
+    (ranks,) = RunFiles([tmp_path / "run"]).judged(read_qrels(tmp_path / "qrels"))
     assert ranks.judged.size == 0
     assert ranks.retrieved.tolist() == [2]
 
@@ -309,7 +310,7 @@ def test_malformed_queries(tmp_path):
 
 def test_infinite_scores_are_scores(tmp_path):
     (tmp_path / "run").write_text("q Q0 a 1 -inf t\nq Q0 b 2 inf t\nq Q0 c 3 0 t\n")
-    heads = top(tmp_path / "run", k=3)
+    heads = RunFiles([tmp_path / "run"]).top(3)
     assert [heads.docs[doc] for doc in heads.doc] == ["b", "c", "a"]
 
 
@@ -326,7 +327,7 @@ def test_a_number_as_long_as_a_file_is_read_in_one_pass(tmp_path, end):
     text = "q1 Q0 d1 1 " + "1" * 300_000 + end + " t\n"
     if end == ".":
         (tmp_path / "run").write_text(text)
-        assert len(top(tmp_path / "run", k=1).doc) == 1
+        assert len(RunFiles([tmp_path / "run"]).top(1).doc) == 1
     else:
         assert "the score is not a number" in run_error(tmp_path, text)
     assert time.process_time() - start < 10  # looking at each digit again and again takes minutes

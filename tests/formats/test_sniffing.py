@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from prefjudge.engines.files.files import top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.sniffing import sniff
@@ -55,7 +56,11 @@ def test_every_format_is_told_with_its_way_in(tmp_path, kind):
     assert way in found.way
     (checked,) = check([path]).files
     assert (checked.kind, checked.errors, checked.hint) == (kind, (found.what,), found.way)
-    for read in (lambda: top(path, k=1), lambda: top(path, k=1, trust=True), lambda: read_qrels(path)):
+    for read in (
+        lambda: RunFiles([path]).top(1),
+        lambda: RunFiles([path], Reading(trust=True)).top(1),
+        lambda: read_qrels(path),
+    ):
         with pytest.raises(InputError) as error:
             read()
         assert str(error.value) == f"{found.what}\n{found.way}"
@@ -114,7 +119,7 @@ def test_qrels_of_beir_are_read_and_are_no_run(tmp_path, mark, end):
     assert (checked.kind, checked.ok, checked.counts["labels"]) == ("qrels", True, 2)
     for trust in (True, False):
         with pytest.raises(InputError, match=r"BEIR qrels.*\n.*--qrels"):
-            top(path, k=1, trust=trust)
+            RunFiles([path], Reading(trust=trust)).top(1)
     path.write_bytes(b"query-id\tcorpus-id\tscore\nq1\td1\tx\n")
     with pytest.raises(InputError, match=r"test.tsv:2:7: the grade is not a number"):
         read_qrels(path)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import zstandard
 
-from prefjudge.engines.files.files import judged, top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
@@ -23,8 +24,8 @@ from prefjudge.formats.texts.texts import read_texts
 RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
 
 
-def rows(path, **options):
-    heads = top(path, k=9, **options)
+def rows(path, trust=False, **options):
+    heads = RunFiles([path], Reading(trust=trust), **options).top(9)
     return [
         (heads.queries[q], heads.docs[d], int(p))
         for q, d, p in zip(heads.query, heads.doc, heads.position, strict=True)
@@ -91,7 +92,7 @@ def test_a_run_is_read_however_it_is_written(tmp_path, data, trust):
 def test_a_mark_before_the_text_is_noticed(tmp_path):
     (tmp_path / "run").write_bytes(b"\xef\xbb\xbf" + RUN.encode())
     notices = []
-    top(tmp_path / "run", k=1, notices=notices)
+    RunFiles([tmp_path / "run"], notices=notices).top(1)
     assert [str(n) for n in notices] == [f"{tmp_path}/run:1: starts with a byte order mark, which is ignored"]
 
 
@@ -120,7 +121,7 @@ def test_a_cr_far_below_the_top_hides_no_judged_document(tmp_path, trust):
     lines[640] = lines[640].replace("\n", "\r")
     (tmp_path / "run").write_bytes("".join(lines).encode())
     (tmp_path / "qrels").write_text("q0 0 d5 1\nq1 0 d641 1\nq2 0 d805 1\n")
-    (ranks,) = judged(tmp_path / "run", read_qrels(tmp_path / "qrels"), trust=trust)
+    (ranks,) = RunFiles([tmp_path / "run"], Reading(trust=trust)).judged(read_qrels(tmp_path / "qrels"))
     assert ranks.position.tolist() == [6, 242, 6]
     assert ranks.retrieved.tolist() == [400, 400, 400]
 
@@ -134,7 +135,7 @@ def test_scattered_lines_in_a_pipe(monkeypatch):
     text = "q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     with pytest.raises(InputError, match="a pipe cannot be read twice\nWrite the run to a file"):
-        top("-", k=1)
+        RunFiles(["-"]).top(1)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -163,7 +164,7 @@ def test_ids_that_are_not_utf8_survive(tmp_path):
 def test_queries_whose_lines_are_scattered(tmp_path):
     (tmp_path / "run").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n")
     notices = []
-    heads = top(tmp_path / "run", k=2, notices=notices)
+    heads = RunFiles([tmp_path / "run"], notices=notices).top(2)
     assert [heads.docs[d] for d in heads.doc] == ["c", "a", "b"]
     assert "are not contiguous" in notices[0].what
 
@@ -173,7 +174,7 @@ def test_scattered_lines_are_checked_too(tmp_path):
     with pytest.raises(
         Exception, match=r"run:3:7: document repeated for query 'q1' \(first on line 1\): 'a'"
     ):
-        top(tmp_path / "run", k=2)
+        RunFiles([tmp_path / "run"]).top(2)
 
 
 @pytest.mark.parametrize(

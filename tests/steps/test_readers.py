@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.choice import RunFiles
 from prefjudge.engines.files import files
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.gather.readers import _Helped, reading, working
@@ -331,9 +331,9 @@ def test_of_files_that_were_checked_only_the_top_is_read_until_they_change(tmp_p
         assert not reader.checked
         reader.judged(replace(labels, queries=tuple(f"q{n}" for n in range(len(labels.queries)))))
         asked: list[bool] = []
-        top = files.top
+        top = files.top_of_run
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "top", lambda *a, **how: (asked.append(how["trust"]), top(*a, **how))[1])
+            patch.setattr(files, "top_of_run", lambda k, how, _: (asked.append(how.trust), top(k, how))[1])
             after = reader.top(2)
             run.write_text("\n".join([*lines[:-1], "no line", ""]))
             with pytest.raises(InputError, match="72"):

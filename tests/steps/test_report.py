@@ -216,9 +216,9 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     text = re.sub(r"(?m)^measures = .*$", 'measures = ["RR@10"]', config.read_text(encoding="utf-8"))
     config.write_text(text, encoding="utf-8")
     asked: list[object] = []
-    place = files.judged
-    monkeypatch.setattr(files, "judged", lambda *a, **named: (asked.append(a), place(*a, **named))[1])
-    monkeypatch.setattr(files, "top", lambda *_, **__: pytest.fail("their tops are among what was placed"))
+    place = files.judged_of_run
+    monkeypatch.setattr(files, "judged_of_run", lambda *a: (asked.append(a), place(*a))[1])
+    monkeypatch.setattr(files, "top_of_run", lambda *_: pytest.fail("their tops are among what was placed"))
     loaded: list[object] = []
     load = judgments.load_judgments
     monkeypatch.setattr(

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from prefjudge.cli.app import app
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.significance import compare_runs
@@ -419,7 +419,7 @@ def test_real_runs_have_scipys_p_values(data_dir: Path, test: str, measure: str)
     folder = data_dir / "dl21"
     paths = sorted((folder / "runs").glob("*"))
     labels = read_qrels(folder / "qrels-nist.txt")
-    scores = score_matrix(judged(paths, labels), labels, Measure.parse(measure))
+    scores = score_matrix(RunFiles(paths).judged(labels), labels, Measure.parse(measure))
     result = compare_runs(scores, test=test, correction="none", rng=np.random.default_rng(0))
     assert len(result) == len(paths) * (len(paths) - 1) // 2
     oracles = {

@@ -34,9 +34,9 @@ class NotGalloping(Exception):  # noqa: N818 - a property of the file
     """The file is not of the plain kind that can be galloped over: read it in full."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HeadLines:
-    """The first lines of some queries.
+    """The first lines of some queries, as they are gathered.
 
     Attributes
     ----------
@@ -50,15 +50,30 @@ class HeadLines:
         The last line of each query, where it was read; else nothing.
     """
 
-    parts: list[bytes]
-    spans: list[tuple[int, int]]
-    complete: list[bool]
-    last: list[bytes]
+    parts: list[bytes] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    complete: list[bool] = field(default_factory=list)
+    last: list[bytes] = field(default_factory=list)
 
     @property
     def data(self) -> bytes:
         """The lines of all queries, one after the other."""
         return b"".join(self.parts)
+
+    def add(self, head: bytes, start: int, end: int, last: bytes) -> None:
+        """Add the head of the query between two places, and its last line, if that is known."""
+        whole = len(head) >= end - start
+        if whole:
+            head = head[: end - start]
+            if not head.endswith(b"\n"):
+                head += b"\n"
+        else:
+            # The read ended inside a line.
+            head = head[: head.rfind(b"\n") + 1]
+        self.parts.append(head)
+        self.spans.append((start, end))
+        self.complete.append(whole)
+        self.last.append(last)
 
 
 class Text(Protocol):
@@ -158,37 +173,6 @@ def text_of(path: str | Path) -> Iterator[Text]:
     yield StreamText(columns(path))
 
 
-@dataclass(slots=True)
-class _Gatherer:
-    """Collects heads into batches."""
-
-    parts: list[bytes] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    complete: list[bool] = field(default_factory=list)
-    last: list[bytes] = field(default_factory=list)
-
-    def add(self, head: bytes, start: int, end: int, last: bytes) -> None:
-        """Add the head of the query between two places, and its last line, if that is known."""
-        whole = len(head) >= end - start
-        if whole:
-            head = head[: end - start]
-            if not head.endswith(b"\n"):
-                head += b"\n"
-        else:
-            # The read ended inside a line.
-            head = head[: head.rfind(b"\n") + 1]
-        self.parts.append(head)
-        self.spans.append((start, end))
-        self.complete.append(whole)
-        self.last.append(last)
-
-    def batch(self) -> HeadLines:
-        """Hand over what was collected, and start over."""
-        batch = HeadLines(self.parts, self.spans, self.complete, self.last)
-        self.parts, self.spans, self.complete, self.last = [], [], [], []
-        return batch
-
-
 def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]:
     """Yield the first ``lines`` lines of each query, or more; fewer only where the query has fewer.
 
@@ -210,8 +194,7 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
     wanted = (lines + 1) * (longest + 8)
     window = wanted + 2 * _SLACK
     queries = max(1, batch // wanted)
-    gathered = _Gatherer()
-    add = gathered.add
+    heads = HeadLines()
     start, length = 0, 0
     head = first if len(first) >= wanted else text.read(wanted, 0)
     while head and (len(head) >= wanted or head.strip()):
@@ -233,12 +216,13 @@ def gallop(text: Text, lines: int, *, batch: int = BATCH) -> Iterator[HeadLines]
         else:
             end = _boundary(text, mark, start, max(length, _NEAR))
             following = text.read(wanted, end)
-        add(head, start, end, line)
-        if len(gathered.spans) >= queries or text.full(gathered.spans[0][0], end):
-            yield gathered.batch()
+        heads.add(head, start, end, line)
+        if len(heads.spans) >= queries or text.full(heads.spans[0][0], end):
+            yield heads
+            heads = HeadLines()
             text.forget(end)
         length, start, head = end - start, end, following
-    yield gathered.batch()
+    yield heads
 
 
 def _mark(head: bytes) -> bytes:

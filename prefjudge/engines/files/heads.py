@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
-from prefjudge.engines.files.ranking import ranked, ranking_key
-from prefjudge.engines.files.reading import per_chunk
+from prefjudge.engines.files.ranking import is_ranked, ranked, ranking_key
+from prefjudge.engines.files.reading import Reading, RunFacts, per_chunk
 from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.line_ends import has_lone_cr
 from prefjudge.formats.lines.problems import Notice, Stop, decode
@@ -22,63 +21,49 @@ from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scat
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.formats.runs.lines import RunReader
 
-if TYPE_CHECKING:
-    from prefjudge.engines.files.cache import RunCache
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunHead:
+class RunHead(RunFacts):
     """The top documents of one run, as one worker hands them back.
 
     ``docs`` holds a line for each: the first ``sizes[0]`` for ``queries[0]``, and so on.
     """
 
-    path: str
-    tag: str
     queries: list[bytes]
     sizes: NDArray[np.int64]
     docs: bytes
-    notices: tuple[Notice, ...]
-    form: RunForm | None = None
+
+    @classmethod
+    def joined(
+        cls, path: str, parts: Sequence[RunHead], form: RunForm | None, notices: Iterable[Notice] = ()
+    ) -> RunHead:
+        """Put the parts of one run together."""
+        return cls(
+            path=path,
+            tag=next((part.tag for part in parts if part.tag), ""),
+            queries=[name for part in parts for name in part.queries],
+            sizes=np.concatenate([part.sizes for part in parts]),
+            docs=b"".join([part.docs for part in parts]),
+            notices=tuple(notices),
+            form=form,
+        )
 
 
-def head_of(
-    path: str,
-    *,
-    k: int,
-    order: Order,
-    wanted: frozenset[bytes] | None,
-    trust: bool,
-    on_duplicate: OnDuplicate,
-    cache: RunCache | None = None,
-) -> RunHead:
-    """Return the top documents of one run; with ``trust``, lines below the top may stay unread."""
+def head_of(path: str, *, k: int, wanted: frozenset[bytes] | None, how: Reading) -> RunHead:
+    """Return the top documents of one run, of the queries that are wanted."""
     notices: list[Notice] = []
-    work = partial(_chunk_head, k=k, order=order, wanted=wanted)
-    heads = None
-    if cache is not None and on_duplicate is OnDuplicate.ERROR:
-        copy = cache.copy(path, order, look=not trust)
-        if copy is not None and copy.in_order(order):
-            notices.extend(copy.notices(path))
-            heads, form = [work(copy.heads(k, order))], copy.form
-    if heads is None and trust and can_reread(path):
+    work = partial(_chunk_head, k=k, order=how.order, wanted=wanted)
+    copy = how.ranked_copy(path)
+    if copy is not None:
+        return RunHead.joined(path, [work(copy.heads(k, how.order))], copy.form, copy.notices(path))
+    if how.trust and can_reread(path):
         tally = FormTally()
         try:
-            heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, order)]
-            form = tally.form(whole=False)
+            heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, how.order)]
+            return RunHead.joined(path, heads, tally.form(whole=False))
         except (NotGalloping, Scattered, Stop):
-            heads = None
-    if heads is None:
-        heads, form = per_chunk(path, work, order, on_duplicate, notices, cache)
-    return RunHead(
-        path=path,
-        tag=next((head.tag for head in heads if head.tag), ""),
-        queries=[name for head in heads for name in head.queries],
-        sizes=np.concatenate([head.sizes for head in heads]),
-        docs=b"".join([head.docs for head in heads]),
-        notices=tuple(notices),
-        form=form,
-    )
+            pass
+    return RunHead.joined(path, *per_chunk(path, work, how, notices), notices)
 
 
 def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
@@ -92,12 +77,7 @@ def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] 
         names, sizes = [name for name, yes in zip(names, asked, strict=True) if yes], sizes[asked]
     rows = ranking.rows[keep]
     return RunHead(
-        path="",
-        tag=decode(chunk.tag),
-        queries=names,
-        sizes=sizes,
-        docs=chunk.docs.take(rows).to_lines(),
-        notices=(),
+        path="", tag=decode(chunk.tag), queries=names, sizes=sizes, docs=chunk.docs.take(rows).to_lines()
     )
 
 
@@ -159,12 +139,9 @@ def _open(chunk: RunChunk, complete: NDArray[np.bool_], k: int, order: Order) ->
     sizes = np.diff(chunk.bounds)
     if order is Order.FILE:
         return np.flatnonzero(~complete & (sizes < k))
-    key = ranking_key(chunk.score, chunk.rank, order)
-    inside = np.ones(len(chunk), bool)
-    inside[chunk.bounds[:-1]] = False
-    # A better score further down: the head of the file is not the head of the ranking.
-    if ((key[1:] > key[:-1]) & inside[1:]).any():
+    if not is_ranked(chunk, order):  # then the head of the file is not the head of the ranking
         raise NotGalloping
+    key = ranking_key(chunk.score, chunk.rank, order)
     last = chunk.bounds[1:] - 1
     kth = np.minimum(chunk.bounds[:-1] + k - 1, last)
     # Where the k-th ties with the last line read, lines that were not read may tie with it, too.

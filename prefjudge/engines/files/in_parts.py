@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-import numpy as np
-
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
 from prefjudge.errors import InputError
@@ -61,17 +59,7 @@ def _joined(path: str, parts: list[Found]) -> Found | None:
     form = _form([part.form for part in parts if part.form is not None])
     if form is None or (form.layout.columns > TREC.columns and len({part.tag for part in parts}) > 1):
         return None
-    if isinstance(first, JudgedRows):
-        return JudgedRows.joined(path, parts, form)
-    return RunHead(
-        path=path,
-        tag=first.tag,
-        queries=[name for part in parts for name in part.queries],
-        sizes=np.concatenate([part.sizes for part in parts]),
-        docs=b"".join([part.docs for part in parts]),
-        notices=(),
-        form=form,
-    )
+    return type(first).joined(path, parts, form)
 
 
 def _form(forms: list[RunForm]) -> RunForm | None:

@@ -12,6 +12,7 @@ from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import Places, Tokens, Words, line_tokens, same_token, tokens_of
 from prefjudge.engines.files.ranking import ranked
+from prefjudge.engines.files.reading import RunFacts
 from prefjudge.formats.lines.problems import Notice, decode, encode
 from prefjudge.formats.runs.chunks import RunChunk
 from prefjudge.formats.runs.layouts import RunForm
@@ -94,11 +95,9 @@ def _keys(codes: Words, query: Places, queries: int) -> Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRows:
+class JudgedRows(RunFacts):
     """The judged documents of one run or of a part of it, as one worker hands them back."""
 
-    path: str
-    tag: str
     query: Places
     judged: Places
     position: Places
@@ -110,9 +109,6 @@ class JudgedRows:
     """How many queries the run holds, judged or not."""
     example: tuple[str, str]
     """The first query and document of the run."""
-    notices: tuple[Notice, ...] = ()
-    form: RunForm | None = None
-    """What the whole run was taken for."""
 
     @classmethod
     def joined(

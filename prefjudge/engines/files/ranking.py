@@ -32,19 +32,33 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     if order is Order.FILE:
         return Ranking(np.arange(count), np.arange(count))
     key = ranking_key(chunk.score, chunk.rank, order)
-    inside = np.ones(count, bool)
-    inside[chunk.bounds[:-1]] = False
+    inside = _inside(chunk.bounds)
     # Most runs are sorted already: only queries in which a key rises are sorted.
-    rising = np.flatnonzero((key[1:] > key[:-1]) & inside[1:])
+    rising = np.flatnonzero((key[1:] > key[:-1]) & inside)
     rows = np.arange(count)
     if rising.size:
         rows = _sorted_groups(chunk, key, rising + 1)
         key = key[rows]
     tied = np.zeros(count, bool)
-    tied[1:] = (key[1:] == key[:-1]) & inside[1:]
+    tied[1:] = (key[1:] == key[:-1]) & inside
     if tied.any():
         _order_ties(chunk.docs, rows, tied)
     return Ranking(rows, np.flatnonzero(~tied))
+
+
+def is_ranked(chunk: RunChunk, order: Order) -> bool:
+    """Tell whether the lines of each query stand as they rank, ties aside."""
+    if order is Order.FILE:
+        return True
+    key = ranking_key(chunk.score, chunk.rank, order)
+    return not ((key[1:] > key[:-1]) & _inside(chunk.bounds)).any()
+
+
+def _inside(bounds: Places) -> NDArray[np.bool_]:
+    """Tell of each row but the first whether the one before is of the same query."""
+    inside = np.ones(bounds[-1], bool)
+    inside[bounds[:-1]] = False
+    return inside[1:]
 
 
 def ranking_key(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.runs import Order
@@ -17,45 +19,97 @@ from prefjudge.formats.runs.runs import read_chunks, read_whole
 
 if TYPE_CHECKING:
     from prefjudge.engines.files.cache import RunCache
+    from prefjudge.engines.files.run_copy import Copy
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How run files are read.
+
+    Attributes
+    ----------
+    order : Order
+        What ranks a document higher.
+    trust : bool
+        Read only what is asked for, the top or the lines of judged documents; other lines are not checked.
+    on_duplicate : OnDuplicate
+        What to do with a document that a run lists twice for a query.
+    cache : path, optional
+        A folder that keeps columnar copies of the runs that were read in full; see `engines.files.cache`.
+    """
+
+    order: Order = Order.SCORE
+    trust: bool = False
+    on_duplicate: OnDuplicate = OnDuplicate.ERROR
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Take texts, too: what only compares like an order would be taken for none."""
+        object.__setattr__(self, "order", Order(self.order))
+        object.__setattr__(self, "on_duplicate", OnDuplicate(self.on_duplicate))
+
+    def copies(self) -> RunCache | None:
+        """Return the cache where it serves: only a run without repeated documents has one reading."""
+        if self.cache is None or self.on_duplicate is not OnDuplicate.ERROR:
+            return None
+        from prefjudge.engines.files.cache import RunCache
+
+        return RunCache(self.cache)
+
+    def ranked_copy(self, path: str) -> Copy | None:
+        """Return the copy of a run, if there is one in which the lines of each query stand as they rank."""
+        copies = self.copies()
+        copy = copies.copy(path, self.order, look=not self.trust) if copies is not None else None
+        return copy if copy is not None and copy.in_order(self.order) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What is known of a run once it was read, or of the part of it that was.
+
+    Attributes
+    ----------
+    path : str
+        The file, or the name that a table has for the run.
+    tag : str
+        The run tag, or nothing.
+    notices : tuple of Notice
+        What was odd.
+    form : RunForm or None
+        What the whole run was taken for.
+    """
+
+    path: str
+    tag: str
+    notices: tuple[Notice, ...] = ()
+    form: RunForm | None = None
+
+
 def per_chunk(
-    path: str,
-    work: Callable[[RunChunk], T],
-    order: Order,
-    on_duplicate: OnDuplicate,
-    notices: list[Notice],
-    cache: RunCache | None = None,
-    *,
-    again: Callable[[], None] = lambda: None,
-    size: int = BLOCK,
+    path: str, work: Callable[[RunChunk], T], how: Reading, notices: list[Notice], *, size: int = BLOCK
 ) -> tuple[list[T], RunForm]:
     """Return what ``work`` makes of each chunk of a run, and what the run was taken for.
 
-    Every line is checked, now or when it was copied.
-
-    Where ``work`` leaves something behind, ``again`` takes it back: a run whose queries turn out not to stand
-    together is read once more, from its first line. ``size`` is about how many bytes make a chunk.
+    Every line is checked, now or when it was copied. A run whose queries turn out not to stand together is
+    read once more, from its first line: ``work`` then meets what it met before. ``size`` is about how many
+    bytes make a chunk.
     """
-    if cache is None or on_duplicate is not OnDuplicate.ERROR:
-        return _read(path, work, order, on_duplicate, notices, again, size)
-    copy = cache.copy(path, order)
+    copies = how.copies()
+    if copies is None:
+        return _read(path, work, how, notices, size)
+    copy = copies.copy(path, how.order)
     if copy is not None:
         notices.extend(copy.notices(path))
         return [work(chunk) for chunk in copy.chunks()], copy.form
-    with cache.writer(path) as writer:
+    with copies.writer(path) as writer:
 
         def keep(chunk: RunChunk) -> T:
             writer.add(chunk)
             return work(chunk)
 
-        def forget() -> None:
-            writer.clear()
-            again()
-
-        found = _read(path, keep, order, on_duplicate, notices, forget, size)
+        found = _read(path, keep, how, notices, size, again=writer.clear)
         writer.close(notices)
     return found
 
@@ -63,16 +117,18 @@ def per_chunk(
 def _read(
     path: str,
     work: Callable[[RunChunk], T],
-    order: Order,
-    on_duplicate: OnDuplicate,
+    how: Reading,
     notices: list[Notice],
-    again: Callable[[], None],
     size: int,
+    *,
+    again: Callable[[], None] = lambda: None,
 ) -> tuple[list[T], RunForm]:
-    chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
+    """Read a run from its file; ``again`` takes back what ``work`` left behind, before a second reading."""
+    order, on_duplicate = how.order, how.on_duplicate
     of_part = isinstance(path, FilePart)
     tally = FormTally(met=[] if of_part else None)
     try:
+        chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
         results = [work(tally.add(chunk)) for chunk in chunks]
     except Scattered:
         if of_part:

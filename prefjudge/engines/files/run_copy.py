@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import FRONT, Places, Tokens, Words
-from prefjudge.engines.files.ranking import ranking_key
+from prefjudge.engines.files.ranking import is_ranked, ranking_key
 from prefjudge.formats.lines.fields import Fields
 from prefjudge.formats.lines.problems import Notice, decode
 from prefjudge.formats.runs.chunks import RunChunk
@@ -97,15 +97,12 @@ class CopyWriter:
         columns = [chunk.docs.words(index) for index in range(self.width // 8)]
         self._file("docs").write(np.stack(columns, axis=1).tobytes())
         self._file("scores").write(chunk.score.tobytes())
-        inside = np.ones(len(chunk), bool)
-        # The first line of a query follows another query's last: its score may be higher.
-        inside[chunk.bounds[:-1]] = False
-        self.by_score &= not ((chunk.score[1:] > chunk.score[:-1]) & inside[1:]).any()
+        self.by_score &= is_ranked(chunk, Order.SCORE)
         if chunk.rank is None:
             self.ranked = False
         else:
             self._file("ranks").write(chunk.rank.tobytes())
-            self.by_rank &= not ((chunk.rank[1:] < chunk.rank[:-1]) & inside[1:]).any()
+            self.by_rank &= is_ranked(chunk, Order.RANK)
         self.queries += chunk.queries
         self.sizes.append(np.diff(chunk.bounds))
         self.tag = self.tag or chunk.tag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +13,24 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
+from prefjudge.engines.files.reading import RunFacts
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice, shown
-from prefjudge.formats.runs.layouts import RunForm
+from prefjudge.formats.lines.problems import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What comes home of an answer whose rows stay: the run, and how much it has to do with each label set.
+class Summary(RunFacts):
+    """What comes home of an answer whose rows stay.
 
-    ``overlap`` holds for each set how many of its queries the run has, and how many of their documents.
+    ``example`` is the first query and document of the run; ``overlap`` holds for each label set how many of
+    its queries the run has, and how many of their documents.
     """
 
-    path: str
-    tag: str
-    notices: tuple[Notice, ...]
-    form: RunForm | None
     example: tuple[str, str] = ("", "")
     overlap: tuple[tuple[int, int], ...] = ()
 
@@ -41,6 +40,11 @@ Answer: TypeAlias = "tuple[Summary, pa.RecordBatch]"
 
 ROWS = {"path": "string", "query": "string", "doc": "string", "position": "int32"}
 """The columns of an answer's rows."""
+
+
+def without_rows(path: str, *, work: Callable[[str], T]) -> tuple[T, None]:
+    """Return an answer of which no rows stay."""
+    return work(path), None
 
 
 def top_answer(path: str, *, work: Callable[[str], RunHead]) -> Answer:

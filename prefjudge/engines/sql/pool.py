@@ -84,7 +84,7 @@ def save_pool(
     InputError
         The pool cannot be written, or holds an id that SQL does not know.
     """
-    work = partial(top_answer, work=top_of_run(depth, order=runs.order, queries=queries))
+    work = partial(top_answer, work=top_of_run(depth, runs.how, queries))
     heads, _ = runs.keep(work)
     if queries is not None and not rows_of(runs.engine, f"SELECT query FROM {heads} AS heads LIMIT 1"):
         return {}

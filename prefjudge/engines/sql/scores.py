@@ -142,7 +142,7 @@ def _placed(runs: SqlRuns, sets: Sequence[Qrels]) -> str:
     load_rows(runs.engine, LABELS, columns, rows)
     union = union_documents(sets)
     parts = tuple(part_of(union, labels) for labels in sets)
-    work = judged_of_run(union, order=runs.order)
+    work = judged_of_run(union, runs.how)
     placed, found = runs.keep(partial(judged_answer, work=work, qrels=union, parts=parts))
     _check_overlap(runs, sets, found)
     return placed

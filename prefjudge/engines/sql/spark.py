@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from prefjudge.engines.sql.answers import ROWS, Answer, Summary
+from prefjudge.engines.sql.answers import ROWS, Answer, Summary, without_rows
 from prefjudge.engines.sql.packs import PACK, RowReader, as_they_come, rows_of_parts, shared, unpacked
 from prefjudge.engines.sql.tables import GroupWork
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
@@ -195,12 +195,8 @@ class _Executors(Executor):
         asked = list(paths)
         if not asked:
             return iter(())
-        answers = _answers(self.session, partial(_alone, work=work), asked)
+        answers = _answers(self.session, partial(without_rows, work=work), asked)
         return iter(_of_each(_taken_home(self.session, answers), asked))
-
-
-def _alone(path: str, *, work: Callable[[str], T]) -> tuple[T, None]:
-    return work(path), None
 
 
 def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:

@@ -6,27 +6,20 @@ the last digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import Heads, Order
-from prefjudge.engines.files.files import (
-    each_found,
-    joined_heads,
-    joined_judged,
-    judged_of_run,
-    run_tags,
-    top_of_run,
-)
+from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.files import Runs, Work, called, each_found
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.in_parts import Found
 from prefjudge.engines.files.judged import JudgedRows
-from prefjudge.engines.sql.answers import ROWS, Answer, Summary
+from prefjudge.engines.files.reading import Reading
+from prefjudge.engines.sql.answers import ROWS, Answer, Summary, without_rows
 from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
 from prefjudge.engines.sql.tables import FOUND, NAMES, PLACE, SqlEngine, load_rows, rows_of
 from prefjudge.errors import InputError
@@ -47,13 +40,10 @@ _EACH_QUERY = """
         FROM {table}
         GROUP BY path, query, prefjudge_file"""
 
-Listed: TypeAlias = Mapping[str, Sequence[bytes]]
-"""The queries of each run of a table in the order in which its rows name them, where that matters."""
-
 R = TypeVar("R", RunHead, JudgedRows, Summary)
 
 
-class SqlRuns:
+class SqlRuns(Runs):
     """Runs that an engine is asked for: files are read for each question, tables are opened and checked once.
 
     Parameters
@@ -72,14 +62,10 @@ class SqlRuns:
     ----------
     paths : list of str
         The runs: files, and the names that tables have for theirs.
-    sources : tuple of str
-        The file of each run, as it was given; of an address that stands for many, its own.
     tables : list of TableRun
         The runs that are in tables.
     tags : tuple of str
         What the runs are called, once their rows were kept.
-    forms : dict of str to RunForm
-        What each run file was taken for, once it was read.
 
     Raises
     ------
@@ -95,7 +81,8 @@ class SqlRuns:
         order: Order | str = Order.SCORE,
         notices: list[Notice] | None = None,
     ) -> None:
-        self.engine, self.order, self.notices = engine, Order(order), notices
+        self.engine, self.how = engine, Reading(order=Order(order))
+        self.notices = notices if notices is not None else []
         given = tuple(dict.fromkeys(paths_of(paths)))
         self.forms: dict[str, RunForm] = {}
         self.tags: tuple[str, ...] = ()
@@ -107,21 +94,17 @@ class SqlRuns:
         self.tables = self._opened([path for path in given if is_parquet(path)])
         sources = {path: path for path in self._files} | {run.path: run.source for run in self.tables}
         self.paths = sorted(sources, key=lambda path: place[sources[path]])
-        self.sources = tuple(sources[path] for path in self.paths)
+        self._sources = tuple(sources[path] for path in self.paths)
 
-    def __len__(self) -> int:
-        """Return how many runs there are."""
-        return len(self.paths)
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The file of each run, as it was given; of an address that stands for many, its own."""
+        return self._sources
 
-    def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
-        """Return the ``k`` best documents of each query of each run, as `engines.files.top` does."""
-        found = self._found(top_of_run(k, order=self.order, queries=queries), self._listed())
-        return joined_heads(found, self.order, self.notices, self.forms)
-
-    def judged(self, qrels: Qrels) -> list[JudgedRanks]:
-        """Return where each run placed the judged documents, as `engines.files.judged` does."""
-        found = self._found(judged_of_run(qrels, order=self.order))
-        return joined_judged(found, qrels, self.order, self.notices, self.forms)
+    def found(self, work: Work[Found]) -> Iterable[Found]:
+        """Return what ``work`` finds in each run, in their order."""
+        files = each_found(work, self._files, self.engine.executor, cut=True)
+        return self._in_order(files, partial(without_rows, work=work))
 
     def keep(self, work: Callable[[str], Answer]) -> tuple[str, list[Summary]]:
         """Leave with the engine what ``work`` finds in runs, and name them.
@@ -134,56 +117,46 @@ class SqlRuns:
             What is known of each run.
         """
         kept = self.engine.keep(FOUND, work, self._files) if self._files else ()
-        found = list(self._in_order(kept, work))
-        self.forms |= {one.path: one.form for one in found if one.form is not None}
-        self.tags = run_tags(self.paths, [one.tag for one in found], self.notices)
-        if self.notices is not None:
-            self.notices += [notice for one in found for notice in one.notices]
+        found = list(self._noted(self._in_order(kept, work)))
+        self.tags = called(found, self.notices)
         named = list(zip(self.paths, self.tags, strict=True))
         load_rows(self.engine, NAMES, {"path": "STRING", "run": "STRING"}, named)
         kept_in = [*([FOUND] if self._files else []), *map(_kept_in, range(len(self._tables)))]
         parts = [f"SELECT path, query, doc, position FROM {table}" for table in kept_in]
         return f"({' UNION ALL '.join(parts)})", found
 
-    def _found(self, work: Callable[[str], Found], listed: Listed | None = None) -> Iterable[Found]:
-        """Return what ``work`` finds in each run, in their order."""
-        files = each_found(work, self._files, self.engine.executor, cut=True)
-        return self._in_order(files, partial(_alone, work=work), listed or {})
-
-    def _listed(self) -> Listed:
-        listed: dict[str, dict[bytes, None]] = {run.path: {} for run in self.tables}
-        for table in self._tables.values():
-            rows = rows_of(self.engine, _EACH_QUERY.format(table=table))
-            for path, query, *_ in sorted(rows, key=lambda row: (_file(row[2]), row[3])):
-                listed[path].setdefault(encode(_name(query)))
-        return {path: [*queries] for path, queries in listed.items()}
-
     def _in_order(
-        self,
-        files: Iterable[R],
-        work: Callable[[str], tuple[R, pa.RecordBatch | None]],
-        listed: Listed | None = None,
+        self, files: Iterable[R], work: Callable[[str], tuple[R, pa.RecordBatch | None]]
     ) -> Iterable[R]:
         """Return what was found in each run in their order; where all are files, as it comes."""
         if not self.tables:
             return files
+        order = self.how.order
         found = {one.path: one for one in files}
-        in_rows = partial(found_in_rows, work=work, order=self.order)
-        asked = (*GROUP, "doc", key_of(self.order))
-        for place, source in enumerate(self._tables):
+        in_rows = partial(found_in_rows, work=work, order=order)
+        asked = (*GROUP, "doc", key_of(order))
+        for place, (source, table) in enumerate(self._tables.items()):
             some = self.engine.keep_groups(_kept_in(place), source, asked, GROUP, in_rows, ROWS)
             own = [run for run in self.tables if run.source == source]
-            found |= {one.path: one for one in joined_runs(some, own, listed or {})}
+            found |= {one.path: one for one in joined_runs(some, own, partial(self._listed, table))}
         return [found[path] for path in self.paths]
+
+    def _listed(self, table: str) -> dict[str, list[bytes]]:
+        """Return the queries of each run of a table in the order in which its rows name them."""
+        listed: dict[str, dict[bytes, None]] = {}
+        rows = rows_of(self.engine, _EACH_QUERY.format(table=table))
+        for path, query, *_ in sorted(rows, key=lambda row: (_file(row[2]), row[3])):
+            listed.setdefault(path, {}).setdefault(encode(_name(query)))
+        return {path: [*queries] for path, queries in listed.items()}
 
     def _opened(self, paths: Sequence[str]) -> list[TableRun]:
         """Open the tables; return their runs by name."""
         runs: list[TableRun] = []
         for path in paths:
-            key_of(self.order)  # refuses one that no table has
+            key_of(self.how.order)  # refuses one that no table has
             self._tables[path] = name = self.engine.table(path)
             columns = self.engine.arrow(f"SELECT * FROM {name} LIMIT 0").drop_columns([*PLACE])
-            check_columns(path, columns.schema, self.order)
+            check_columns(path, columns.schema, self.how.order)
             found = rows_of(self.engine, _EACH_RUN.format(table=name))
             if not found:
                 raise InputError(f"{path} is empty: a run needs at least one row")
@@ -210,7 +183,3 @@ def _file(name: str) -> str:
 
 def _name(cell: object) -> str:
     return decode(cell) if isinstance(cell, bytes) else str(cell)
-
-
-def _alone(path: str, *, work: Callable[[str], Found]) -> tuple[Found, None]:
-    return work(path), None

@@ -67,11 +67,14 @@ def found_in_rows(
 
 
 def joined_runs(
-    found: Iterable[R | Refused], runs: Sequence[TableRun], listed: Mapping[str, Sequence[bytes]]
+    found: Iterable[R | Refused],
+    runs: Sequence[TableRun],
+    listed: Callable[[], Mapping[str, Sequence[bytes]]],
 ) -> list[R]:
     """Return what was found in each run, from what was found in some of its queries after the other.
 
-    ``listed`` holds the queries of runs in the order in which the table lists them, where that matters.
+    ``listed`` tells the queries of the runs in the order in which the table lists them; it is asked where
+    that matters.
 
     Raises
     ------
@@ -92,28 +95,27 @@ def joined_runs(
             "and a number to rank by.",
             sorted(refused)[:LIMIT],
         )
-    return [_joined(run, parts[run.path], listed.get(run.path, ())) for run in runs]
+    by_run = {run: parts[run.path] for run in runs}
+    queries = listed() if any(isinstance(some[0], RunHead) for some in by_run.values()) else {}
+    return [_joined(run, some, queries.get(run.path, ())) for run, some in by_run.items()]
 
 
 def _joined(run: TableRun, parts: Sequence[R], listed: Sequence[bytes]) -> R:
     """Put the parts of a run together, its queries as they are listed."""
     first = parts[0]
     if isinstance(first, RunHead):
-        return _in_order(replace(first, tag=run.tag, form=None), parts, listed)
+        return replace(_in_order(RunHead.joined(run.path, parts, None), listed), tag=run.tag)
     if isinstance(first, JudgedRows):
-        whole = JudgedRows.joined(run.path, parts, None)
-        return replace(whole, tag=run.tag, example=run.example)
+        return replace(JudgedRows.joined(run.path, parts, None), tag=run.tag, example=run.example)
     overlap = np.sum([part.overlap for part in parts], axis=0).tolist()
     shared = tuple((queries, hits) for queries, hits in overlap)
     return replace(first, tag=run.tag, form=None, example=run.example, overlap=shared)
 
 
-def _in_order(first: RunHead, parts: Sequence[RunHead], listed: Sequence[bytes]) -> RunHead:
-    names = [name for part in parts for name in part.queries]
-    sizes = np.concatenate([part.sizes for part in parts])
-    found = {name: place for place, name in enumerate(names)}
+def _in_order(head: RunHead, listed: Sequence[bytes]) -> RunHead:
+    found = {name: place for place, name in enumerate(head.queries)}
     by = [found[name] for name in listed if name in found]
-    starts, kept = (np.cumsum(sizes) - sizes)[by], sizes[by]
+    starts, kept = (np.cumsum(head.sizes) - head.sizes)[by], head.sizes[by]
     rows = np.arange(kept.sum()) + np.repeat(starts - (np.cumsum(kept) - kept), kept)
-    docs = line_tokens(b"".join([part.docs for part in parts])).take(rows)
-    return replace(first, queries=[names[place] for place in by], sizes=kept, docs=docs.to_lines())
+    docs = line_tokens(head.docs).take(rows).to_lines()
+    return replace(head, queries=[head.queries[place] for place in by], sizes=kept, docs=docs)

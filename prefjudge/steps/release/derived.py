@@ -11,7 +11,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.resolutions import Resolutions
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.labels.judgments import write_judgments
@@ -56,7 +56,7 @@ def _numbered(log: Judgments) -> Judgments:
 
 def board(runs: list[Path], answers: Qrels, measures: tuple[str, ...]) -> Table:
     """Return the leaderboard that the tops of the runs make under the best answers."""
-    ranks = judged(runs, answers)
+    ranks = RunFiles(runs).judged(answers)
     rows = []
     for measure in measures:
         made = leaderboard(score_matrix(ranks, answers, Measure.parse(measure)))

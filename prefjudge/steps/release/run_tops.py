@@ -10,7 +10,8 @@ import numpy as np
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Heads
-from prefjudge.engines.files.files import top
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import StudyError
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.scoring.preference_measures import is_preference_measure
@@ -70,7 +71,7 @@ def run_tops(study: Study, answers: Qrels, measures: Sequence[str]) -> Iterator[
     if not paths:
         raise StudyError("the study has no runs", "Leave out --runs.")
     depth = max(Measure.parse(one).cutoff or 0 for one in measures)
-    heads = top(paths, k=depth, order=study.config.pool.order, queries=answers.queries)
+    heads = RunFiles(paths, Reading(order=study.config.pool.order)).top(depth, answers.queries)
     for place, run in enumerate(heads.runs):
         lists = np.flatnonzero(heads.list_run == place)
         rows = int((heads.start[lists + 1] - heads.start[lists]).sum())

@@ -8,7 +8,8 @@ import numpy as np
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
-from prefjudge.engines.files.files import judged
+from prefjudge.engines.files.files import RunFiles
+from prefjudge.engines.files.reading import Reading
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
 from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
@@ -66,5 +67,5 @@ def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | N
     if not paths:
         return None
     documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
-    ranks = judged(paths, documents, order=order, notices=votes.notices)
+    ranks = RunFiles(paths, Reading(order=order), notices=votes.notices).judged(documents)
     return RunOrder(votes, documents, ranks, Measure.parse(measure or "RR@10"))

@@ -56,7 +56,7 @@ def boards_in_sql(
     return [
         Board(
             leaderboard=tally_leaderboard(
-                tallies[labels.name, str(measure)], labels, measure, order=runs.order, statistic=statistic
+                tallies[labels.name, str(measure)], labels, measure, order=runs.how.order, statistic=statistic
             ),
             standings=(),
             ties=(),
@@ -66,7 +66,7 @@ def boards_in_sql(
                 queries=(),
                 runs=runs.tags,
                 values=nothing,
-                order=runs.order,
+                order=runs.how.order,
             ),
         )
         for labels in found.qrels
