@@ -93,6 +93,21 @@ def test_check_says_in_its_last_line_which_tests_were_skipped_and_why(tmp_path: 
         assert "PREFJUDGE_EXTRA=all" in (ROOT / file).read_text(encoding="utf-8"), file
 
 
+def test_what_python_compiles_is_kept_for_all_programs_that_tests_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "check"
+    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    environment = runpy.run_path(str(script))["test_environment"]
+    assert environment()["PYTHONDONTWRITEBYTECODE"] == "1", "there is no place for it"
+    (tmp_path / ".venv").mkdir()
+    assert "PYTHONDONTWRITEBYTECODE" not in environment()
+    assert environment()["PYTHONPYCACHEPREFIX"] == str(tmp_path / ".venv" / "pycache")
+
+
 def test_mutants_are_drawn_by_seed_and_counted_by_file() -> None:
     """What mutmut prints is drawn from and counted as said; mutmut itself is not run here."""
     mutants = runpy.run_path(str(ROOT / "scripts" / "mutants.py"))
