@@ -12,11 +12,13 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.changed_answers import answers_section
+from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -48,7 +50,8 @@ def by_qrels(path: Path) -> Answers:
 
 
 def by_page(study: Path) -> Answers:
-    (section,) = answers_section(Study(study), [])
+    material = Material(study=Study(study), state=status(study, confidence=False), how={})
+    (section,) = answers_section(material)
     (table,) = section.tables
     place = [column.name for column in table.columns].index("best")
     cells = {str(row[0]): getattr(row[place], "value", row[place]) for row in table.rows}

@@ -1,5 +1,8 @@
 """A report is one page: it shows what a study has, says what it lacks, and loads and runs nothing."""
 
+import base64
+import hashlib
+import json
 import re
 import sys
 from contextlib import nullcontext
@@ -21,6 +24,7 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
+from prefjudge.study.logs import load_judgment_log
 from prefjudge.study.pooling import load_pool_sizes, load_pools
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
@@ -28,19 +32,29 @@ from tests.steps.test_release import judged as judged  # the fixture
 
 
 class Page(HTMLParser):
-    """The text of a page, and the tags and addresses in it."""
+    """What a reader without scripts sees of a page, its tags and addresses, and what its script reads."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.text, self.tags, self.addresses = "", set[str](), list[str]()
+        self.text, self.tags, self.addresses = "", list[str](), list[str]()
+        self.policy, self.held, self._inside = "", {"script": "", "template": ""}, ""
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
+        self.tags.append(tag)
         self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        if ("http-equiv", "Content-Security-Policy") in attrs:
+            self.policy = dict(attrs)["content"] or ""
+        self._inside = tag if tag in self.held else self._inside
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = "" if tag in self.held else self._inside
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self._inside:
+            self.held[self._inside] += data
+        else:
+            self.text += data
 
 
 def test_a_judged_study_is_shown_whole(judged: Path) -> None:
@@ -51,7 +65,11 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     others = ("have several relevant documents", "judgments are simulated")
     assert all(any(words in notice for words in others) for notice in {*done.notices} - {*few})
     page = Page(Path(done.out))
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 1
+    source = page.held["script"]
+    pinned = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    assert page.policy.startswith(f"default-src 'none'; script-src 'sha256-{pinned}'; ")
+    assert "://" not in source.replace("http://www.w3.org/2000/svg", "")
     assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
     assert done.plots == sum(address.startswith("data:") for address in page.addresses) == 2
     (changed,) = {*re.findall(r"another passage is preferred in (\d+)", page.text)}
@@ -60,8 +78,16 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     with opened.transaction(write=False) as db:
         people = [worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM judgments")]
         texts = [text for (text,) in db.execute("SELECT text FROM queries")]
+        golds = {text for row in db.execute("SELECT good, bad FROM gold") for text in row}
+        golds -= {text for (text,) in db.execute("SELECT text FROM passages")}
+        log = load_judgment_log(db)
+    shown = "\n".join([page.text, *page.held.values(), Path(done.out).read_text()])
     assert people
-    assert not any(worker in page.text for worker in people)
+    assert golds
+    assert [name for name in (*people, *golds) if name in shown] == []
+    closer = json.loads(page.held["template"])
+    assert sum(len(query.get("votes", ())) for query in closer["queries"]) == 6 * len(log)
+    assert sum(query.get("count", 0) for query in closer["queries"]) == status(judged).judgments
     assert any(text in page.text for text in texts)
     before = Path(done.out).read_bytes()
     report(judged)
@@ -194,7 +220,7 @@ def test_hostile_texts_are_shown_as_they_are(judged: Path) -> None:
         db.execute("UPDATE queries SET text = :evil", evil=evil)
     page = Page(Path(report(judged).out))
     assert evil in page.text
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 1
     assert "x" not in page.addresses
 
 

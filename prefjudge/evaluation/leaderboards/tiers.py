@@ -80,9 +80,49 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
         The chance that any rank interval is wrong.
     """
     queries, count = scores.values.shape
-    centred = scores.values - scores.values.mean(axis=0)
     means = scores.values.mean(axis=0)
-    covered = centred.T @ centred
+    tested = paired_t_tests(scores)
+    told_apart = np.zeros((count, count), dtype=bool)
+    told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
+    sign = direction(scores.measure)
+    firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
+    covered = _covered(scores.values)
+    chances = dict(
+        zip(scores.runs, _chances_first(sign * means, covered / queries / (queries - 1)), strict=True)
+    )
+    return tuple(replace(one, first=chances[one.run]) for one in firm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTests:
+    """The paired t tests of all pairs of runs.
+
+    Attributes
+    ----------
+    a, b : ndarray of int64, shape (n_pairs,)
+        Columns of the scores, ``a < b``.
+    difference : ndarray of float64, shape (n_pairs,)
+        The mean of b less that of a.
+    p : ndarray of float64, shape (n_pairs,)
+        The p-value with Holm's correction over all pairs.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    difference: Floats
+    p: Floats
+
+
+def paired_t_tests(scores: Scores) -> PairedTests:
+    """Test all pairs of runs: the p-values of ``compare_runs(scores, test="t")``, from one matrix product.
+
+    Parameters
+    ----------
+    scores : Scores
+        One measure of at least two runs on at least two queries.
+    """
+    queries, count = scores.values.shape
+    means, covered = scores.values.mean(axis=0), _covered(scores.values)
     squares = np.diag(covered)
     # The sum of squared differences of i and j about their
     # mean: |i|**2 + |j|**2 - 2 (i . j) for centred columns.
@@ -92,14 +132,14 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     total = queries * (means[b] - means[a])
     # t_test takes raw sums of squares: those about the mean, and n times the mean squared.
     _, p = t_test(total, around[a, b] + total**2 / queries, queries)
-    told_apart = np.zeros((count, count), dtype=bool)
-    told_apart[a, b] = (adjust(p, Correction.HOLM) <= alpha) & (total != 0)
-    sign = direction(scores.measure)
-    firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
-    chances = dict(
-        zip(scores.runs, _chances_first(sign * means, covered / queries / (queries - 1)), strict=True)
-    )
-    return tuple(replace(one, first=chances[one.run]) for one in firm)
+    return PairedTests(a=a, b=b, difference=total / queries, p=adjust(p, Correction.HOLM))
+
+
+def _covered(values: Floats) -> Floats:
+    """Return the sums of products of the columns about their means."""
+    centred = values - values.mean(axis=0)
+    product: Floats = centred.T @ centred
+    return product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

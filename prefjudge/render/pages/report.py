@@ -1,6 +1,10 @@
-"""A report → one HTML page that loads nothing and runs nothing."""
+"""A report → one HTML page that loads nothing, and runs one script of ours: without it all can be read.
+
+The script is pinned by its digest, so that nothing else can run, whatever the texts of a page hold.
+"""
 
 import base64
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
+from prefjudge.render.pages.closer_look import CloserLook
 from prefjudge.render.text.cells import Bold, Table, write_cell
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 _TEMPLATE = Path(__file__).with_name("report.html")
+_SCRIPT = Path(__file__).with_name("report.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +78,24 @@ def report_page(
     sections: Sequence[Section],
     notices: Sequence[str] = (),
     stamp: str = "",
+    closer: CloserLook | None = None,
 ) -> str:
     """Return the page; every text in it is escaped, and bytes that are not text are spelt out.
 
-    A stamp stays in sight, also on each sheet of a print, and is repeated with every table.
+    A stamp stays in sight, also on each sheet of a print, and is repeated with every table. What is looked at
+    closer is rendered by the page's script when it is opened.
     """
-    page = _template().render(title=title, lead=lead, sections=sections, notices=notices, stamp=stamp)
+    script = _SCRIPT.read_text(encoding="utf-8")
+    page = _template().render(
+        title=title,
+        lead=lead,
+        sections=sections,
+        notices=[*notices, *(closer.notices if closer else ())],
+        stamp=stamp,
+        script=script,
+        pinned=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        closer=closer.to_json() if closer else "",
+    )
     return re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", page)
 
 

@@ -1,19 +1,16 @@
 """The rows of a release: what the study logged, with pseudonyms for ids, and times that tell nobody."""
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from math import ceil
 
 from prefjudge.core.judges.models import ModelVote
 from prefjudge.formats.votes.rows import JsonObject
+from prefjudge.gather.private_words import PrivateWords
 from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
 from prefjudge.study.remarks import LoggedRemark
 
 _CHOICES = {1: "left", -1: "right", 0: "tie"}
-_ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+\.\w+|https?://\S+|www\.\S+")
-"""What may say who a worker is, in the worker's own words."""
-_WORD = re.compile(r"[\w.-]*\w")
 
 
 class PrivateRows:
@@ -22,7 +19,7 @@ class PrivateRows:
     def __init__(self, opaque: Callable[..., str], assignments: Iterable[LoggedAssignment]) -> None:
         self._named = cache(opaque)
         works = list(assignments)
-        self._known = {one.worker_id.lower() for one in works if len(one.worker_id) > 3}
+        self._words = PrivateWords(one.worker_id for one in works)
         self._hit_of = {one.assignment_id: one.hit_key for one in works}
 
     def _worker(self, worker_id: str) -> str | None:
@@ -69,14 +66,8 @@ class PrivateRows:
             "a": said.doc_a or None,
             "b": said.doc_b or None,
             "unable": said.unable or None,
-            "comment": self._without_names(said.comment) or None,
+            "comment": self._words.without_names(said.comment) or None,
         }
-
-    def _without_names(self, text: str) -> str:
-        """Take worker ids and addresses out of a worker's own words: the release names nobody."""
-        text = _ADDRESS.sub("[removed]", text)
-        # Words are looked up: with thousands of workers, to search for each in each comment takes minutes.
-        return _WORD.sub(lambda found: "[removed]" if found[0].lower() in self._known else found[0], text)
 
     def _hit(self, assignment_id: str) -> str | None:
         """Return a HIT's pseudonym; None where imported votes do not say in which one they were made."""

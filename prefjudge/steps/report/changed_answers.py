@@ -6,17 +6,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.counts import many
-from prefjudge.gather.best_answers import BestAnswers, explain_best_answers
-from prefjudge.gather.seeds import generator
-from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
+from prefjudge.gather.best_answers import BestAnswers
+from prefjudge.render.pages.closer_look import shortened
 from prefjudge.render.pages.report import Change, Passage, Section
 from prefjudge.render.text.cells import Bold, Column, Table
-from prefjudge.study.pooling import load_inputs, load_passages, load_queries
-from prefjudge.study.study import Study
+from prefjudge.steps.report.material import Answers, Material
 
 _MOST_CHANGES = 12
 """Changed answers that are shown with their texts."""
@@ -30,33 +27,24 @@ _STATUSES = {
 }
 
 
-def answers_section(study: Study, notices: list[str]) -> list[Section]:
-    """Return the section on the best answers; ``notices`` takes what a reader must know.
+def answers_section(material: Material) -> list[Section]:
+    """Return the section on the best answers.
 
     Raises
     ------
     StudyError
         There are no judgments, or no answers.
     """
-    best = explain_best_answers(study, verb="report")
-    notices.extend(best.notices)
-    with study.transaction(write=False) as db:
-        names = {one.name for one in load_inputs(db) if one.kind == "qrels"}
-        queries, passages = load_queries(db), load_passages(db)
-    assert best.votes.pools is not None
-    labelled, rows = _labelled(best.votes.pools, names), list(best.resolutions)
+    found = material.answers
+    best, labelled, rows = found.best, found.labelled, list(found.best.resolutions)
     both = [one for one in rows if one.winners and one.query_id in labelled]
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
     words: list[str] = []
     finding = ""
-    chances = None
-    if len(rows) <= SURE_QUERIES:
-        # The stream of `resolve`: both say the same.
-        chances, sure = assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
-        first, *others = sure.words
+    if found.sure is not None:
+        first, *others = found.sure.words
         finding = f"{_sentence(first)} "
         words += map(_sentence, others)
-    p_best = _chances_of(best.resolutions, chances)
     if both:
         finding += (
             f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
@@ -72,11 +60,8 @@ def answers_section(study: Study, notices: list[str]) -> list[Section]:
             heading="Best answers",
             finding=finding.strip(),
             words=tuple(words),
-            changes=tuple(
-                _change(one, labelled[one.query_id], queries, passages, won)
-                for one in changed[:_MOST_CHANGES]
-            ),
-            tables=(_answers_table(rows, labelled, queries, changed, p_best),),
+            changes=tuple(_change(one, found, won) for one in changed[:_MOST_CHANGES]),
+            tables=(_answers_table(rows, found, changed),),
         )
     ]
 
@@ -104,16 +89,6 @@ def _how_found(best: BestAnswers) -> str:
     return f"By the {how} {best.resolutions.rule}{kept}: {decided}."
 
 
-def _labelled(pools: Pools, names: set[str]) -> dict[str, tuple[str, ...]]:
-    """Return the passages of each query that the qrels put into its pool."""
-    found: dict[str, tuple[str, ...]] = {}
-    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
-        if pools.sources[source] in names:
-            query = pools.queries[pools.query[row]]
-            found[query] = (*found.get(query, ()), pools.docs[int(pools.doc[row])])
-    return found
-
-
 def _votes_won(log: Judgments) -> Counter[tuple[str, str, str]]:
     """Count the votes for one passage of a query over another."""
     decided = log.choice != 0
@@ -122,33 +97,23 @@ def _votes_won(log: Judgments) -> Counter[tuple[str, str, str]]:
     return Counter((log.queries[query], log.docs[a], log.docs[b]) for query, a, b in rows)
 
 
-def _change(
-    one: Resolution,
-    labelled: tuple[str, ...],
-    queries: Mapping[str, str],
-    passages: Mapping[str, str],
-    won: Mapping[tuple[str, str, str], int],
-) -> Change:
+def _change(one: Resolution, found: Answers, won: Mapping[tuple[str, str, str], int]) -> Change:
     query = one.query_id
-    pairs = [(old, new) for old in labelled for new in one.winners]
+    pairs = [(old, new) for old in found.labelled[query] for new in one.winners]
     # where there are several, those that were compared most often
     old, new = max(pairs, key=lambda pair: won.get((query, *pair), 0) + won.get((query, *pair[::-1]), 0))
-    return Change(
-        query=query,
-        text=queries.get(query, ""),
-        labelled=Passage(doc=old, text=passages.get(old, ""), votes=won.get((query, old, new), 0)),
-        best=Passage(doc=new, text=passages.get(new, ""), votes=won.get((query, new, old), 0)),
-    )
+
+    def passage(doc: str, other: str) -> Passage:
+        text = shortened(found.passages.get(doc, ""))
+        return Passage(doc=doc, text=text, votes=won.get((query, doc, other), 0))
+
+    text = shortened(found.queries.get(query, ""))
+    return Change(query=query, text=text, labelled=passage(old, new), best=passage(new, old))
 
 
-def _answers_table(
-    rows: list[Resolution],
-    labelled: Mapping[str, tuple[str, ...]],
-    queries: Mapping[str, str],
-    changed: list[Resolution],
-    chances: Mapping[str, str],
-) -> Table:
+def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolution]) -> Table:
     """Return a row for each query; of many, those that need a look."""
+    labelled, chances = found.labelled, _chances_of(found.best.resolutions, found.chances)
     others = {one.query_id for one in changed}
     listed = rows
     if len(rows) > _MOST_ROWS:
@@ -176,7 +141,7 @@ def _answers_table(
     cells = [
         (
             one.query_id,
-            queries.get(one.query_id, ""),
+            shortened(found.queries.get(one.query_id, "")),
             " ".join(labelled.get(one.query_id, ())),
             Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
             chances.get(one.query_id, ""),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Picture, Section
 from prefjudge.render.plots.figures import render_figure
@@ -15,10 +14,9 @@ from prefjudge.render.plots.top import plot_shares
 from prefjudge.render.tables.comparison import naive_table, outcomes_table
 from prefjudge.render.tables.top import categories_table, preferred_table
 from prefjudge.steps.compare import compare
-from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.report.material import Material
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.pooling import load_inputs
-from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,13 +33,13 @@ def drawn(
         return []
 
 
-def top_section(study: Study, how: ReadOptions, notices: list[str]) -> list[Section]:
+def top_section(material: Material) -> list[Section]:
     """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
-    with study.transaction(write=False) as db:
+    with material.study.transaction(write=False) as db:
         kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
     if len(kinds["run"]) != 1 or not kinds["qrels"]:
         return []
-    result = winratio(study, against_qrel=kinds["run"][0], **how)
+    result = winratio(material.study, against_qrel=kinds["run"][0], **material.how)
     found = result.against_qrel
     assert found is not None, "it was asked for"
     finding = ""
@@ -55,23 +53,22 @@ def top_section(study: Study, how: ReadOptions, notices: list[str]) -> list[Sect
         Section(
             heading="The qrels against one run",
             finding=finding,
-            pictures=tuple(drawn(partial(plot_shares, found), words, notices, result.rehearsal)),
+            pictures=tuple(drawn(partial(plot_shares, found), words, material.notices, result.rehearsal)),
             tables=(categories_table(found.split, found.run), preferred_table(found)),
         )
     ]
 
 
-def outcomes_section(
-    study: Study, scored: ScoreResult, how: ReadOptions, notices: list[str]
-) -> list[Section]:
+def outcomes_section(material: Material) -> list[Section]:
     """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
-    first = next((board for board in scored.leaderboards if board.measure.startswith("RR")), None)
+    boards, notices = material.scored.leaderboards, material.notices
+    first = next((board for board in boards if board.measure.startswith("RR")), None)
     if first is None:
         notices.append("Outcomes need reciprocal ranks: the study's measures have none, such as RR@10.")
     if first is None or len(first.ranked) < 2 or first.queries < 2:
         return []
     best = first.ranked[0].run
-    result = compare(study=study, baseline=best, measure=first.measure, **how)
+    result = compare(study=material.study, baseline=best, measure=first.measure, **material.how)
     notices.extend(result.notices)
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
     differing = [

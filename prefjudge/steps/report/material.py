@@ -1,0 +1,107 @@
+"""What the sections of a report are made of: each verb is asked once, whoever needs its answer."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
+from prefjudge.gather.best_answers import BestAnswers, explain_best_answers
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.seeds import generator
+from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
+from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.score.score import score
+from prefjudge.steps.status import StatusResult
+from prefjudge.steps.workers.workers import WorkersResult, workers
+from prefjudge.study.imports import has_workers
+from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The best-known answers, how sure they are, and the texts.
+
+    ``labelled`` are the passages of each query that the qrels put into its pool. ``chances`` and ``sure`` are
+    None where there are too many queries to compute them.
+    """
+
+    best: BestAnswers
+    labelled: dict[str, tuple[str, ...]]
+    queries: dict[str, str]
+    passages: dict[str, str]
+    chances: Confidence | None
+    sure: ConfidenceSummary | None
+
+    @property
+    def chance(self) -> np.ndarray:
+        """The probability of each candidate, in the rows of the resolutions; NaN where it is not known."""
+        if self.chances is None:
+            return np.full(self.best.resolutions.doc.size, np.nan)
+        return self.chances.chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """A study in one state, with all that its report shows of it; ``notices`` grows as that is asked for."""
+
+    study: Study
+    state: StatusResult
+    how: ReadOptions
+    notices: list[str] = field(default_factory=list)
+
+    @cached_property
+    def scored(self) -> ScoreResult:
+        """The boards of the study's runs."""
+        result = score(self.study, write=False, **self.how)
+        self.notices.extend(result.notices)
+        return result
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The best answers.
+
+        Raises
+        ------
+        StudyError
+            There are no judgments, or no answers.
+        """
+        best = explain_best_answers(self.study, verb="report")
+        self.notices.extend(best.notices)
+        with self.study.transaction(write=False) as db:
+            names = {one.name for one in load_inputs(db) if one.kind == "qrels"}
+            queries, passages = load_queries(db), load_passages(db)
+        assert best.votes.pools is not None
+        chances = sure = None
+        if len(best.resolutions) <= SURE_QUERIES:
+            # The stream of `resolve`: both say the same.
+            rng = generator(self.study, "resolve")
+            chances, sure = assess_answers(best.votes, best.resolutions, rng=rng)
+        return Answers(
+            best=best,
+            labelled=_labelled(best.votes.pools, names),
+            queries=queries,
+            passages=passages,
+            chances=chances,
+            sure=sure,
+        )
+
+    @cached_property
+    def people(self) -> WorkersResult | None:
+        """What the workers did; None where nobody knows who they are."""
+        with self.study.transaction(write=False) as db:
+            named = has_workers(db)
+        return workers(self.study) if named else None
+
+
+def _labelled(pools: Pools, names: set[str]) -> dict[str, tuple[str, ...]]:
+    """Return the passages of each query that the qrels put into its pool."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
+        if pools.sources[source] in names:
+            query = pools.queries[pools.query[row]]
+            found[query] = (*found.get(query, ()), pools.docs[int(pools.doc[row])])
+    return found

@@ -1,0 +1,140 @@
+"""A report in a browser: tables are sorted and filtered, and what is behind a number is opened."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.pooling.runs import Order
+from prefjudge.evaluation.leaderboards.boards import make_board
+from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook, Said, Vote
+from prefjudge.render.pages.report import Section, report_page
+from prefjudge.render.tables.leaderboard import leaderboard_table
+from prefjudge.render.text.cells import Column, Table
+from tests.site.conftest import inspect, soon
+
+EVIL = "</script><!--<img src=x onerror=alert(1)><script>alert(1)</script>"
+RUNS = ("a'b\"c", "<b>bold</b>", "plain", "last", "r5", "r6", "r7", "r8", "r9")
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    rng = np.random.default_rng(3)
+    queries = tuple(f"q/{number} &" for number in range(230))
+    values = rng.integers(0, 3, (len(queries), len(RUNS))) / 2
+    values[:, 2] = 0.5
+    found = Scores(
+        measure="RR@10", qrels="preference", queries=queries, runs=RUNS, values=values, order=Order.SCORE
+    )
+    board = make_board(found)
+    passages = tuple(
+        Candidate(
+            doc=f"d{number}",
+            text=EVIL,
+            labelled=number == 2,
+            best=number == 0,
+            chance=chance,
+            sources=RUNS[:2],
+        )
+        for number, chance in enumerate((0.7, 0.2, 0.1))
+    )
+    votes = (
+        Vote("d0", "d1", 1, "ab12", 12, ""),
+        Vote("d1", "d0", -1, "cd34", 9, ""),
+        Vote("d2", "d1", 0, "ab12", 4, ""),
+        Vote("d2", "d0", 1, "cd34", 1, "missed a gold pair"),
+    )
+    looked = [
+        QueryLook(query=query, text=EVIL, status="single", missing=1, candidates=passages, votes=votes)
+        for query in queries[:2]
+    ]
+    looked[0] = replace(looked[0], said=(Said("cd34", "d0", "d1", "", EVIL),))
+    people = Table(
+        title="Workers", columns=(Column(name="worker"), Column(name="judgments", kind="integer")),
+        rows=(("ab12", 4), ("cd34", 4)),
+    )  # fmt: skip
+    closer = CloserLook(queries=tuple(looked), boards=(board,), workers=people)
+    tables = (leaderboard_table(board.leaderboard, board.standings), people)
+    return report_page("A study", ["Judged."], [Section(heading="Boards", tables=tables)], closer=closer)
+
+
+def column(page: Any, table: int, place: int) -> list[str]:
+    cells: list[str] = (
+        page.locator("table").nth(table).locator(f"tbody td:nth-child({place})").all_inner_texts()
+    )
+    return cells
+
+
+def test_tables_are_sorted_and_filtered_by_any_column(open_page: Callable[..., Any], html: str) -> None:
+    page = open_page()
+    page.set_content(html)
+    boards = page.locator("table").first
+    ranked = column(page, 0, 3)
+    assert ranked == sorted(ranked, reverse=True)
+    boards.get_by_role("button", name="run", exact=True).press("Enter")
+    assert column(page, 0, 2)[2:] == ["last", "plain", "r5", "r6", "r7", "r8", "r9"]
+    assert boards.locator("th").nth(1).get_attribute("aria-sort") == "ascending"
+    boards.get_by_role("button", name="RR@10").press("Enter")
+    assert column(page, 0, 3) == ranked
+    boards.get_by_role("button", name="RR@10").press("Enter")
+    assert column(page, 0, 3) == ranked[::-1]
+    field = page.get_by_role("searchbox").first
+    field.fill("rank<=3")
+    assert {*column(page, 0, 1)} == {"1", "2", "3"}
+    field.fill("rank<=3 rr@10=0")
+    assert column(page, 0, 1) == []
+    field.fill("BOLD")
+    assert column(page, 0, 2) == ["<b>bold</b>"]
+    assert page.locator("output").first.inner_text() == f"1 of {len(RUNS)} rows"
+
+
+def test_a_query_a_run_and_a_worker_are_opened_by_keyboard(open_page: Callable[..., Any], html: str) -> None:
+    page = open_page()
+    page.set_content(html)
+    inspect(page)
+    page.emulate_media(color_scheme="light")
+    page.get_by_role("link", name="All 230 queries").press("Enter")
+    soon(page, lambda: page.locator("#view tbody tr").count() == 200, "the first queries are shown")
+    page.get_by_role("button", name="Show more rows").press("Enter")
+    assert page.locator("#view tbody tr").count() == 230
+    page.locator("#view tbody").get_by_role("link", name="q/0 &").press("Enter")
+    soon(page, lambda: page.locator("#view svg").count() == 1, "the query")
+    assert page.locator("#view h1").inner_text() == EVIL
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    assert page.locator("#view svg circle").count() == 3
+    won, even = page.locator("#view svg > path.won"), page.locator("#view svg > path.even")
+    assert (won.count(), even.count()) == (1, 1)
+    assert page.locator("#view article p").all_inner_texts() == [EVIL] * 3
+    assert column(page, 2, 4) == ["0.70", "0.20", "0.10"]
+    assert column(page, 2, 5) == ["2", "0.5", "0.5"], (
+        "half a vote each of a tie; what was dropped does not count"
+    )
+    assert column(page, 4, 6) == ["", "", "", "missed a gold pair"]
+    assert EVIL in page.locator("#view").inner_text().split("What workers said")[1]
+    inspect(page)
+    page.emulate_media(color_scheme="light")
+    page.locator("#view").get_by_role("link", name=RUNS[0]).first.press("Enter")
+    soon(page, lambda: page.locator("#view h1").inner_text() == RUNS[0], "the run")
+    assert page.locator("#view table").nth(1).locator("tbody tr").count() == len(RUNS) - 1
+    inspect(page)
+    page.go_back()
+    soon(page, lambda: page.locator("#view h1").inner_text() == EVIL, "back")
+    page.locator("#view").get_by_role("link", name="cd34").first.press("Enter")
+    soon(page, lambda: page.locator("#view h1").inner_text() == "Worker cd34", "the worker")
+    assert page.locator("#view tbody tr").count() == 4
+    page.get_by_role("link", name="← Back to the report").press("Enter")
+    soon(
+        page,
+        lambda: page.locator("#view").is_hidden() and page.locator("header h1").is_visible(),
+        "the report",
+    )
+
+
+def test_without_scripts_the_page_is_read_all_the_same(open_page: Callable[..., Any], html: str) -> None:
+    page = open_page(java_script_enabled=False)
+    page.set_content(html)
+    assert sorted(column(page, 0, 2)) == sorted(RUNS)
+    assert page.locator("input, button").count() == 0
