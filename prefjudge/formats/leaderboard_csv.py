@@ -6,6 +6,7 @@ The passage leaderboard has columns ``eval`` and ``dev``, the document leaderboa
 
 import csv
 import re
+from collections.abc import Sequence
 from datetime import date
 from io import StringIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.submissions import BASELINE, RECORD, Submission
 from prefjudge.formats.lines.blocks import read_text
+from prefjudge.render.text.plain_text import printable
 from prefjudge.resources import resource_dir
 
 _LIMIT = 20
@@ -100,7 +102,35 @@ def _entry(line: int, row: dict[str, str]) -> Submission:
         eval=_number(row["eval"]),
         baseline=BASELINE in mark,
         record=RECORD in mark,
+        paper=row.get("paper", ""),
+        code=row.get("code", ""),
     )
+
+
+def leaderboard_text(entries: Sequence[Submission], measure: str) -> str:
+    """Return entries as a leaderboard CSV in the layout of the document leaderboard, in the order given.
+
+    :func:`read_leaderboard` reads them back, and :func:`read_measure` the measure.
+    """
+    text = StringIO(newline="")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*("id", "date", "", "description", "team", "paper", "code", "type"), *_titles(measure)])
+    for one in entries:
+        mark = BASELINE * one.baseline + RECORD * one.record
+        scores = ["" if score is None else f"{score:.4f}" for score in (one.dev, one.eval)]
+        told = [one.description, one.team, one.paper, one.code, one.type]
+        lines.writerow([one.submission_id, f"{one.date:%Y/%m/%d}", mark, *map(_plain, told), *scores])
+    return text.getvalue()
+
+
+def _titles(measure: str) -> tuple[str, str]:
+    return f"{measure} (Dev)", f"{measure} (Eval)"
+
+
+def _plain(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula, on one line."""
+    line = printable(text).strip()
+    return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
 
 
 def _date(text: str) -> date | None:

@@ -77,6 +77,28 @@ def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Who first had a passage of a query: in which challenge, 0 for the pools, and which runs and qrels."""
+
+    challenge: int
+    sources: tuple[str, ...]
+
+
+def load_findings(db: Connection) -> dict[tuple[str, str], Finding]:
+    """Return who first had each candidate, by query_id and doc_id."""
+    found: dict[tuple[str, str], Finding] = {}
+    for query, doc, challenge, source in db.execute(
+        "SELECT query_id, doc_id, 0 AS challenge, source FROM pooled "
+        "UNION SELECT query_id, doc_id, challenge, source FROM challengers "
+        "ORDER BY query_id, doc_id, challenge, source"
+    ):
+        first = found.setdefault((query, doc), Finding(challenge=challenge, sources=()))
+        if first.challenge == challenge:
+            found[query, doc] = Finding(challenge=challenge, sources=(*first.sources, source))
+    return found
+
+
 def first_answers_since(db: Connection) -> str | None:
     """Return when the last vote before the first challenge was collected; None where there is none."""
     rows = db.execute(

@@ -153,6 +153,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("score", study, "--leave-one-out")
         verb("history", study)
         verb("report", study)
+        verb("site", study, "--out", study.with_name("site"))
         verb("release", study, "--rehearsal", "--out", study.with_name("release"))
 
 

@@ -86,7 +86,7 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
 WRITING = {
     verb.function: {"out", "plot"} & {option.name for option in step_options(verb.function)}
     for verb in VERBS
-    if verb.name not in ("release", "reproduce")  # which write into a folder of their own
+    if verb.name not in ("release", "reproduce", "site")  # which write into a folder of their own
 }
 
 

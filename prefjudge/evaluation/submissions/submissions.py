@@ -38,6 +38,8 @@ class Submission:
         Whether the organisers entered it: rules do not bind it.
     record : bool
         Whether the leaderboard marks it as the best of its day.
+    paper, code : str
+        Where they are to be read.
     """
 
     line: int
@@ -50,6 +52,8 @@ class Submission:
     eval: float | None
     baseline: bool = False
     record: bool = False
+    paper: str = ""
+    code: str = ""
 
     @property
     def name(self) -> str:
