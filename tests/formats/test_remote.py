@@ -1,7 +1,8 @@
 """Objects of stores and web servers are read as files are; faults pass, and addresses tell no secret."""
 
 import gzip
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from prefjudge.formats.lines import addresses, remote
 from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
 from prefjudge.formats.lines.digests import digest
 from prefjudge.gather.inputs import expand
+from prefjudge.gather.provenance import digesting
+from prefjudge.gather.readers import reading
 from tests.formats.store import Proxy, after, busy, cut, dripping, silent, unasked
 
 DEMO = Path(prefjudge.__file__).parent / "demo"
@@ -205,6 +208,57 @@ def test_an_object_that_changes_between_two_readings_is_said(long: Any) -> None:
     long.proxy.faults += [None, other]
     with pytest.raises(InputError, match="changed while it was read"):
         prefjudge.score(runs=["s3://runs/run.txt"], qrels=["s3://runs/qrels.txt"])
+
+
+class ReplacedAt(list[str]):
+    """What a proxy was asked, which replaces an object before it passes on one of the requests."""
+
+    def __init__(self, place: int, replace: Callable[[], object]) -> None:
+        super().__init__()
+        self.place, self.replace = place, replace
+
+    def append(self, request: str) -> None:
+        if len(self) == self.place:
+            self.replace()
+        super().append(request)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_run_replaced_at_any_moment_is_read_whole_or_refused(
+    long: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, known: bool
+) -> None:
+    """The old one may be in the cache. Rows, copy and digest are those of one of the two, never a mixture."""
+    bodies = [(DEMO / "runs" / f"{name}.txt").read_bytes() for name in ("lexical", "reranker-large")]
+    run, cache = "s3://runs/run.txt", tmp_path / "cache"
+
+    def asked() -> tuple[list[str], str]:
+        with digesting([("run", run)]) as digests, reading([run], Order.SCORE, [], cache=cache) as reader:
+            heads = reader.top(1)
+            return [heads.docs[doc] for doc in heads.doc], digests()[0].digest
+
+    whole = []
+    for body in bodies:
+        long.put(Key="run.txt", Body=body)
+        long.proxy.asked.clear()
+        whole.append(asked())
+    assert whole[0][0] != whole[1][0]
+    ended = set()
+    for place in range(len(long.proxy.asked) + 1):
+        if not known:
+            shutil.rmtree(cache)
+        long.put(Key="run.txt", Body=bodies[0])
+        replace = partial(long.put, Key="run.txt", Body=bodies[1])
+        monkeypatch.setattr(long.proxy, "asked", ReplacedAt(place, replace))
+        try:
+            found = asked()
+        except InputError as error:
+            ended.add(str(error).partition("\n")[0])
+        else:
+            assert found in whole
+            ended.add("old" if found == whole[0] else "new")
+        replace()
+        assert asked() == whole[1]  # and what was kept of the other moment is not taken for it
+    assert ended == {"old", "new", f"{run} changed while it was read"}
 
 
 def test_only_what_is_named_is_fetched_and_a_look_is_small(long: Any) -> None:
