@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from prefjudge.formats.labels.pools import write_pool, write_pref_qrels, write_p
 from prefjudge.formats.labels.qrels import read_qrels, write_qrels
 from prefjudge.formats.lines import atomic
 from prefjudge.formats.lines.atomic import atomic_write, write_text
+from prefjudge.formats.lines.atomic_folders import atomic_folder
 
 
 def qrels(grades):
@@ -184,6 +186,7 @@ def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
 
 WRITING = """
 import sys
+from prefjudge.formats.lines.atomic_folders import atomic_folder
 from prefjudge.formats.lines.atomic import atomic_write
 with atomic_write(sys.argv[1]) as file:
     file.write(b"half")
@@ -197,7 +200,7 @@ with atomic_write(sys.argv[1]) as file:
 def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
     """But not what one writes that lives; and another file's is its own business."""
     target = tmp_path / "a[1].tsv"
-    other = tmp_path / f".a[1].tsv.gz.0123456789ab.{atomic._machine()}.part"
+    other = tmp_path / f".a[1].tsv.gz.0123456789ab.{atomic.machine()}.part"
     other.write_text("")
     command = [sys.executable, "-c", WRITING, str(target)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
@@ -209,6 +212,52 @@ def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
     assert target.read_text() == "whole"
     write_text(target, "again")
     assert {*tmp_path.iterdir()} == {target, other}
+
+
+FILLING = """
+import os, sys
+from prefjudge.formats.lines.atomic_folders import atomic_folder
+
+target, until = sys.argv[1:]
+rename = os.rename
+
+def wait(*_):
+    print("waiting", flush=True)
+    sys.stdin.read()
+
+os.rename = lambda old, new: wait() if until == "set aside" and str(new) == target else rename(old, new)
+with atomic_folder(target) as folder:
+    (folder / "part-0").write_text("half")
+    if until == "half":
+        wait()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a folder is still written")
+@pytest.mark.parametrize("until", ["half", "set aside"])
+def test_what_a_killed_program_leaves_of_a_folder_is_removed_by_the_next(tmp_path, until):
+    """But not the folder that one fills that lives; and what was there before is not lost with it."""
+    target = tmp_path / "a[1].parquet"
+    with atomic_folder(target) as folder:
+        (folder / "part-0").write_text("whole")
+    command = [sys.executable, "-c", FILLING, str(target), until]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"waiting\n"
+        assert target.exists() == (until == "half")
+        if until == "half":
+            with atomic_folder(target) as folder:
+                (folder / "part-0").write_text("theirs")
+            (part,) = {*tmp_path.iterdir()} - {target}
+            assert (part / "part-0").read_text() == "half"
+        writer.kill()
+    with suppress(EOFError), atomic_folder(target):
+        assert (target / "part-0").read_text() == ("theirs" if until == "half" else "whole")
+        raise EOFError
+    assert [*tmp_path.iterdir()] == [target]
+    with atomic_folder(target) as folder:
+        (folder / "part-1").write_text("again")
+    assert [path.name for path in target.iterdir()] == ["part-1"]
+    assert [*tmp_path.iterdir()] == [target]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a file is still written")
@@ -234,7 +283,7 @@ def test_what_a_writer_without_a_lock_that_others_see_writes_is_left_alone(tmp_p
 def test_what_only_looks_like_a_part_stops_nobody(tmp_path):
     """To open a pipe waits until somebody writes into it."""
     for kind in (os.mkfifo, os.mkdir):
-        kind(tmp_path / f".x.{kind.__name__.encode().hex():0>12.12}.{atomic._machine()}.part")
+        kind(tmp_path / f".x.{kind.__name__.encode().hex():0>12.12}.{atomic.machine()}.part")
     write_text(tmp_path / "x", "text")
     assert (tmp_path / "x").read_text() == "text"
 

@@ -29,6 +29,7 @@ from prefjudge.engines.sql.packs import PACK, RowReader, as_they_come, rows_of_p
 from prefjudge.engines.sql.tables import GroupWork
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
+from prefjudge.formats.lines.atomic_folders import atomic_folder
 from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files, row_groups
 
 T = TypeVar("T")
@@ -149,24 +150,31 @@ class SparkEngine:
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder; then it takes the place of one of that name."""
-        folder, _, name = str(path).rstrip("/").rpartition("/")
-        aside, old = (f"{folder or '.'}/.{name}.{os.urandom(6).hex()}.{what}" for what in ("part", "old"))
         with _briefly(f"Spark cannot write {path}", "Check that the cluster can write there."):
-            new, kept, target = map(self._java_path, (aside, old, str(path)))
-            files = self._java_files(str(path))
-            try:
-                self.session.sql(text).write.parquet(aside)
-                replaced = files.exists(target) and _renamed(files, target, kept)
-                try:
-                    _renamed(files, new, target)
-                except BaseException:
-                    if replaced:
-                        files.rename(kept, target)
-                    raise
-                files.delete(kept, True)
-            finally:
-                files.delete(new, True)
+            writer = self.session.sql(text).write.mode("append")  # into the folder that is made for it
+            with atomic_folder(path) if self._is_seen(path) else self._address(path) as folder:
+                writer.parquet(str(folder))
         return self.table(path)
+
+    @contextmanager
+    def _address(self, path: str) -> Iterator[str]:
+        """Yield an address beside that of a folder, whose place it takes: where no lock says who writes."""
+        folder, _, name = path.rstrip("/").rpartition("/")
+        aside, old = (f"{folder or '.'}/.{name}.{os.urandom(6).hex()}.{what}" for what in ("part", "old"))
+        new, kept, target = map(self._java_path, (aside, old, path))
+        files = self._java_files(path)
+        try:
+            yield aside
+            replaced = files.exists(target) and _renamed(files, target, kept)
+            try:
+                _renamed(files, new, target)
+            except BaseException:
+                if replaced:
+                    files.rename(kept, target)
+                raise
+            files.delete(kept, True)
+        finally:
+            files.delete(new, True)
 
     def _java_path(self, path: str) -> Any:
         return self.session.sparkContext._jvm.org.apache.hadoop.fs.Path(path)

@@ -16,6 +16,8 @@ try:
 except ImportError:  # Windows, where nobody can tell whether a file is still written
     fcntl = None  # type: ignore[assignment]
 
+CAN_LOCK = fcntl is not None
+
 _DEVICES = ("/dev", "/dev/fd")
 """Where a name such as ``stdout`` or ``null`` is everybody's: a superuser's file would take its place."""
 
@@ -46,7 +48,7 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_left(target)
-        name, handle, lock = _new_part(target)
+        name, handle, held = _new_part(target)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
     try:
@@ -72,40 +74,55 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
             os.unlink(name)  # noqa: PTH108
         raise
     finally:
-        if lock is not None:
-            os.close(lock)
+        if held is not None:
+            os.close(held)
 
 
 def _new_part(target: Path) -> tuple[str, int, int | None]:
-    """Make a temporary file beside a file; return its name, and two handles: to write, and to hold its lock.
-
-    The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
-    once it is held does the file get a name that says on which machine it was locked: so others never meet
-    one that is not locked yet, or cannot be.
-    """
-    name = str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
+    """Make a temporary file beside a file; return its name, and two handles: one writes, one has the lock."""
+    name = part_of(target)
     handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     if fcntl is None:
         return name, handle, None
-    lock = os.dup(handle)
+    held = os.dup(handle)
+    return locked(name, held), handle, held
+
+
+def part_of(target: Path) -> str:
+    """Return a temporary name beside a file or a folder."""
+    return str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
+
+
+def lock(handle: int) -> None:
+    """Lock what a handle is of; `OSError` where somebody holds it, or where there are no locks."""
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def locked(name: str, handle: int) -> str:
+    """Lock what has a temporary name; return the name that it has then.
+
+    The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
+    once it is held does the name say on which machine that is: so others never meet what is not locked yet,
+    or cannot be.
+    """
     with suppress(OSError):  # a file system without locks
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held = f"{name.removesuffix('.part')}.{_machine()}.part"
-        os.rename(name, held)  # noqa: PTH104
-        name = held
-    return name, handle, lock
+        lock(handle)
+        locked_name = f"{name.removesuffix('.part')}.{machine()}.part"
+        os.rename(name, locked_name)  # noqa: PTH104
+        return locked_name
+    return name
 
 
 def _remove_left(target: Path) -> None:
     """Remove the temporary files of killed programs: those that nobody holds."""
     if fcntl is None:
         return
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.{_machine()}\.part")
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.{machine()}\.part")
     for name in _parts_in(target.absolute().parent):
         if pattern.fullmatch(os.path.basename(name)):  # noqa: PTH119
             # To read alone would wait for a pipe, and NFS locks only what is written.
             with suppress(OSError), open(name, "r+b") as file:  # noqa: PTH123
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file.fileno())
                 os.unlink(name)  # noqa: PTH108
 
 
@@ -117,7 +134,7 @@ def _parts_in(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _machine() -> str:
+def machine() -> str:
     """Return this machine's name, shortened: some file systems' locks are not seen on others."""
     return f"{crc32(os.fsencode(os.uname().nodename)):08x}"
 
