@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RELEASED = ("--extra", "postgres", "--extra", "panels", "--extra", "stand-in")
+RELEASED = ("--extra", "postgres", "--extra", "panels", "--extra", "oidc", "--extra", "stand-in")
 """What the container and most hosts install; the other extras are for those who run studies."""
 UNREACHABLE = ("ConnectionError", "ConnectTimeout", "ServiceError", "403", "404", "Name or service not known")
 LONGEST = 60

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = (
     "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file", "screen",
+    "oidc_issuer", "oidc_client_id", "oidc_client_secret_file", "oidc_owners", "oidc_assistants",
 )  # fmt: skip
 """How to serve. A password in ``--store`` stands in the list of processes, not so in ``PREFJUDGE_STORE``."""
 
@@ -61,15 +62,12 @@ def serve(
 
 
 def _show(made: "IssuedKey | AdminToken", *, json: bool) -> None:
-    from prefjudge.steps.serve.serve import AdminToken  # known by now, and not needed for --help
-
     if json:
         print_json(made)
-    elif isinstance(made, AdminToken):
-        typer.echo(made.admin_token)
-    else:
-        typer.echo(f"AWS_ACCESS_KEY_ID={made.access_key}\nAWS_SECRET_ACCESS_KEY={made.secret_key}")
-        say(f"{made.requester}: keep these; the secret is not shown again")
+        return
+    typer.echo(made.text)
+    if made.note:
+        say(made.note)
 
 
 def _token_hint(address: "Address") -> str:

@@ -17,6 +17,7 @@ from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.notifications.delivery import WebhookSender
+from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
 from prefjudge.marketplace.stand_in import prepare_stand_in
 from prefjudge.marketplace.stand_in.settings import StandInSettings
@@ -199,6 +200,7 @@ def serve(
     plain_http: bool = False,
     proxy: str = ON_THIS_MACHINE,
     admin_token: str | None = None,
+    oidc: OidcSettings | None = None,
     stand_in: StandInSettings | None = None,
     wording: Mapping[str, str] | None = None,
     keep_days: int | None = None,
@@ -209,7 +211,8 @@ def serve(
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
-    ``admin_token`` takes the place of the one that is made from the store's secret. With
+    ``admin_token`` takes the place of the one that is made from the store's secret, and by ``oidc`` people
+    who administer sign in at an OpenID Connect provider. With
     ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
     for "HIT" and "requester" on the worker site. After ``keep_days`` without work people are forgotten. The
     environment variables ``PREFJUDGE_PUBLIC_URL`` and
@@ -222,6 +225,7 @@ def serve(
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
         proxy=proxy,
         admin_token=admin_token,
+        oidc=oidc,
         stand_in=stand_in,
         wording=Wording(**(wording or {})),
     )

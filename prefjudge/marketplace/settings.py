@@ -5,6 +5,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
+from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.stand_in.settings import StandInSettings
 from prefjudge.marketplace.wording import Wording
 
@@ -29,6 +30,8 @@ class Settings:
         calls.
     admin_token
         What the admin signs in with; by default it is made from the store's secret.
+    oidc
+        Let people who administer sign in at an OpenID Connect provider.
     stand_in
         Lead programs here that name Amazon's host in their code.
     wording
@@ -41,6 +44,7 @@ class Settings:
     plain_http: bool = False
     proxy: str = ON_THIS_MACHINE
     admin_token: str | None = None
+    oidc: OidcSettings | None = None
     stand_in: StandInSettings | None = None
     wording: Wording = field(default_factory=Wording)
 

@@ -52,7 +52,11 @@ def test_the_container_serves_as_nobody_special():
 def test_the_container_installs_what_the_lock_names_with_the_uv_that_wrote_it():
     said = " ".join(text for _, text in instructions())
     assert "uv sync --frozen --no-dev" in said
-    assert {*re.findall(r"--extra (\S+)", said)} == {"postgres", "panels"}  # what hosting people needs
+    assert {*re.findall(r"--extra (\S+)", said)} == {
+        "postgres",
+        "panels",
+        "oidc",
+    }  # what hosting people needs
     assert "pip install" not in re.sub(r"pip install --no-cache-dir uv==[\d.]+", "", said)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.people.sessions import hash_secret
 from prefjudge.marketplace.store.ids import new_secret
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -27,10 +28,12 @@ class Admin:
 
     @property
     def has_password(self) -> bool:
-        """Tell whether this is an account, and not the token."""
-        return self != TOKEN
+        """Tell whether this is an account, and neither the token nor somebody whom a provider knows."""
+        return self != TOKEN and not self.name.startswith(ELSEWHERE)
 
 
+ELSEWHERE = "oidc:"
+"""How the names begin of those who sign in at an OpenID Connect provider. No account can have such a name."""
 TOKEN = Admin(name="(token)", role=OWNER)
 """Whoever has the token. No account can have this name."""
 
@@ -115,8 +118,20 @@ def open_session(tx: Transaction, admin: Admin) -> str:
     return secret
 
 
-def find(tx: Transaction, secret: str) -> Admin | None:
-    """Return who a cookie belongs to, while the session lasts and the account is there."""
+def known_elsewhere(name: str, settings: OidcSettings | None) -> Admin | None:
+    """Return who signs in at a provider, with the role that the settings list for a name, if they do."""
+    if settings is not None and name in settings.owners:
+        return Admin(name=f"{ELSEWHERE}{name}", role=OWNER)
+    if settings is not None and name in settings.assistants:
+        return Admin(name=f"{ELSEWHERE}{name}", role=ASSISTANT)
+    return None
+
+
+def find(tx: Transaction, secret: str, settings: OidcSettings | None = None) -> Admin | None:
+    """Return who a cookie belongs to, while the session lasts and the account is there.
+
+    Who signed in at a provider must still be listed in the settings.
+    """
     rows = tx.rows(
         "SELECT s.name, a.role FROM admin_sessions s LEFT JOIN admins a ON a.name = s.name"
         " WHERE s.session_hash = :hash AND s.expires > :now",
@@ -128,6 +143,8 @@ def find(tx: Transaction, secret: str) -> Admin | None:
     name, role = rows[0]
     if name is None:
         return TOKEN
+    if str(name).startswith(ELSEWHERE):
+        return known_elsewhere(str(name).removeprefix(ELSEWHERE), settings)
     return Admin(name=str(name), role=str(role)) if role else None
 
 

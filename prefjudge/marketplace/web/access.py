@@ -216,7 +216,9 @@ def _is_admin_token(state: AppState, request: Request) -> bool:
 async def _who_administers(state: AppState, request: Request) -> tuple[Admin | None, str]:
     """Return who calls, if it is one who administers, and the cookie by which that is known."""
     cookie = request.cookies.get(state.cookie("admin"), "")
-    admin = await state.executor.run(lambda tx: admins.find(tx, cookie), write=False) if cookie else None
+    admin = None
+    if cookie:
+        admin = await state.executor.run(lambda tx: admins.find(tx, cookie, state.settings.oidc), write=False)
     if admin is not None:
         return admin, cookie
     return (TOKEN if _is_admin_token(state, request) else None), ""

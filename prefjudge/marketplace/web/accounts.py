@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
@@ -19,7 +20,16 @@ from prefjudge.marketplace.web.state import AppState
 
 async def show_sign_in(state: AppState, request: Request) -> Page:
     """Show the form that asks for a name and a password, or for the token."""
-    return Page(name="admin_signin", context={"error": ""})
+    return sign_in_page(state)
+
+
+def sign_in_page(state: AppState, refusal: Refusal | None = None) -> Page:
+    """Return the page of the ways in, with why one was refused."""
+    oidc = state.settings.oidc
+    context = {"error": refusal.message, "code": refusal.code} if refusal else {"error": ""}
+    elsewhere = urlsplit(oidc.issuer).hostname if oidc else ""
+    status = refusal.status if refusal else 200
+    return Page(name="admin_signin", context={**context, "elsewhere": elsewhere}, status=status)
 
 
 async def sign_in(state: AppState, request: Request) -> Page:
@@ -28,18 +38,22 @@ async def sign_in(state: AppState, request: Request) -> Page:
     try:
         admin = await _known(state, request, fields)
     except Refusal as refusal:
-        context = {"error": refusal.message, "code": refusal.code}
-        return Page(name="admin_signin", context=context, status=refusal.status)
+        return sign_in_page(state, refusal)
+    return Page(name="admin_signin", location="/admin", cookies=await open_session(state, admin))
+
+
+async def open_session(state: AppState, admin: Admin) -> dict[str, str | None]:
+    """Sign somebody in who administers, and return the cookie by which that is known."""
 
     def act(tx: Transaction) -> str:
-        _log_sign_in(tx, admin.name, 200)
+        log_sign_in(tx, admin.name, 200)
         return admins.open_session(tx, admin)
 
-    cookies = {state.cookie("admin"): await state.executor.run(act)}
-    return Page(name="admin_signin", context={}, location="/admin", cookies=cookies)
+    return {state.cookie("admin"): await state.executor.run(act)}
 
 
-def _log_sign_in(tx: Transaction, name: str, status: int) -> None:
+def log_sign_in(tx: Transaction, name: str, status: int) -> None:
+    """Write that somebody has signed in, or was refused."""
     admin_log.end(tx, admin_log.begin(tx, name, "sign in", ""), status, "")
 
 
@@ -68,7 +82,7 @@ async def check_guess(state: AppState, who: str, address: str, name: str, passwo
     right = await asyncio.get_running_loop().run_in_executor(None, matches, password, kept)
     if not right or kept is None:
         if kept is not None:  # who mistypes a name may have typed a password there
-            await state.executor.run(lambda tx: _log_sign_in(tx, name, 401))
+            await state.executor.run(lambda tx: log_sign_in(tx, name, 401))
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)
     state.rate_limit.refund_guess(guess, now)
 
@@ -121,8 +135,8 @@ async def show_password(state: AppState, request: Request) -> Page:
 async def change_password(state: AppState, request: Request) -> Page:
     """Change one's own password; one's other sessions end."""
     fields, admin = await remembered_fields(request), admin_of(request)
-    if admin == TOKEN:
-        raise Refusal("no_account", "The token has no password.", 400)
+    if not admin.has_password:
+        raise Refusal("no_account", "You have no password here.", 400)
     address = request.client.host if request.client else ""
     await check_guess(state, f"admin|{admin.name}", address, admin.name, fields.get("old", ""))
     kept = await _hashed(fields.get("password", ""))

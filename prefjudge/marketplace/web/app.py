@@ -109,6 +109,15 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
 )
 
 
+def _oidc_routes(state: AppState) -> tuple[tuple[str, str, PublicRoute], ...]:
+    if state.settings.oidc is None:
+        return ()
+    from prefjudge.marketplace.web.oidc_pages import SignOn  # with a library that nobody else needs
+
+    sign_on = SignOn(state.settings.oidc)
+    return (("GET", "/admin/oidc", sign_on.begin), ("GET", "/admin/oidc/callback", sign_on.come_back))
+
+
 def build_app(state: AppState) -> Starlette:
     """Put the routes together."""
 
@@ -150,7 +159,8 @@ def build_app(state: AppState) -> Starlette:
         Route("/assets/{name}", asset),
     ]
     routes += [Route(path, worker_handler(state, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
-    routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in PUBLIC_ROUTES]
+    public = (*PUBLIC_ROUTES, *_oidc_routes(state))
+    routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in public]
     routes += [Route(path, admin_handler(state, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
 
     async def lost(request: Request, _: Exception) -> Response:

@@ -16,11 +16,11 @@ def limits(who: str, address: str) -> Sequence[tuple[str, int]]:
 
     It counts by the account, too, so that many addresses get no more of them.
     """
-    network = _network(address)
+    network = network_of(address)
     return ((f"{network}|{who}", TRIES), (who, 5 * TRIES), (network, 10 * TRIES))
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Return the network of an address: whoever has one IPv6 address has all that begin like it."""
     try:
         found = ip_address(address)

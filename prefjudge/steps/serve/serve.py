@@ -27,12 +27,28 @@ class IssuedKey:
     access_key: str
     secret_key: str
 
+    @property
+    def text(self) -> str:
+        """The pair as a shell or a file of settings takes it."""
+        return f"AWS_ACCESS_KEY_ID={self.access_key}\nAWS_SECRET_ACCESS_KEY={self.secret_key}"
+
+    @property
+    def note(self) -> str:
+        """What to say beside it."""
+        return f"{self.requester}: keep these; the secret is not shown again"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminToken:
     """What the admin of a marketplace signs in with."""
 
     admin_token: str
+    note = ""
+
+    @property
+    def text(self) -> str:
+        """The token alone."""
+        return self.admin_token
 
 
 def serve(
@@ -49,6 +65,11 @@ def serve(
     revoke_key: str | None = None,
     admin_token_file: str | Path | None = None,
     print_admin_token: bool = False,
+    oidc_issuer: str | None = None,
+    oidc_client_id: str | None = None,
+    oidc_client_secret_file: str | Path | None = None,
+    oidc_owners: str = "",
+    oidc_assistants: str = "",
     screen: bool = True,
     stand_in: bool = False,
     stand_in_port: Annotated[int, Interval(ge=0, le=65535)] = 7267,
@@ -88,6 +109,16 @@ def serve(
         store's secret.
     print_admin_token : bool
         Return the admin's token instead of serving; the marketplace may be running.
+    oidc_issuer : str, optional
+        Let admins sign in at the OpenID Connect provider of this address, too.
+    oidc_client_id : str, optional
+        As whom the marketplace is registered there; it leads back to ``/admin/oidc/callback``.
+    oidc_client_secret_file : Path, optional
+        A file with the secret that the provider has given, where it has given one.
+    oidc_owners : str
+        Who may do everything when signed in there: verified e-mail addresses or ids, comma-separated.
+    oidc_assistants : str
+        Who looks after workers, likewise.
     screen : bool
         Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
     stand_in : bool
@@ -100,7 +131,7 @@ def serve(
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace import keys
+    from prefjudge.marketplace import keys, oidc
     from prefjudge.marketplace.server import serve as run
     from prefjudge.marketplace.stand_in import StandInSettings, remove_authority
 
@@ -118,6 +149,9 @@ def serve(
         keys.revoke_key(url, revoke_key)
         return None
 
+    sign_on = oidc.read_oidc(
+        oidc_issuer, oidc_client_id, oidc_client_secret_file, oidc_owners, oidc_assistants
+    )
     authority = folder / STAND_IN
     if remove_stand_in:
         if not remove_authority(authority):
@@ -148,6 +182,7 @@ def serve(
             plain_http=plain_http,
             proxy=proxy,
             admin_token=token,
+            oidc=sign_on,
             stand_in=StandInSettings(folder=authority, port=stand_in_port, sandbox=not live)
             if stand_in
             else None,
