@@ -42,7 +42,7 @@ def study(tmp_path: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -
     study = climbing_study(tmp_path / "study")
     let_all_work_at_once(study)
     config = study / "study.toml"
-    text = config.read_text().replace(FOR_MARKETPLACES, "").replace("pairs_per_hit = 10", "pairs_per_hit = 2")
+    text = config.read_text().replace(FOR_MARKETPLACES, "").replace("pairs_per_hit = 10", "pairs_per_hit = 3")
     config.write_text(f"{text.replace('gold_per_hit = 3', 'gold_per_hit = 1')}{TARGET}hits = 2\n")
     with keep_marketplace_open(Study(study), LIVE):
         address = find_running(study)
