@@ -203,6 +203,7 @@ def serve(
     oidc: OidcSettings | None = None,
     stand_in: StandInSettings | None = None,
     wording: Mapping[str, str] | None = None,
+    language: str = "",
     keep_days: int | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
@@ -214,8 +215,8 @@ def serve(
     ``admin_token`` takes the place of the one that is made from the store's secret, and by ``oidc`` people
     who administer sign in at an OpenID Connect provider. With
     ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
-    for "HIT" and "requester" on the worker site. After ``keep_days`` without work people are forgotten. The
-    environment variables ``PREFJUDGE_PUBLIC_URL`` and
+    for "HIT" and "requester" on the worker site, which speaks ``language`` or the browser's. After
+    ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
@@ -228,6 +229,7 @@ def serve(
         oidc=oidc,
         stand_in=stand_in,
         wording=Wording(**(wording or {})),
+        language=language,
     )
     server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))
     log_to_stderr()

@@ -36,6 +36,8 @@ class Settings:
         Lead programs here that name Amazon's host in their code.
     wording
         What stands for "HIT" and "requester" on the worker site.
+    language
+        The site's language until a worker chooses another; empty: the browser's.
     """
 
     host: str = "127.0.0.1"
@@ -47,6 +49,7 @@ class Settings:
     oidc: OidcSettings | None = None
     stand_in: StandInSettings | None = None
     wording: Wording = field(default_factory=Wording)
+    language: str = ""
 
     def check(self) -> None:
         """Refuse to listen to the world in clear text.

@@ -185,7 +185,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def context(name: str) -> dict[str, Any]:
     path, values = PAGES[name]
-    return {**COMMON, "path": path, **values}
+    return {**COMMON, "path": path, "here": path, **values}
 
 
 def rendered(name: str, **changes: Any) -> str:

@@ -27,7 +27,7 @@ def phone(browser: Any) -> Iterator[Any]:
 
 def test_every_template_has_a_sample():
     templates = {path.stem for path in (Path(site.__file__).parent / "templates").glob("*.html")}
-    shared = {"base", "bare", "parts", "form", "panel_form"}
+    shared = {"base", "bare", "parts", "admin_parts", "form", "panel_form"}
     assert {name.partition("-")[0] for name in PAGES} == templates - shared
 
 
@@ -40,7 +40,7 @@ def test_a_page_holds_to_the_policy_and_guards_its_forms(name):
     assert re.findall(r'(?:src|href)="(?!/|https?://127)[^"]*"', html.replace('href="#main"', "")) == []
     for form in re.findall(r"<form.*?</form>", html, re.DOTALL):
         open_to_strangers = re.search(
-            r'action="(/signin"|/admin/signin"|/mturk/externalSubmit"|/panel/)', form
+            r'action="(/signin"|/language"|/admin/signin"|/mturk/externalSubmit"|/panel/)', form
         )
         assert open_to_strangers or 'name="csrf" value="c5rf"' in form
 

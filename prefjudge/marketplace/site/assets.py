@@ -24,4 +24,4 @@ def asset(name: str, wording: Wording = _USUAL) -> tuple[bytes, str] | None:
     found = _assets().get(name)
     if found is None or not name.endswith(".js"):
         return found
-    return wording.say(found[0].decode(), begins=False).encode(), found[1]
+    return wording.script(found[0].decode()).encode(), found[1]

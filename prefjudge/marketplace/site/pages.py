@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.marketplace.site.words import count, filters
-from prefjudge.marketplace.wording import Wording
+from prefjudge.marketplace.site.words import filters
+from prefjudge.marketplace.wording import Wording, catalogues
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,9 +23,9 @@ def render_page(name: str, context: Mapping[str, Any], wording: Wording = _USUAL
         The page's name, such as ``"hits"``.
     context : mapping
         The values that the page shows, and those that every page needs: ``csrf``, ``nonce``, ``worker``,
-        ``path`` and ``marketplace``.
+        ``path``, ``here`` and ``marketplace``.
     wording : Wording
-        What stands for "HIT" and "requester".
+        What stands for "HIT" and "requester", and the language.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def render_page(name: str, context: Mapping[str, Any], wording: Wording = _USUAL
     return _environment(wording).get_template(f"{name}.html").render(context)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _environment(wording: Wording) -> "Environment":
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -54,7 +54,7 @@ def _environment(wording: Wording) -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters())
-    environment.filters["own"] = wording.say
-    environment.filters["count_of"] = lambda number, noun: wording.say(count(number, noun), begins=False)
+    environment.filters.update(filters(wording))
+    environment.globals["language"] = wording.language
+    environment.globals["languages"] = [(code, one.name) for code, one in catalogues().items()]
     return environment

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
+
+from prefjudge.marketplace.wording import ENGLISH, Wording
 
 _MONTHS = ("January", "February", "March", "April", "May", "June",
            "July", "August", "September", "October", "November", "December")  # fmt: skip
@@ -15,28 +18,31 @@ def money(amount: str) -> str:
     return f"${Decimal(amount or '0'):,.2f}"
 
 
-def moment(time: str) -> str:
-    """Write an ISO 8601 time in UTC for people."""
+def moment(time: str, language: str = ENGLISH) -> str:
+    """Write an ISO 8601 time in UTC for people; their browser then writes it in their zone and language."""
     at = datetime.fromisoformat(time)
+    if language != ENGLISH:
+        return f"{at:%Y-%m-%d %H:%M} UTC"
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
 
 
-def span(seconds: float) -> str:
+def span(seconds: float, wording: Wording) -> str:
     """Write a length of time in its two largest units."""
     left = max(0, int(seconds))
     parts = []
     for unit, length in _SPANS:
         number, left = divmod(left, length)
         if number:
-            parts.append(count(number, unit))
-    return " ".join(parts[:2]) or "less than a minute"
+            parts.append(wording.count(number, unit))
+    return " ".join(parts[:2]) or wording.say("less than a minute", begins=False)
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 HIT``, ``2 HITs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def filters() -> dict[str, Callable[..., Any]]:
-    """Return the filters of the templates."""
-    return {"money": money, "moment": moment, "span": span, "count_of": count}
+def filters(wording: Wording) -> dict[str, Callable[..., Any]]:
+    """Return the filters of the templates in a study's words and a language."""
+    return {
+        "money": money,
+        "moment": partial(moment, language=wording.language),
+        "span": partial(span, wording=wording),
+        "count_of": wording.count,
+        "own": wording.say,
+    }

@@ -32,6 +32,7 @@ from prefjudge.marketplace.web.pages import Page, respond
 from prefjudge.marketplace.web.requester_api import requester_api
 from prefjudge.marketplace.web.state import AppState
 from prefjudge.marketplace.web.topics_api import is_for_topics, topics_api
+from prefjudge.marketplace.wording import ENGLISH, catalogues
 from prefjudge.version import __version__
 
 WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
@@ -60,6 +61,7 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
 PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/signin", signin.show_sign_in),
     ("POST", "/signin", signin.sign_in),
+    ("POST", "/language", signin.choose_language),
     ("GET", "/admin/signin", accounts.show_sign_in),
     ("POST", "/admin/signin", accounts.sign_in),
     ("GET", "/panel/{panel}/{key}", panels.show_arrival),
@@ -144,7 +146,9 @@ def build_app(state: AppState) -> Starlette:
         return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})
 
     async def asset(request: Request) -> Response:
-        found = site.asset(request.path_params["name"], state.settings.wording)
+        language = request.query_params.get("language", ENGLISH)
+        wording = state.settings.wording.speaking(language if language in catalogues() else ENGLISH)
+        found = site.asset(request.path_params["name"], wording)
         if found is None:
             return Response(status_code=404)
         content, media_type = found

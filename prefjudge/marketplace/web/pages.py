@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from prefjudge.marketplace import site
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.web.languages import language_of
 from prefjudge.marketplace.web.state import AppState
 
 
@@ -41,7 +42,8 @@ def respond(
 ) -> Response:
     """Write a page in the form that the client asks for."""
     if page.name == "refused":  # its sentence is the site's own, for people in JSON, too
-        said = state.settings.wording.say(str(page.context["error"]))
+        wording = state.settings.wording.speaking(language_of(state, request))
+        said = wording.say(str(page.context["error"]))
         page = replace(page, context={**page.context, "error": said})
     if wants_json(request):
         answer: Response = JSONResponse(dict(page.context), page.status)
@@ -62,6 +64,7 @@ def respond(
 
 def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
     nonce = secrets.token_urlsafe(16)
+    wording = state.settings.wording.speaking(language_of(state, request))
     # a panel pays its participants, whatever money the ledger counts in
     of_panel = request.url.path.startswith("/panel/") or (session and session.visit is not None)
     paid_elsewhere = {"sandbox": False} if of_panel else {}
@@ -71,12 +74,13 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
         "unread": session.unread if session else 0,
         "path": request.url.path,
+        "here": f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/",
         "framed": page.framed,
         "admin": getattr(request.state, "admin", None),
         "marketplace": {**state.about, **paid_elsewhere},
     }
     answer = Response(
-        site.render_page(page.name, {**common, **page.context}, state.settings.wording),
+        site.render_page(page.name, {**common, **page.context}, wording),
         page.status,
         media_type="text/html",
     )

@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""Signing in and out, and the language in which the site speaks."""
 
 import asyncio
 
@@ -9,9 +9,11 @@ from prefjudge.marketplace.people import sessions
 from prefjudge.marketplace.people.sessions import Session
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
+from prefjudge.marketplace.web.languages import COOKIE
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.rate_limit import limits
 from prefjudge.marketplace.web.state import AppState
+from prefjudge.marketplace.wording import catalogues
 
 
 async def show_sign_in(state: AppState, request: Request) -> Page:
@@ -83,6 +85,20 @@ def _again(fields: dict[str, str], refusal: Refusal) -> Page:
 def _local(path: str) -> str:
     """Return a path of this site: never an address elsewhere."""
     return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/hits"
+
+
+async def choose_language(state: AppState, request: Request) -> Page:
+    """Speak another language from now on, and go back to the page."""
+    fields = await remembered_fields(request)
+    language = fields.get("language", "")
+    if language not in catalogues():
+        raise Refusal("no_language", "The site does not speak this language.", 400)
+    return Page(
+        name="hits",
+        context={"language": language},
+        location=_local(fields.get("next", "")),
+        cookies={state.cookie(COOKIE): language},
+    )
 
 
 async def sign_out(state: AppState, request: Request, session: Session) -> Page:

@@ -187,6 +187,7 @@ def serve(
             if stand_in
             else None,
             wording=_wording(opened.config.words) if opened else None,
+            language=opened.config.design.language if opened else "",
             keep_days=opened.config.workers.keep_days if opened else None,
             ready=told,
         )

@@ -107,7 +107,7 @@
     else if (status === 401 || status === 403) {
       notice("You are signed out. Sign in in another tab and come back; your answers are kept on this device.", { draft: true, ...signIn });
     } else if (again) notice("No connection. Your answers are kept on this device.", { draft: true, act: () => send() });
-    else if (status !== 200) notice("Your answers are not saved: " + (error || status), { draft: true });
+    else if (status !== 200) notice("Your answers are not saved: {why}".replace("{why}", error || status), { draft: true });
   };
   const twoTabs = () => {
     notice("You have also worked on this HIT in another tab or on another device, and it has other answers.", {
@@ -161,7 +161,7 @@
     }
     else if (kind === "typed") unkept = unkept ?? true;
     else if (kind === "missing" && Array.isArray(hosts)) {
-      notice("This page needs something from " + hosts.join(", ") + " that does not load. If it does not work, return the HIT.", { draft: true });
+      notice("This page needs something from {hosts} that does not load. If it does not work, return the HIT.".replace("{hosts}", hosts.join(", ")), { draft: true });
     }
     else if (kind === "draft") {
       unkept = false;

@@ -12,8 +12,8 @@
     const [least, most] = [Number(group.dataset.least), Number(group.dataset.most)];
     const count = controls(group).filter(isChosen).length;
     const wrong = count ? count < least || count > most : "required" in group.dataset && least > 0;
-    const asked = most === 1 ? "one" : least === most ? most : least ? least + " to " + most : "up to " + most;
-    controls(group)[0].setCustomValidity(wrong ? "Choose " + asked + "." : "");
+    const asked = most === 1 ? "Choose one." : least === most ? "Choose {most}." : least ? "Choose {least} to {most}." : "Choose up to {most}.";
+    controls(group)[0].setCustomValidity(wrong ? asked.replace("{least}", least).replace("{most}", most) : "");
   };
   // In a question with one answer, a new answer replaces the old one.
   const replace = (group, changed) => {
