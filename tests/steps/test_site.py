@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -27,6 +28,8 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
+from prefjudge.steps.site.folder import check_folder, write_site
+from prefjudge.steps.site.query_pages import in_order
 from prefjudge.steps.site.site import SiteResult, site
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
@@ -405,3 +408,25 @@ def test_a_study_without_answers_has_no_site_yet(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="has no pool"):
         site(tmp_path / "study", out=tmp_path / "site")
     assert not (tmp_path / "site").exists()
+
+
+def test_a_killed_program_leaves_a_site_that_the_next_one_finishes(tmp_path: Path) -> None:
+    page = '<meta name="generator" content="prefjudge site abc">'
+    files = [(name, f"{page}{name}") for name in ("index.html", "history.html", "run/a.html", "query/b.html")]
+
+    def killed() -> Iterator[tuple[str, str]]:
+        yield from files[:3]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_site(tmp_path / "site", "abc", killed())
+    check_folder(tmp_path / "site", "abc")
+    assert write_site(tmp_path / "site", "abc", files).written == 1
+    fewer = write_site(tmp_path / "site", "abc", files[:2])
+    assert (fewer.written, fewer.removed) == (0, 2)
+    assert {path.name for path in (tmp_path / "site").iterdir()} == {"index.html", "history.html"}
+
+
+def test_queries_are_listed_in_the_order_of_their_numbers() -> None:
+    names = ["2", "10", "0" * 5_000 + "11", "9" * 5_000, "q2", "q10", "q10b", "²"]
+    assert sorted(sorted(names), key=in_order) == names

@@ -118,6 +118,7 @@ def _inputs(state: SiteState) -> Table:
 def _reading(state: SiteState) -> tuple[str, ...]:
     sure = state.answers.confidence
     return (
+        "Boards under preference score by the best-known answers, the others by labels of the name.",
         "The best-known answer to a query is the passage that people prefer to all that runs have put on top "
         "so far. A new run may bring a better one, and then it meets the answer that is known.",
         "Each version of the answers has a board of its own. A score of one version cannot be compared with "

@@ -26,10 +26,10 @@ def first_page(state: SiteState, title: str) -> Page:
     """Return the first page: the board as it is, beside that of the labels, and what is to come."""
     current, board = state.boards.current, state.boards.current.first.leaderboard
     about = state.study.config.release.description
-    when = f", version {current.version}" if current.version else ""
+    when = f". They are of version {current.version}, made" if current.version else ", found"
     lead = (
         f"{many(len(board.ranked), 'run')} by {board.measure} under the best-known answers to "
-        f"{many(board.queries, 'query')}{when}{_since(current.made)}.",
+        f"{many(board.queries, 'query')}{f'{when}{_since(current.made)}' if current.made else ''}.",
         *([_sentence(state.answers.confidence.words[0])] if state.answers.confidence else []),
     )
     return Page(
@@ -108,18 +108,18 @@ def version_words(past: Version, one: VersionBoards) -> str:
     runs = many(len(one.first.leaderboard.ranked), "run")
     if past.challenge is None:
         first = f"The first best-known answers, to {many(past.queries, 'query')}"
-        return f"{first}; {runs} ranked{_since(one.made)}."
+        return f"{first}{_since(one.made)}. They rank {runs}."
     newcomers = many(sum(not duel.returned for duel in past.duels), "newcomer")
     return (
-        f"{newcomers} met the best-known answers, and {many(len(past.changes), 'answer')} changed; "
-        f"{runs} ranked{_since(one.made)}."
+        f"{newcomers} met the best-known answers, and those to {many(len(past.changes), 'query')} "
+        f"changed{_since(one.made)}. They rank {runs}."
     )
 
 
 def board_table(
     board: Board, told: Mapping[str, RunMetadata], before: Mapping[str, int] | None = None
 ) -> Table:
-    """Return a leaderboard as ``score`` has it, with teams, days of submission and the ranks before."""
+    """Return a leaderboard as ``score`` has it, with the ranks before, teams and days of submission."""
     plain = leaderboard_table(board.leaderboard, board.standings)
     more: list[tuple[Column, Mapping[str, Cell]]] = []
     if before:
@@ -132,14 +132,13 @@ def board_table(
         ),
     ]
     more = [(column, cells) for column, cells in more if any(cells.values())]
-    names = [column.name for column in plain.columns]
-    run, place = names.index("run"), names.index("high") + 1
-    rows = []
-    for row in plain.rows:
-        extra = (cells.get(str(bare(row[run]))) for _, cells in more)
-        rows.append((*row[:place], *extra, *row[place:]))
-    columns = (*plain.columns[:place], *(column for column, _ in more), *plain.columns[place:])
-    return Table(title=plain.title, columns=columns, rows=tuple(rows), notes=plain.notes)
+    run = [column.name for column in plain.columns].index("run")
+    return Table(
+        title=plain.title,
+        columns=(*plain.columns, *(column for column, _ in more)),
+        rows=tuple((*row, *(cells.get(str(bare(row[run]))) for _, cells in more)) for row in plain.rows),
+        notes=plain.notes,
+    )
 
 
 def _tables(state: SiteState, one: VersionBoards, before: Mapping[str, int] | None) -> tuple[Table, ...]:
@@ -226,7 +225,7 @@ def _select(table: Table, kept: Sequence[int]) -> Table:
 
 
 def _since(made: str | None) -> str:
-    return f", of {_day(made)}" if made else ""
+    return f" on {_day(made)}" if made else ""
 
 
 def _day(made: str | None) -> str | None:

@@ -44,7 +44,8 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
     places = {one.path: one.name for one in inputs}
     files = list(_files(given)) if given else [Path(one.path) for one in inputs if not in_memory(one.path)]
     found: dict[str, RunMetadata] = {}
-    for path in files:
+    # A file of the study speaks for its run before any other file that is called like it.
+    for path in sorted(files, key=lambda path: str(path.resolve()) not in places):
         told = read_run_metadata(path, notices)
         name = places.get(str(path.resolve()), told.run)
         found.setdefault(name, replace(told, run=name, submitted=told.submitted or day_of(name)))
@@ -60,9 +61,9 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
         raise InputError(
             "no run of the study is shown", "Name the folder of its runs, or leave out --runs to show all."
         )
-    if given and names - public.keys():
+    if names - public.keys():
         left = many(len(names - public.keys()), "run")
-        what = f"{left} of the study not shown: not among --runs, under an embargo, or withdrawn"
+        what = f"{left} of the study not shown: under an embargo, withdrawn, or not among --runs"
         notices.append(Notice(where=str(study.folder), what=what))
     return Entries(
         shown=shown,

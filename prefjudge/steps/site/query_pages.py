@@ -1,5 +1,6 @@
 """The pages of queries: a list of all, and one for each with its best-known answers and how they came."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
@@ -25,8 +26,8 @@ _STATUSES = {
 
 def query_list(state: SiteState) -> list[Page]:
     """Return the list of all queries, in pages."""
-    rows = state.answers.queries
-    parts = [rows[start : start + _A_PAGE] for start in range(0, len(rows), _A_PAGE)] or [()]
+    rows = sorted(state.answers.queries, key=lambda one: in_order(one.query_id))
+    parts = [rows[start : start + _A_PAGE] for start in range(0, len(rows), _A_PAGE)] or [[]]
     several = tuple(
         Fact(what=f"{part[0].query_id} to {part[-1].query_id}", value="", address=list_address(number))
         for number, part in enumerate(parts, 1)
@@ -213,6 +214,17 @@ def _listed(names: Collection[str]) -> str:
     """Return the first of some names, and how many more there are."""
     first = ", ".join(list(names)[:_NAMED])
     return f"{first} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else first
+
+
+def in_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Return what puts names into the order of the numbers in them: q2 before q10."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    digits = (part.lstrip("0") if part.isascii() and part.isdigit() else None for part in parts)
+    # as long as it likes: a number of more than 4,300 digits is none that Python reads
+    return tuple(
+        (1, 0, part) if number is None else (0, len(number), number)
+        for part, number in zip(parts, digits, strict=True)
+    )
 
 
 def _cut(text: str) -> str:

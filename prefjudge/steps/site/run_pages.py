@@ -190,6 +190,8 @@ def _audited(state: SiteState, name: str) -> list[Part]:
         return []
     words = [one.words for one in state.audit.findings if name in one.submissions]
     said = [f"{text[0].upper()}{text[1:]}." for text in words]
+    if not said and state.entries.shown.get(name, RunMetadata(run=name)).submitted is None:
+        return []  # the audit did not look at it
     if not said:
         return [Part(heading="Audit", words=("The audit found nothing.",))]
     return [Part(heading="Audit", words=(*said, "A finding is a reason to ask, not a verdict."))]
