@@ -10,6 +10,7 @@ from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.recruiting import plan_recruiting, recruit
@@ -189,6 +190,13 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
         yield (
             f"at {design.seconds_per_pair:g} seconds a pair an hour pays ${cost.hourly:.2f}, "
             f"less than the floor of ${design.hourly_floor:.2f}"
+        )
+    days, doubt = study.config.hit.auto_approval_days, study.config.pay.doubt_days
+    if cost.rewards and climbs(study) and design.gold_per_hit and days < doubt:
+        when = f"after {many(days, 'day')}" if days else "at once"
+        yield (
+            f"the crowd pays {when} what nobody has decided on (auto_approval_days in study.toml), so pay "
+            f"cannot wait {doubt:g} days for gold pairs to show who guesses (doubt_days)"
         )
 
 

@@ -333,6 +333,20 @@ def test_who_asks_for_experience_is_told_that_invited_people_have_none(served: P
     assert publish(served, dry_run=True).warnings == ()
 
 
+def test_who_lets_the_crowd_pay_before_gold_pairs_show_who_guesses_is_told(served: Path) -> None:
+    change(served, "approved_more_than = 10000", "")
+    change(served, 'policy = "first-miss"', 'policy = "ladder"')
+    change(served, "reward = 2.00", "reward = 2.00\nauto_approval_days = 2")
+    assert publish(served, dry_run=True).warnings == ()
+    for days, said in ((1, "pays after 1 day what"), (0, "pays at once what")):
+        change(served, f"auto_approval_days = {days + 1}", f"auto_approval_days = {days}")
+        (warning,) = publish(served, dry_run=True).warnings
+        assert said in warning
+        assert "wait 2 days" in warning
+    change(served, "reward = 2.00", "reward = 0")
+    assert publish(served, dry_run=True).warnings == ()
+
+
 def test_an_unpaid_study_needs_no_bonus_for_an_early_exit(served: Path) -> None:
     change(served, "reward = 2.00", "reward = 0")
     publish(served, yes=True)
