@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,17 +159,16 @@ class _Kept:
 
     def add(self, chunk: RunChunk) -> None:
         """Append a chunk."""
-        if self.writer is not None:
-            try:
-                self.writer.add(chunk)
-            except OSError:
-                self.leave()
+        self._try(lambda writer: writer.add(chunk))
 
     def clear(self) -> None:
         """Forget the chunks so far."""
+        self._try(CopyWriter.clear)
+
+    def _try(self, act: Callable[[CopyWriter], None]) -> None:
         if self.writer is not None:
             try:
-                self.writer.clear()
+                act(self.writer)
             except OSError:
                 self.leave()
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from prefjudge.errors import PrefjudgeError
 from prefjudge.formats.runs.parquet import RowGroups, read_row_groups, tokens_of_column
 
-Coded: TypeAlias = "tuple[pa.Array, NDArray[np.int64]]"
 RowReader: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
 
 PACK = "bucket INT, pack BINARY"
@@ -27,11 +26,16 @@ _BLOCK = 1 << 20
 """About how many rows are shared out at once."""
 
 
-def packed(batches: Iterable[pa.RecordBatch], *, by: Sequence[str], buckets: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows in packs: those that agree in some columns are a group, and have the same bucket."""
+def packed(
+    batches: Iterator[pa.RecordBatch], *, by: Sequence[str], buckets: int, read: RowReader = iter
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows in packs: those that agree in some columns are a group, and have the same bucket.
+
+    The rows are those that come, or that ``read`` makes of what comes.
+    """
     held: list[pa.RecordBatch] = []
     try:
-        for batch in batches:
+        for batch in read(batches):
             held.append(batch)
             if sum(part.num_rows for part in held) >= _BLOCK:
                 yield _packs(pa.Table.from_batches(held), by, buckets)
@@ -49,18 +53,6 @@ def rows_of_parts(
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             yield from read_row_groups(tasks[number], columns)
-
-
-def as_they_come(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Take the rows that a cluster has read itself."""
-    return batches
-
-
-def shared(
-    batches: Iterator[pa.RecordBatch], *, read: RowReader, by: Sequence[str], buckets: int
-) -> Iterator[pa.RecordBatch]:
-    """Read rows, and yield them in packs."""
-    yield from packed(read(batches), by=by, buckets=buckets)
 
 
 def _packs(rows: pa.Table, by: Sequence[str], buckets: int) -> pa.RecordBatch:
@@ -104,7 +96,7 @@ def unpacked(packs: Iterable[pa.RecordBatch], by: Sequence[str]) -> Iterator[pa.
     yield from rows.take(np.argsort(group, kind="stable")).to_batches()
 
 
-def _coded(column: pa.ChunkedArray) -> Coded:
+def _coded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
     """Return the values of a column, each once, and the place among them of each row's."""
     coded = column.combine_chunks().dictionary_encode("encode")
     return coded.dictionary, coded.indices.to_numpy().astype(np.int64)

@@ -89,7 +89,7 @@ def save_pool(
     if queries is not None and not rows_of(runs.engine, f"SELECT query FROM {heads} AS heads LIMIT 1"):
         return {}
     known = _contributions(qrels, per_query) if qrels is not None else []
-    load_rows(runs.engine, KNOWN, {"query": "STRING", "doc": "STRING", "source": "STRING"}, known)
+    load_rows(runs.engine, KNOWN, {"query": "string", "doc": "string", "source": "string"}, known)
     pool = runs.engine.save(pool_text(heads), path)
     return {int(size): int(count) for size, count in rows_of(runs.engine, sizes_text(pool))}
 

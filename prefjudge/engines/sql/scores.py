@@ -138,7 +138,7 @@ def _placed(runs: SqlRuns, sets: Sequence[Qrels]) -> str:
             labels.query.tolist(), labels.doc.tolist(), labels.grade.tolist(), strict=True
         )
     ]
-    columns = {"name": "STRING", "query": "STRING", "doc": "STRING", "grade": "DOUBLE"}
+    columns = {"name": "string", "query": "string", "doc": "string", "grade": "float64"}
     load_rows(runs.engine, LABELS, columns, rows)
     union = union_documents(sets)
     parts = tuple(part_of(union, labels) for labels in sets)

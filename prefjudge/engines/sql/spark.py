@@ -25,7 +25,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from prefjudge.engines.sql.answers import ROWS, Answer, Summary, without_rows
-from prefjudge.engines.sql.packs import PACK, RowReader, as_they_come, rows_of_parts, shared, unpacked
+from prefjudge.engines.sql.packs import PACK, RowReader, packed, rows_of_parts, unpacked
 from prefjudge.engines.sql.tables import GroupWork
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
@@ -35,7 +35,6 @@ from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files, ro
 T = TypeVar("T")
 _Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
 
-_SCHEMA = "answer BINARY, path STRING, query STRING, doc STRING, position INT"
 _PART = 1 << 19
 """About how many rows of groups a task holds."""
 _BUCKETS = 64
@@ -44,6 +43,8 @@ _PLACES = (
     "_metadata.file_path AS prefjudge_file",
     "_metadata.row_index AS prefjudge_row",
 )
+_WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": 1 << 50, "spark.sql.files.openCostInBytes": 1 << 50}
+"""Settings by which Spark neither cuts a file of lines nor gives two to one task."""
 _TYPED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
 _CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
@@ -75,10 +76,13 @@ class SparkEngine:
     def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
         known = partial(knowing, kept_addresses(paths), work)
-        answers = _answers(self.session, known, paths).persist()
-        self._kept.append(answers)
+        return _of_each(self._kept_as(table, _answers(self.session, known, paths)), paths)
+
+    def _kept_as(self, table: str, answers: Any) -> list[tuple[int, Any]]:
+        """Fill a table with the rows that stay; return the answers that go home, and their places."""
+        self._kept.append(answers.persist())
         self._view(table, answers.where("answer IS NULL"))
-        return _of_each(_taken_home(self.session, answers), paths)
+        return _taken_home(self.session, answers)
 
     def keep_groups(
         self,
@@ -94,11 +98,9 @@ class SparkEngine:
         What the executors see under its path they read themselves: Spark's own reader takes longer than all
         the rest. Columns in the names of folders are left to it.
         """
-        kinds = {"string": "STRING", "float64": "DOUBLE", "int32": "INT"}
-        schema = ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
         cores = self.session.sparkContext.defaultParallelism
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
-            read: RowReader = as_they_come
+            read: RowReader = iter
             if self._is_seen(path) and not columns_of_folders(path).intersection(asked):
                 tasks = row_groups(parquet_files(path), _PART)
                 rows, count = self.session.range(0, len(tasks), 1, len(tasks)), sum(one.rows for one in tasks)
@@ -107,13 +109,11 @@ class SparkEngine:
                 rows = self.session.sql(f"SELECT {', '.join(asked)} FROM {self.table(path)}")
                 count = rows.count()
             parts = max(cores, count // _PART)
-            share = partial(shared, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
+            share = partial(packed, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
             found = partial(_on_groups, by=by, work=work, columns=columns)
             packs = rows.mapInArrow(share, PACK).repartition(parts, "bucket")
-            answers = packs.mapInArrow(found, schema).persist()
-        self._kept.append(answers)
-        self._view(table, answers.where("answer IS NULL"))
-        return [found for _, found in _taken_home(self.session, answers)]
+            answers = packs.mapInArrow(found, _schema(columns))
+        return [found for _, found in self._kept_as(table, answers)]
 
     def _is_seen(self, path: str) -> bool:
         """Tell whether executors see a path, as they see run files."""
@@ -125,12 +125,8 @@ class SparkEngine:
         if self._is_seen(path):
             parquet_files(path)  # Java says less of what is wrong with one
         with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
-            before = self.session.conf.get(_TYPED)
-            self.session.conf.set(_TYPED, "false")  # the id "007" in a folder's name is no number
-            try:
+            with _set(self.session, {_TYPED: "false"}):  # the id "007" in a folder's name is no number
                 rows = self.session.read.parquet(_literal(path))
-            finally:
-                self.session.conf.set(_TYPED, before)
             self._view(name, rows.selectExpr("*", *_PLACES))
         return name
 
@@ -218,13 +214,18 @@ def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:
     with _columns_are_arrow():
         if tasks:
             numbers = session.range(0, len(tasks), 1, len(tasks))
-            frames.append(numbers.mapInArrow(partial(_on_paths, work=work, tasks=tasks), _SCHEMA))
+            frames.append(numbers.mapInArrow(partial(_on_paths, work=work, tasks=tasks), _schema(ROWS)))
         if places:
             lines = session.read.text([path for _, path in places.values()]).select(
                 "_metadata.file_path", "value"
             )
-            frames.append(lines.mapInArrow(partial(_on_lines, work=work, places=places), _SCHEMA))
+            frames.append(lines.mapInArrow(partial(_on_lines, work=work, places=places), _schema(ROWS)))
     return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def _schema(columns: Mapping[str, str]) -> str:
+    kinds = {"string": "STRING", "float64": "DOUBLE", "int32": "INT"}
+    return ", ".join(["answer BINARY", *(f"{name} {kinds[kind]}" for name, kind in columns.items())])
 
 
 def _is_address(path: str) -> bool:
@@ -293,7 +294,7 @@ def _sent(
 
 def _taken_home(session: Any, answers: Any) -> list[tuple[int, Any]]:
     """Return the answers and their places, in order; raise the first that is an error."""
-    with _briefly("Spark cannot read the input", _READING), _whole_files(session):
+    with _briefly("Spark cannot read the input", _READING), _set(session, _WHOLE_FILES):
         home = answers.where("answer IS NOT NULL").select("answer").toArrow()
     found = [pickle.loads(one.as_buffer()) for one in home["answer"]]  # noqa: S301 - from our own tasks
     found.sort(key=lambda one: one[0])
@@ -312,16 +313,14 @@ def _of_each(found: Sequence[tuple[int, Any]], paths: Sequence[str]) -> list[Any
 
 
 @contextmanager
-def _whole_files(session: Any) -> Iterator[None]:
-    """Let Spark neither cut a file of lines nor give two to one task."""
-    names = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
-    before = [session.conf.get(name) for name in names]
+def _set(session: Any, settings: Mapping[str, object]) -> Iterator[None]:
+    before = {name: session.conf.get(name) for name in settings}
     try:
-        for name in names:
-            session.conf.set(name, 1 << 50)
+        for name, value in settings.items():
+            session.conf.set(name, value)
         yield
     finally:
-        for name, value in zip(names, before, strict=True):
+        for name, value in before.items():
             session.conf.set(name, value)
 
 

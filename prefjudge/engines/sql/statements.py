@@ -120,7 +120,7 @@ class SqlRuns(Runs):
         found = list(self._noted(self._in_order(kept, work)))
         self.tags = called(found, self.notices)
         named = list(zip(self.paths, self.tags, strict=True))
-        load_rows(self.engine, NAMES, {"path": "STRING", "run": "STRING"}, named)
+        load_rows(self.engine, NAMES, {"path": "string", "run": "string"}, named)
         kept_in = [*([FOUND] if self._files else []), *map(_kept_in, range(len(self._tables)))]
         parts = [f"SELECT path, query, doc, position FROM {table}" for table in kept_in]
         return f"({' UNION ALL '.join(parts)})", found

@@ -25,7 +25,7 @@ NAMES, OUTGOING, FOUND = (f"prefjudge_{noun}" for noun in ("names", "outgoing", 
 PLACE = ("prefjudge_file", "prefjudge_row")
 """The columns that an engine adds to a Parquet: the file of a row, and its number there."""
 
-_TYPES = {"text": "STRING", "money": "STRING", "integer": "BIGINT", "flag": "BOOLEAN"}
+_TYPES = {"text": "string", "money": "string", "integer": "int64", "flag": "bool_"}
 
 GroupWork: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterable[tuple[Any, pa.RecordBatch | None]]]"
 """Makes of a stream of rows summaries, which go home, and rows, which stay."""
@@ -99,18 +99,19 @@ def rows_of(engine: SqlEngine, text: str) -> list[tuple[Any, ...]]:
 def load_rows(
     engine: SqlEngine, table: str, types: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Fill a table with rows from home; columns are of the types STRING, BIGINT, DOUBLE or BOOLEAN."""
+    """Fill a table with rows from home; columns are of types that Arrow knows by these names."""
     import pyarrow as pa
 
-    kinds = {"STRING": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
     columns = zip(*rows, strict=True) if rows else ((),) * len(types)
-    arrays = (pa.array(column, kinds[kind]) for column, kind in zip(columns, types.values(), strict=True))
+    arrays = (
+        pa.array(column, getattr(pa, kind)()) for column, kind in zip(columns, types.values(), strict=True)
+    )
     engine.load(table, pa.table(dict(zip(types, arrays, strict=True))))
 
 
 def save_table(engine: SqlEngine, table: Table, path: str) -> None:
     """Write a table from home as Parquet."""
-    types = {column.name: _TYPES.get(column.kind, "DOUBLE") for column in table.columns}
+    types = {column.name: _TYPES.get(column.kind, "float64") for column in table.columns}
     rows = [tuple(record.values()) for record in to_records(table)]
     odd = next((cell for row in rows for cell in row if isinstance(cell, str) and not is_text(cell)), None)
     if odd is not None:
