@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.agreement import agreement as agreement
     from prefjudge.steps.audit import audit as audit
     from prefjudge.steps.backup import backup as backup
+    from prefjudge.steps.board.board import board as board
     from prefjudge.steps.check import check as check
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
@@ -154,6 +155,7 @@ VERBS = (
         "Split the queries into random halves: do both say the same about which run is better?",
     ),
     Verb("audit", _SURE, "Check the submissions of a leaderboard against its rules."),
+    Verb("board", _SURE, "Keep a leaderboard in Git: its repository, what comes in, and the log."),
     Verb(
         "reproduce",
         _SURE,

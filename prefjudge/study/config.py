@@ -22,6 +22,7 @@ from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
 from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
+from prefjudge.study.board_config import BoardConfig
 from prefjudge.study.values import parse_money
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
@@ -274,6 +275,7 @@ class StudyConfig(_Section):
     screening: ScreeningConfig = ScreeningConfig()
     pay: PayConfig = PayConfig()
     release: ReleaseConfig = ReleaseConfig()
+    board: BoardConfig = BoardConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
 
     def target(self, name: str) -> TargetConfig | None:

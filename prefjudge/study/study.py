@@ -266,7 +266,8 @@ def create(folder: Path, config: str) -> bool:
     path = folder / CONFIG_FILE
     if path.is_file():
         return False
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    held = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+    if (folder.exists() and not folder.is_dir()) or held - {".git"}:  # an empty repository is an empty folder
         raise StudyError(f"{folder} exists and is not a study", "Give a new or empty folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from prefjudge.cli.commands import verb_function
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
+from tests.steps.repositories import TODAY, commit_all, write_submission
 from tests.steps.test_judge import Endpoint
 from tests.steps.test_road import TRUTH
 from tests.steps.test_spending import settle_by_hand
@@ -112,10 +113,21 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")
     verb("check", "--manifest", "trec-dl-2020", folder)
     verb("audit", folder / "board.csv", "--days", 90, "--limit", 1)
+    a_board(verb, folder / "leaderboard")
     verb("reproduce", "shallow-pooling", *FILES, "--out", folder / "paper")
     verb("plan", "--sizes", "2:5,3:5", "--trials", 20, "--budget", 100)
     verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--new-key", "lab")
     verb("serve", "--store", f"sqlite:///{folder / 'market.db'}", "--print-admin-token")
+
+
+def a_board(verb: Printed, folder: Path) -> None:
+    verb("board", "init", folder)
+    write_submission(folder, f"{TODAY:%Y%m%d}-run")
+    commit_all(folder)
+    verb("board", "runs", folder)
+    (folder / "submissions" / "odd").write_text("")
+    commit_all(folder)
+    verb("board", "check", folder)
 
 
 def on_a_study(verb: Printed, study: Path) -> None:

@@ -26,6 +26,7 @@ FORMS: Register[VoteForm] = Register(
     "vote",
     VoteForm,
     {
+        "board-log": "prefjudge.formats.votes.board_log:FORM",
         "release": "prefjudge.formats.votes.release:FORM",
         "label-studio": "prefjudge.formats.votes.label_studio:FORM",
         "potato": "prefjudge.formats.votes.potato:FORM",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,8 @@ class Votes:
         The texts.
     pooled : sequence of (query, document, source)
         The candidates, and which system each is from; ``""`` where the file does not say.
+    carried : sequence of (str, mapping)
+        What the log of a study says of it beside its votes: what each row is, and the row.
     """
 
     form: str
@@ -66,3 +69,4 @@ class Votes:
     queries: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, str] = field(default_factory=dict)
     pooled: Sequence[tuple[str, str, str]] = ()
+    carried: Sequence[tuple[str, Mapping[str, Any]]] = ()

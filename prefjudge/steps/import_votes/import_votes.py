@@ -14,6 +14,7 @@ from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
+from prefjudge.formats.votes.board_log import LOG_FORM, with_log
 from prefjudge.formats.votes.parts import parse_map
 from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
 from prefjudge.formats.votes.release import LOG
@@ -24,6 +25,7 @@ from prefjudge.gather.memory import ForeignVotes, Source, Texts, maybe, take_tex
 from prefjudge.render.shown import Shown
 from prefjudge.steps.import_votes.repeats import Import
 from prefjudge.steps.import_votes.storing import store_votes
+from prefjudge.study.carried import CARRIED_KEYS
 from prefjudge.study.rehearsal import Judge, load_rehearsal
 from prefjudge.study.study import Study, open_study
 
@@ -62,11 +64,11 @@ def import_votes(
 ) -> ImportResult:
     """Make existing votes part of a study: they count like votes that it collected, and nothing is paid.
 
-    The file is a release or its judgments.jsonl; lines of query, document, document, preferred; votes of an
-    arena; prompts with the chosen and the rejected answer; CrowdRAG-25's ratings; batch results of Mechanical
-    Turk; exports of Label Studio and Potato; or any CSV or JSON whose columns are known by their names or by
-    ``map``. All votes are added, or none; the same file is not added twice. A study without a pool gets one
-    of what the votes are about.
+    The file is a release or its judgments.jsonl; the log of a board, which makes the study again; lines of
+    query, document, document, preferred; votes of an arena; prompts with the chosen and the rejected answer;
+    CrowdRAG-25's ratings; batch results of Mechanical Turk; exports of Label Studio and Potato; or any CSV or
+    JSON whose columns are known by their names or by ``map``. All votes are added, or none; the same file is
+    not added twice. A study without a pool gets one of what the votes are about.
 
     Parameters
     ----------
@@ -109,6 +111,8 @@ def import_votes(
     notices: list[Notice] = []
     who = Judge(judge or Judge.PERSON)
     found = read_votes(path, how, notices)
+    if found.form == LOG_FORM and isinstance(path, Path):
+        found = with_log(found, path, CARRIED_KEYS)
     stamped = rehearsal_in(notices)
     if stamped is not None and not found.judges and who is Judge.PERSON:
         who = Judge.SIMULATED

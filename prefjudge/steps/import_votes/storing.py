@@ -17,6 +17,7 @@ from prefjudge.steps.import_votes.repeats import (
     without_repeats,
 )
 from prefjudge.study.assignments import KEPT
+from prefjudge.study.carried import save_carried
 from prefjudge.study.imports import (
     ImportedVote,
     ImportedWork,
@@ -53,6 +54,8 @@ def store_votes(study: Study, made: Import) -> Stored:
             result.known = len(rows)
             result.notices.append("these votes were imported before: nothing was added")
             return result
+        if made.votes.carried:
+            save_carried(db, study.folder, made.votes.carried)
         rows = without_known_ids(rows, load_vote_ids(db, made.votes.form), result)
         rows = without_repeats(rows, load_named_votes(db, made.votes.form, made.criterion), result)
         pools = load_pools(db, newcomers=True)
@@ -64,7 +67,8 @@ def store_votes(study: Study, made: Import) -> Stored:
             return result
         _store(db, study, made, rows, result)
         save_texts(db, made.votes.queries, made.votes.passages)
-        ask_for_what_there_is(db)
+        if not made.votes.carried:  # what a log carries says how many votes each pair is to have
+            ask_for_what_there_is(db)
     return result
 
 
@@ -165,7 +169,7 @@ def _work(
             ImportedWork(
                 assignment_id=name,
                 worker_id=row.worker,
-                answered=answered[name] + right + missed,
+                answered=said.answered if said else answered[name] + right + missed,
                 gold_right=said.gold_right if said else right,
                 gold_missed=said.gold_missed if said else missed,
                 seconds=said.seconds if said else 0.0,

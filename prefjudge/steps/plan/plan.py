@@ -119,7 +119,8 @@ def plan(
     Parameters
     ----------
     study : Path, optional
-        The study whose pools are to be judged; its config and votes give the defaults of the other options.
+        The study whose pools, or whose open challenge, are to be judged; its config and votes give the
+        defaults of the other options.
     sizes : str, optional
         Pool sizes instead: ``2:120,4:200`` are 120 queries with two candidates and 200 with four.
     error : float, optional
@@ -134,7 +135,8 @@ def plan(
         Votes to estimate the error from.
     strategy : sequence of str
         What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``, or one
-        for each size, such as ``2=lead:3,6=knockout:5``; a selection of all by default.
+        for each size, such as ``2=lead:3,6=knockout:5``; a selection of all by default, or the one by which
+        the challenge is judged that is under way.
     budget : Decimal, optional
         The most that rewards and fees may come to, with what the study has committed already; its config's by
         default. A plan is within it if it costs no more in 19 of 20 simulated studies.
@@ -192,7 +194,12 @@ def plan(
     packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
     rng = generator(opened.study, "plan", seed)
     plans = compare_plans(
-        histogram, model, packing=packing, strategies=_strategies(strategy), trials=trials, rng=rng
+        histogram,
+        model,
+        packing=packing,
+        strategies=_strategies(strategy or opened.challenge),
+        trials=trials,
+        rng=rng,
     )
     left = None if most is None else max(most - opened.committed, Decimal(0))
     chosen = None

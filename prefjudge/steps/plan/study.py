@@ -1,5 +1,6 @@
 """What a plan needs of a study: its pools, money, votes and gold pairs so far."""
 
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.screening import GoldRecord
 from prefjudge.errors import StudyError, quoted
+from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import is_published, load_pools
@@ -35,6 +37,8 @@ class PlannedStudy:
         self.sizes: dict[int, int] = {}
         self.judgments: Judgments | None = None
         """The votes so far."""
+        self.challenge: tuple[str, ...] = ()
+        """The strategy of the challenge that is under way: then that is what is planned."""
         self.driven_by = ""
         """The strategy that ``run`` began with, or ``publish``; empty before the first HIT."""
         if study is not None:
@@ -48,6 +52,11 @@ class PlannedStudy:
             published = "publish" if is_published(db) else ""
             self.driven_by = load_setting(db, "strategy") or published
             self.sizes, self.judgments = load_pools(db).histogram, load_judgments(db)
+            challenge = load_open_challenge(db)
+        if challenge is not None:  # what is judged next: the newcomers of each query, and its best answer
+            newcomers = Counter(query for query, _ in {row[:2] for row in challenge.rows})
+            self.sizes = dict(sorted(Counter(1 + count for count in newcomers.values()).items()))
+            self.challenge = (challenge.strategy,)
         self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
         submitted = sum(verdicts.values())
         if submitted:
@@ -66,13 +75,16 @@ class PlannedStudy:
         """Return a notice of what the study has spent already, which a plan does not include."""
         if not (self.committed or self.driven_by):
             return ()
+        what = "judging all pools from the start"
+        if self.challenge:
+            what = "the challenge that is under way: the newcomers and the best-known answers"
         rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
         of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} is left"
         again = (
             f"; {self.failing:.0%} of the assignments failed and are counted again" if self.failing else ""
         )
         return (
-            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for judging "
-            f"all pools from the start{again}",
+            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for "
+            f"{what}{again}",
             *rehearsed,
         )

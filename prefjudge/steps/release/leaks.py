@@ -14,13 +14,12 @@ _TELLING = 8
 """In texts that the study did not write, an id counts from here on, with a digit: `anna` is a word, too."""
 _WORD = re.compile(rb"[^\s\"',:;{}\[\]()<>|\\=]+")
 _PART = re.compile(rb"[^-._@+/#]+")
+KEYS = re.compile(rb"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*KEY|\b(?:sk|hf|ghp|gho)[-_][A-Za-z0-9_-]{20,}")
+"""Keys of services, as they are known by their beginnings."""
 _SHAPES = (
     ("an e-mail address", re.compile(rb"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}")),
     ("a participant's id of a panel", re.compile(rb"(?<![\w])[0-9a-f]{24}(?![\w])")),
-    (
-        "a key",
-        re.compile(rb"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*KEY|\b(?:sk|hf|ghp|gho)[-_][A-Za-z0-9_-]{20,}"),
-    ),
+    ("a key", KEYS),
     ("a path of this machine", re.compile(rb"(?:/home|/Users|[A-Za-z]:[\\/]+Users)[\\/]+[^\s\\/\"']+")),
 )
 

@@ -1,0 +1,245 @@
+"""Whether a change may come in: what it adds to a board's repository, held against the board's rules.
+
+The rules are those of the base: a change cannot loosen what it is judged by.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from prefjudge.errors import InputError
+from prefjudge.formats.votes.board_log import read_log
+from prefjudge.steps.board.git import Entry, Git
+from prefjudge.steps.board.log import LOG_FILE
+from prefjudge.steps.board.secrets import LOOKED_AT, is_private
+from prefjudge.steps.board.submissions import FOLDER, METADATA, Problem, Submission, read_submissions
+from prefjudge.study.board_config import BoardConfig
+from prefjudge.study.config import StudyConfig
+from prefjudge.study.config_file import parse_config
+from prefjudge.study.study import CONFIG_FILE
+
+_FIXED = ("team", "submitter", "type")
+"""What is said of a submission and stays: the date is in its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What would be in the repository after a change, and what it changes.
+
+    ``before`` are the submissions of the base, ``after`` those with the change; ``changed`` are the paths.
+    """
+
+    before: Mapping[str, Submission]
+    after: Mapping[str, Submission]
+    changed: frozenset[str]
+    entries: Mapping[str, Entry]
+
+    @property
+    def fresh(self) -> tuple[Submission, ...]:
+        """The submissions that come in by it."""
+        return tuple(one for name, one in self.after.items() if name not in self.before)
+
+
+def rules_of(git: Git, sha: str) -> BoardConfig:
+    """Return the rules in the config of a commit.
+
+    Raises
+    ------
+    InputError
+        It has none.
+    ConfigError
+        They are wrong.
+    """
+    entry = git.tree(sha).get(CONFIG_FILE)
+    if entry is None:
+        raise InputError(
+            f"{git.folder} has no {CONFIG_FILE} in Git", "Run: prefjudge board init DIR; commit."
+        )
+    text = git.blob(entry).decode("utf-8", "replace")
+    return _rules(parse_config(text, Path(f"{CONFIG_FILE} of {sha[:12]}")))
+
+
+def _rules(config: StudyConfig) -> BoardConfig:
+    return config.board
+
+
+def examine(
+    git: Git, base: str | None, head: str, rules: BoardConfig, submitter: str, today: date
+) -> tuple[Change, list[Problem], list[Problem]]:
+    """Return a change, what is wrong with it, and what a person should look at."""
+    old = git.tree(base)
+    meeting = git.tree(git.meeting(base, head)) if base else {}
+    new = git.tree(head)
+    changed = {path for path in meeting.keys() | new.keys() if meeting.get(path) != new.get(path)}
+    merged = {path: one for path, one in old.items() if path not in changed}
+    merged |= {path: new[path] for path in changed if path in new}
+    before, _ = read_submissions(old, _metadata(git, old), rules)
+    after, problems = read_submissions(merged, _metadata(git, merged), rules)
+    change = Change(before=before, after=after, changed=frozenset(changed), entries=merged)
+    if base:
+        known = {one.path for one in problems} & changed
+        problems = [one for one in problems if one.path in known or _names_one(one, changed)]
+        problems += _outside(changed, rules, submitter)
+        problems += _later(change, old, rules, submitter)
+        problems += _arrivals(change, rules, submitter, today)
+    problems += _too_many(change, rules, whole=base is None)
+    problems += _broken_log(git, old, merged)
+    problems += _private(git, base, head, new, changed)
+    return change, list(dict.fromkeys(problems)), _unusual(change, changed, rules, submitter)
+
+
+def _metadata(git: Git, tree: Mapping[str, Entry]) -> dict[str, bytes]:
+    wanted = (one for path, one in tree.items() if path.startswith(FOLDER) and path.endswith(METADATA))
+    return {one.path: git.blob(one, 65_537) for one in wanted}
+
+
+def _names_one(problem: Problem, changed: Iterable[str]) -> bool:
+    """Return whether a problem of another file is about one that was changed."""
+    return any(path in problem.what for path in changed)
+
+
+def _outside(changed: Iterable[str], rules: BoardConfig, submitter: str) -> Iterator[Problem]:
+    """Refuse changes beside the submissions, but those of a maintainer."""
+    if submitter in rules.maintainers:
+        return
+    who = submitter or "a submitter whom nobody named"
+    for path in sorted(changed):
+        if not path.startswith(f"{FOLDER}/"):
+            what = f"only a maintainer changes this, and {who} is not in [board] maintainers of {CONFIG_FILE}"
+            yield Problem(path=path, what=what)
+
+
+def _later(change: Change, old: Mapping[str, Entry], rules: BoardConfig, submitter: str) -> Iterator[Problem]:
+    """Refuse changes of what is in: a run stays as it was judged, and its words belong to its submitter."""
+    for name, was in change.before.items():
+        if change.entries.get(was.run) != old[was.run]:
+            yield Problem(
+                path=was.run, what="a run that is in stays as it is: withdraw it, and submit another one"
+            )
+        if was.metadata not in change.changed:
+            continue
+        now = change.after.get(name)
+        if now is None:
+            if was.metadata not in change.entries:
+                yield Problem(path=was.metadata, what="stays; say withdrawn in it to take the run back")
+            continue
+        if submitter not in (was.about.submitter, *rules.maintainers):
+            who = submitter or "a submitter whom nobody named"
+            what = f"belongs to {was.about.submitter}, who submitted it, and is changed by {who}"
+            yield Problem(path=was.metadata, what=what)
+        for key in _FIXED:
+            if getattr(was.about, key) != getattr(now.about, key):
+                yield Problem(path=was.metadata, what=f"{key} stays {getattr(was.about, key)!r}")
+        if now.about.embargo_until > was.about.embargo_until:
+            yield Problem(path=was.metadata, what="an embargo may end earlier, and not begin or end later")
+        if was.about.withdrawn and not now.about.withdrawn:
+            yield Problem(path=was.metadata, what="what was withdrawn stays withdrawn: submit another run")
+
+
+def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -> Iterator[Problem]:
+    """Refuse new submissions under a wrong date, embargo or name."""
+    for one in change.fresh:
+        age = (today - one.day).days
+        if not -1 <= age <= rules.late_days:  # a day's grace: the earth has many
+            what = (
+                f"the date in its name, {one.day}, is not of the last {rules.late_days} days before {today}"
+            )
+            yield Problem(path=one.run, what=what)
+        if submitter and one.about.submitter != submitter:
+            what = f"submitter is {one.about.submitter!r}, and {submitter!r} submits it"
+            yield Problem(path=one.metadata, what=what)
+        if one.about.withdrawn:
+            yield Problem(path=one.metadata, what="a new submission is not withdrawn")
+        if until := one.about.embargo_until:
+            last = one.day + timedelta(days=rules.embargo_days)
+            if not one.day < date.fromisoformat(until) <= last:
+                what = f"embargo_until {until} is not after {one.day} and up to {last}"
+                yield Problem(path=one.metadata, what=what)
+
+
+def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Problem]:
+    """Refuse what is beyond the limit of a team, and of a submitter, who may name many teams."""
+    bound = [one for one in change.after.values() if one.about.submitter not in rules.maintainers]
+    days = timedelta(days=rules.days)
+    for one in bound if whole else change.fresh:
+        for kind in ("team", "submitter"):
+            whose = _plain(getattr(one.about, kind))
+            theirs = [other.day for other in bound if _plain(getattr(other.about, kind)) == whose]
+            starts = [day for day in theirs if day <= one.day < day + days]
+            most = max((sum(day <= other < day + days for other in theirs) for day in starts), default=0)
+            if most > rules.per_team:
+                what = (
+                    f"{kind} {getattr(one.about, kind)!r} has {most} submissions within {rules.days} days: "
+                    f"at most {rules.per_team} are taken"
+                )
+                yield Problem(path=one.metadata, what=what)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def _broken_log(git: Git, old: Mapping[str, Entry], new: Mapping[str, Entry]) -> Iterator[Problem]:
+    """Refuse a log that is not the old one with lines added."""
+    was, now = old.get(LOG_FILE), new.get(LOG_FILE)
+    if was is not None and was == now:
+        return
+    if now is None:
+        if was is not None:
+            yield Problem(path=LOG_FILE, what="the log of the judgments stays")
+        return
+    data = git.blob(now)
+    if was is not None and not data.startswith(git.blob(was)):
+        yield Problem(path=LOG_FILE, what="lines are only added to the log: the earlier ones were changed")
+    try:
+        read_log(data, LOG_FILE)
+    except InputError as error:
+        yield Problem(path=LOG_FILE, what=error.message.removeprefix(f"{LOG_FILE}:"))
+
+
+def _private(
+    git: Git, base: str | None, head: str, new: Mapping[str, Entry], changed: Iterable[str]
+) -> Iterator[Problem]:
+    """Refuse stores and secrets in any commit: a later one that removes them leaves them in the history."""
+    added = {one.sha: one for one in git.added(base, head)}
+    for entry in added.values():
+        if why := is_private(entry.path, git.blob(entry, LOOKED_AT)):
+            yield Problem(path=entry.path, what=why)
+    for path in changed:  # what was in before, by a harmless name
+        if path in new and (why := is_private(path, b"")):
+            yield Problem(path=path, what=why)
+
+
+def staged_problems(git: Git) -> list[Problem]:
+    """Return why the next commit must not be made: stores and secrets in it, or a log that was rewritten."""
+    new, old = git.tree(git.staged()), git.tree(git.last())
+    changed = [path for path, one in new.items() if old.get(path) != one]
+    found = [
+        Problem(path=path, what=why)
+        for path in changed
+        if (why := is_private(path, git.blob(new[path], LOOKED_AT)))
+    ]
+    return [*found, *_broken_log(git, old, new)]
+
+
+def _unusual(change: Change, changed: Iterable[str], rules: BoardConfig, submitter: str) -> list[Problem]:
+    """Return what no rule forbids, and a maintainer should see."""
+    found = []
+    teams: dict[str, set[str]] = {}
+    for one in change.before.values():
+        teams.setdefault(one.about.team.casefold(), set()).add(one.about.submitter)
+    for one in change.fresh:
+        others = teams.get(one.about.team.casefold(), set())
+        if others and one.about.submitter not in others:
+            what = (
+                f"so far {', '.join(sorted(others))} submitted for this team, and now {one.about.submitter}"
+            )
+            found.append(Problem(path=one.metadata, what=what))
+    if submitter in rules.maintainers:
+        found += [
+            Problem(path=path, what="changed by a maintainer")
+            for path in sorted(changed)
+            if not path.startswith(f"{FOLDER}/") and path != LOG_FILE
+        ]
+    return found

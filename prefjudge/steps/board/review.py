@@ -1,0 +1,167 @@
+"""What people read of a change: a verdict, the health of its runs, and the audit, as Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from prefjudge.core.pooling.runs import Order
+from prefjudge.counts import many
+from prefjudge.evaluation.submissions import audit as audits
+from prefjudge.evaluation.submissions import submissions as entries
+from prefjudge.evaluation.submissions.findings import Rules
+from prefjudge.formats.leaderboard_csv import read_institutions
+from prefjudge.formats.lines.blocks import pieces
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.gather.readers import reading
+from prefjudge.steps.board.git import Git
+from prefjudge.steps.board.intake import Change
+from prefjudge.steps.board.submissions import Problem, Submission
+from prefjudge.steps.check import FileCheck, check
+from prefjudge.study.board_config import BoardConfig
+
+MOST_SHOWN = 20
+"""Lines of one list in a comment: the annotations have them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What was found in the new runs: ``health`` of each, what is wrong, and what the audit says."""
+
+    health: tuple[FileCheck, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    findings: tuple[str, ...]
+
+
+def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
+    """Look into the new runs of a change, and audit them with those that are in."""
+    health, problems, warnings = [], [], []
+    with TemporaryDirectory() as place:
+        for one in change.fresh:
+            path = Path(place) / one.run
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(git.blob(change.entries[one.run]))
+            if _is_long(path, rules.unpacked_megabytes):
+                what = f"has more than {rules.unpacked_megabytes:g} MB unpacked, and no more are taken"
+                problems.append(Problem(path=one.run, what=what))
+                path.unlink()
+                continue
+            found = _located(check(path, kind="run").files[0], f"{place}/")
+            health.append(found)
+            problems += [Problem(path=one.run, what=_plain(text, one.run)) for text in found.errors]
+            warnings += [Problem(path=one.run, what=_plain(text, one.run)) for text in found.warnings]
+            if found.health and found.health.columns == 6 and found.health.tag != one.name:
+                problems.append(
+                    Problem(path=one.run, what=f"its tag is {found.health.tag!r}, and is to be {one.name!r}")
+                )
+        runs = [Path(place) / found.path for found in health if found.ok]
+        findings = _audit(change, rules, runs, today) if change.after else ()
+    return Review(
+        health=tuple(health), problems=tuple(problems), warnings=tuple(warnings), findings=tuple(findings)
+    )
+
+
+def _is_long(path: Path, megabytes: float) -> bool:
+    """Return whether a file is longer than so much when it is unpacked; no more of it is unpacked."""
+    left = megabytes * 1_000_000
+    for piece in pieces(path):
+        left -= len(piece)
+        if left < 0:
+            return True
+    return False
+
+
+def _located(found: FileCheck, place: str) -> FileCheck:
+    """Return what was found in a copy, as it is in the repository."""
+    said = {
+        name: tuple(text.replace(place, "") for text in getattr(found, name))
+        for name in ("errors", "warnings")
+    }
+    return replace(
+        found, path=found.path.removeprefix(place), errors=said["errors"], warnings=said["warnings"]
+    )
+
+
+def _plain(text: str, path: str) -> str:
+    return text.removeprefix(f"{path}: ").removeprefix(f"{path}:")
+
+
+def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path], today: date) -> tuple[str, ...]:
+    """Return what the rules of leaderboards say of all submissions, where it is about one of the new ones."""
+    fresh = {one.name for one in change.fresh}
+    board = [
+        entries.Submission(
+            line=line,
+            submission_id=one.name,
+            date=one.day,
+            team=one.about.team,
+            description=one.about.model_description,
+            type=one.about.type,
+            dev=None,
+            eval=None,
+            baseline=one.about.submitter in rules.maintainers,
+        )
+        for line, one in enumerate(change.after.values(), 1)
+    ]
+    limits = Rules(limit=rules.per_team, days=rules.days)
+    notices: list[Notice] = []
+    with reading([str(run) for run in runs], Order.SCORE, notices) as reader:
+        found = audits.audit(
+            board,
+            rules=limits,
+            institutions=read_institutions(),
+            heads=reader.top(10) if runs else None,
+        )
+    return tuple(
+        f"{one.rule}: {one.words}" for one in found.findings if not fresh or fresh & set(one.submissions)
+    )
+
+
+def to_markdown(
+    change: Change, problems: Sequence[Problem], warnings: Sequence[Problem], seen: Review, today: date
+) -> str:
+    """Return the comment; what strangers wrote stands in it as code, which names and links nobody."""
+    verdict = f"**{many(len(problems), 'problem')}**: this cannot come in yet" if problems else "**in order**"
+    lines = ["## Submission check", "", verdict, ""]
+    lines += _list("Problems", problems) + _list("Worth a look", warnings)
+    if change.fresh:
+        lines += [
+            "### New submissions",
+            "",
+            "| run | team | shown | lines | queries |",
+            "|---|---|---|---:|---:|",
+        ]
+        lines += [_row(one, seen, today) for one in change.fresh] + [""]
+    if seen.findings:
+        lines += ["### Audit", "", *(f"- {code(text)}" for text in seen.findings[:MOST_SHOWN]), ""]
+    return "\n".join(lines)
+
+
+def _row(one: Submission, seen: Review, today: date) -> str:
+    health = next((found.health for found in seen.health if found.path == one.run), None)
+    numbers = (f"{health.lines:,}", f"{health.queries:,}") if health else ("", "")
+    state = one.state(today)
+    shown = f"from {one.about.embargo_until}" if state == "embargoed" else state
+    return f"| {code(one.name)} | {code(one.about.team)} | {shown} | {numbers[0]} | {numbers[1]} |"
+
+
+def _list(title: str, found: Sequence[Problem]) -> list[str]:
+    if not found:
+        return []
+    rest = [f"- and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+    return [
+        f"### {title}",
+        "",
+        *(f"- {code(one.path)}: {code(one.what)}" for one in found[:MOST_SHOWN]),
+        *rest,
+        "",
+    ]
+
+
+def code(text: str) -> str:
+    """Return a text as code in Markdown, in one line and in one cell, whatever is in it."""
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    safe = plain.replace("`", "'").replace("|", "\N{DIVIDES}")
+    return f"`{safe[:400] or ' '}`"

@@ -1,0 +1,251 @@
+"""Three months of a leaderboard that is kept in Git, as docs/board.md tells them: real Git, real make."""
+
+import gzip
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from prefjudge.cli.app import app, repeat_runs
+from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.steps.board.board import board
+from prefjudge.steps.board.log import LOG_FILE, extend_log
+from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.study.study import Study
+from tests.steps.conftest import contents, fix_key, let_all_work_at_once
+from tests.steps.repositories import NOBODY, TODAY, write_submission
+
+CALL = """
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as door:
+    door.connect(sys.argv[1])
+    door.sendall(json.dumps([os.getcwd(), sys.argv[2:]]).encode() + b"\\n")
+    code, out, err = json.loads(door.makefile("rb").read())
+sys.stdout.write(out); sys.stderr.write(err); sys.exit(code)
+"""
+
+
+class Workshop:
+    """Runs make and Git; what they call prefjudge is the command line in this process, which has started."""
+
+    def __init__(self, place: Path) -> None:
+        self.door = socket.socket(socket.AF_UNIX)
+        self.door.bind(str(place / "door"))
+        self.door.listen()
+        self.door.settimeout(0.05)
+        call = [sys.executable, "-I", "-S", "-c", CALL, str(place / "door")]
+        script = place / "prefjudge"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(call)} "$@"\n')
+        script.chmod(0o755)
+        self.env = {**os.environ, **NOBODY, "PREFJUDGE": str(script)}
+
+    def __call__(self, folder: Path, *words: str, fails: bool = False) -> str:
+        """Run a program, and return what it said."""
+        with subprocess.Popen(
+            words, cwd=folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as program:
+            while program.poll() is None:
+                try:
+                    visit, _ = self.door.accept()
+                except TimeoutError:
+                    continue
+                with visit:
+                    answer(visit)
+            assert program.stdout is not None
+            said = program.stdout.read()
+        assert bool(program.returncode) == fails, (words, said)
+        return said
+
+
+def answer(visit: socket.socket) -> None:
+    folder, arguments = json.loads(visit.makefile("rb").readline())
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        done = CliRunner().invoke(app, repeat_runs(arguments))
+    finally:
+        os.chdir(here)
+    told = str(done.exception) if isinstance(done.exception, PrefjudgeError) else ""
+    if done.exception is not None and not isinstance(done.exception, PrefjudgeError | SystemExit):
+        raise done.exception
+    visit.sendall(json.dumps([done.exit_code, done.stdout, f"{done.stderr}{told}"]).encode())
+
+
+def submit(repository: Path, cacm: Path, run: str, **about: str) -> str:
+    """Put a run into submissions/, and what is said of it; return its name."""
+    name = f"{TODAY:%Y%m%d}-{run}"
+    with gzip.open(cacm / "runs" / f"{run}.txt.gz", "rt") as file:
+        rows = [line.split() for line in file]
+    queries = {line.split("\t")[0] for line in (repository / "data" / "queries.tsv").read_text().splitlines()}
+    kept = [[*row[:5], name] for row in rows if row[0] in queries and int(row[3]) <= 10]
+    write_submission(repository, name, "".join(" ".join(row) + "\n" for row in kept), **about)
+    return name
+
+
+def answers_of(study: Path) -> dict[str, object]:
+    """All versions of the answers, and how each was found."""
+    stored = contents(study)
+    with Study(study).transaction(write=False) as db:
+        for table in ("answers", "duels", "challengers"):
+            stored[table] = sorted(db.execute(f"SELECT * FROM {table}"), key=repr)
+    kept = ("answers", "duels", "challengers", "pooled", "pairs")
+    return {table: stored[table] for table in kept}
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    made = Workshop(tmp_path_factory.mktemp("w"))
+    with closing(made.door):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def walked(data_dir: Path, workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository after three months."""
+    place = tmp_path_factory.mktemp("board") / "leaderboard"
+    cacm, git = data_dir / "cacm", lambda *words, **how: workshop(place, "git", *words, **how)
+    make = lambda *words, **how: workshop(place, "make", *words, **how)  # noqa: E731
+    simulated = "JUDGE=--sandbox --yes --workers 6 --error 0"
+
+    # month 1: the first board, with the house's own runs
+    board("init", place)
+    fix_key(place)
+    let_all_work_at_once(place)
+    config = place / "study.toml"
+    config.write_text(
+        config.read_text()
+        .replace("maintainers = []", 'maintainers = ["ada"]')
+        .replace("gold_per_hit = 3", "gold_per_hit = 0")
+    )
+    (place / "data").mkdir()
+    queries = (cacm / "queries.tsv").read_text().splitlines()[:4]
+    (place / "data" / "queries.tsv").write_text("\n".join(queries) + "\n")
+    for name in ("qrels.txt", "collection.tsv"):
+        (place / "data" / name).symlink_to(cacm / name)
+    for run in ("bm25", "tfidf", "lsi100"):
+        submit(place, cacm, run)
+    git("init", "-q", "-b", "main")
+    make("hooks")
+    git("add", ".")
+    git("commit", "-qm", "The board")
+    assert "study.db" not in git("ls-files")
+    make("pool")
+    make("judge", simulated)
+    make("log")
+    git("add", "log")
+    git("commit", "-qm", "What was judged in month 1")
+
+    # month 2: a run comes as a pull request
+    git("checkout", "-qb", "eve-1")
+    name = submit(place, cacm, "char4", team="Eve's", submitter="eve")
+    git("add", "submissions")
+    git("commit", "-qm", "A run")
+    assert f"{name} (Eve's): shown" in make("check", "BASE=main", "SUBMITTER=eve")
+    assert f"| `{name}` | `Eve's` | shown | 40 | 4 |" in (place / "comment.md").read_text()
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--no-ff", "--no-edit", "eve-1")
+    assert "challenge" in make("challenge")
+    assert "the challenge that is under way" in make("cost")
+    make("judge", simulated)
+    make("log")
+    git("add", "log")
+    git("commit", "-qm", "What was judged in month 2")
+
+    # month 3: one is withdrawn, one comes under an embargo, one is bad
+    git("checkout", "-qb", "eve-2")
+    until = (TODAY + timedelta(days=30)).isoformat()
+    taken = {"withdrawn": TODAY.isoformat(), "withdrawn_because": "trained on the labels"}
+    submit(place, cacm, "char4", team="Eve's", submitter="eve", **taken)
+    later = submit(place, cacm, "ql-jm", team="Eve's", submitter="eve", embargo_until=until)
+    git("add", "submissions")
+    git("commit", "-qm", "Withdraw one, and one for later")
+    assert f"{later} (Eve's): embargoed" in make("check", "BASE=main", "SUBMITTER=eve")
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--no-ff", "--no-edit", "eve-2")
+    assert "newcomer" not in make("challenge")
+    git("checkout", "-qb", "mallory")
+    bad = submit(place, cacm, "bm25-rm3", submitter="mallory", type="magic")
+    run = place / "submissions" / f"{bad}.txt"
+    run.write_text(run.read_text() + "one line too short\n")
+    git("add", "submissions")
+    git("commit", "-qm", "A bad run")
+    said = make("check", "BASE=main", "SUBMITTER=mallory", fails=True)
+    assert "type 'magic' is none of: full ranking, reranking" in said
+    git("checkout", "-q", "main")
+    return place
+
+
+def test_what_is_shown_follows_the_embargo_and_who_withdrew(walked: Path) -> None:
+    def shown(day: date) -> list[str]:
+        found = board("runs", walked, as_of=day.isoformat()).submissions
+        return [one.name.partition("-")[2] for one in found]
+
+    assert shown(TODAY) == ["bm25", "lsi100", "tfidf"]
+    assert shown(TODAY + timedelta(days=30)) == ["bm25", "lsi100", "ql-jm", "tfidf"]
+    new = board("runs", walked, new=True, as_of=(TODAY + timedelta(days=30)).isoformat())
+    assert [one.name.partition("-")[2] for one in new.submissions] == ["ql-jm"]
+
+
+def test_a_fresh_clone_is_the_same_study(walked: Path, workshop: Workshop, tmp_path: Path) -> None:
+    workshop(tmp_path, "git", "clone", "-q", str(walked), "clone")
+    clone = tmp_path / "clone"
+    (clone / "data").symlink_to(walked / "data")
+    workshop(clone, "make", "rebuild")
+    assert answers_of(clone) == answers_of(walked)
+    for study in (walked, clone):
+        resolve(study, out=tmp_path / f"{study.name}.qrels")
+    assert (tmp_path / "clone.qrels").read_bytes() == (tmp_path / "leaderboard.qrels").read_bytes()
+    assert board("runs", clone, new=True).submissions == ()
+    assert board("log", clone).logged == 0, "the log says the same of the study that is made of it"
+    assert "?? " not in workshop(clone, "git", "status", "--short")
+
+
+def test_the_log_holds_nobody(walked: Path) -> None:
+    log = (walked / LOG_FILE).read_text()
+    with Study(walked).transaction(write=False) as db:
+        private = [
+            row[0] for row in db.execute("SELECT worker_id FROM assignments UNION SELECT hit_id FROM hits")
+        ]
+    assert private
+    assert not [one for one in private if one in log]
+    assert str(walked) not in log
+
+
+def test_a_line_that_is_changed_removed_or_moved_is_found(walked: Path, tmp_path: Path) -> None:
+    lines = (walked / LOG_FILE).read_bytes().splitlines(keepends=True)
+    place = next(n for n, line in enumerate(lines) if b'"choice": "left"' in line)
+    turned = [*lines]
+    turned[place] = turned[place].replace(b'"left", "strength"', b'"right", "strength"')
+    swapped = [*lines]
+    swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
+    for number, wrong in (
+        (place + 1, turned),
+        (place + 1, lines[:place] + lines[place + 1 :]),
+        (place + 1, swapped),
+    ):
+        assert wrong != lines
+        (tmp_path / "log.jsonl").write_bytes(b"".join(wrong))
+        board("init", tmp_path / "new")
+        with pytest.raises(InputError, match=rf"log\.jsonl:{number}: the chain is broken"):
+            import_votes(tmp_path / "new", tmp_path / "log.jsonl")
+        with Study(tmp_path / "new").transaction(write=False) as db:
+            assert not db.execute("SELECT 1 FROM pooled LIMIT 1")
+
+
+def test_a_log_goes_with_its_own_study_into_an_empty_one(walked: Path, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="has a pool or judgments already"):
+        import_votes(walked, walked / LOG_FILE)
+    board("init", tmp_path / "other")
+    (tmp_path / "log.jsonl").write_bytes((walked / LOG_FILE).read_bytes())
+    with pytest.raises(StudyError, match="is a judgment that the study's store does not have"):
+        extend_log(Study(tmp_path / "other"), tmp_path / "log.jsonl")
