@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         notes=("How it was made.",),
     )
     part = Part(
-        heading="Everything",
+        heading=table.title,
         words=("In words.",),
         facts=(Fact(what="Paper", value="https://example.org", address="https://example.org"),),
         passages=(Passage(role="Passage", doc=EVIL, text=f"how long \u202edoes it take {EVIL}" + "x" * 300),),
