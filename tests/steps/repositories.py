@@ -27,7 +27,7 @@ def commit_all(folder: Path) -> None:
     """Commit all that is in a folder, which becomes a repository where it is none."""
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A")
-    git(folder, "commit", "-q", "--no-verify", "-m", "All")
+    git(folder, "commit", "-q", "--no-verify", "--allow-empty", "-m", "All")
 
 
 def write_submission(folder: Path, name: str, rows: str = "q1 Q0 d1 1 2.5 {name}\n", **about: object) -> None:

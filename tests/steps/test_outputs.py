@@ -15,6 +15,7 @@ from prefjudge.errors import InputError
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
+from prefjudge.steps.board.board import board as in_git
 from prefjudge.steps.compare import compare
 from prefjudge.steps.export import export
 from prefjudge.steps.gold import gold
@@ -27,6 +28,7 @@ from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION
+from tests.steps.repositories import commit_all
 
 RUNS = sorted((COLLECTION / "runs").iterdir())
 BOARD = "id,date,description,team,eval\n1,2021/01/02,one,A,0.30\n2,2021/02/03,two,B,0.32\n"
@@ -63,6 +65,7 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
         "agreement": (bind(agreement, **asked), named),
         "audit": (bind(audit, board, runs=both, aliases=at["aliases"]), ["board", "run", "aliases"]),
         "compare": (bind(compare, *both, **compared), [*named, "other"]),
+        "board": (lambda **outputs: in_git("check", repository(at["study"].parent), **outputs), ["study"]),
         "export": (lambda **outputs: export(at["study"].parent, to="choix", **outputs), ["study"]),
         "models": (
             bind(models, judgments=votes, model=["m"], runs=both, qrels=at["qrels"]),
@@ -81,6 +84,11 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
             [*named, "judgments"],
         ),
     }
+
+
+def repository(study: Path) -> Path:
+    commit_all(study)
+    return study
 
 
 WRITING = {

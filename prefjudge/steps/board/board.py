@@ -137,7 +137,6 @@ def board(
     git = Git(place)
     if action is BoardAction.RUNS:
         return _runs(git, git.commit(head), today, new=new)
-    check_outputs(out)
     return _checked(git, base, head, submitter, today, out, staged=staged)
 
 
@@ -155,6 +154,7 @@ def _checked(
         return BoardResult(action="check", board=str(git.folder), problems=tuple(staged_problems(git)))
     now = git.commit(head)
     old = git.commit(base) if base else None
+    check_outputs(out, inputs=[git.folder / path for path in git.tree(now)])
     rules = rules_of(git, old or now)
     change, problems, warnings = examine(git, old, now, rules, submitter, today)
     seen = review(git, change, rules, today)
