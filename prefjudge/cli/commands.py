@@ -203,12 +203,13 @@ def _plain(value: object) -> object:
 
 def _parameter(option: StepOption, own: Parameter | None) -> Parameter:
     """Return a step's option as typer takes it, shaped by what the verb's own function says of it."""
-    shape = None
-    kind, default = _kind(option), _default(option)
+    shape, default = None, _default(option)
     if own is not None and get_origin(own.annotation) is Annotated:
         base, shape = get_args(own.annotation)[:2]
-        kind = kind if option.choices else base
+        kind = _kind(option) if option.choices else base
         default = default if own.default is Parameter.empty else own.default
+    else:
+        kind = _kind(option)
     info = copy(shape) if shape is not None else _info(option)
     info.help = info.help or _help(option)
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])

@@ -222,7 +222,7 @@ def _first(kinds: tuple[Any, ...], value: object) -> object:
 def _pair(kinds: tuple[Any, ...], value: object) -> tuple[object, ...]:
     if not isinstance(value, tuple | list) or len(value) != len(kinds):
         raise _No
-    return tuple(_as(kind, item) for kind, item in zip(kinds, value, strict=True))
+    return tuple(_first(_kinds(kind), item) for kind, item in zip(kinds, value, strict=True))
 
 
 def _text(value: object) -> object:
@@ -335,7 +335,9 @@ def _word(kind: Any) -> str:
     if origin is Sequence:
         return f"several of: {_words(_kinds(get_args(kind)[0]))}"
     if origin is tuple:
-        return f"{len(get_args(kind))} numbers"
+        items = get_args(kind)
+        numbers = {*items} <= {int, float}
+        return f"{len(items)} numbers" if numbers else " and ".join(_words(_kinds(one)) for one in items)
     if origin is Callable:
         return "a function"
     if _choices(kind):

@@ -122,3 +122,22 @@ def load_paces(db: Connection) -> list[Pace]:
         Pace(worker_id=worker, seconds=seconds, answered=answered, slots=slots, reward_cents=cents)
         for worker, seconds, answered, slots, cents in rows
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """One assignment: when it was sent in, how many comparisons it has, and its HIT's reward."""
+
+    submitted: float
+    answered: int
+    reward_cents: int
+
+
+def load_progress(db: Connection) -> list[Progress]:
+    """Return the assignments whose time is known, in the order in which they were sent in."""
+    rows = db.execute(
+        "SELECT a.submitted, a.answered, h.reward_cents FROM assignments a JOIN hits h USING (hit_key) "
+        f"WHERE {COUNTED} AND a.submitted IS NOT NULL ORDER BY a.submitted, a.assignment_id",
+        target=current_target(db),
+    )
+    return [Progress(submitted=when, answered=count, reward_cents=cents) for when, count, cents in rows]

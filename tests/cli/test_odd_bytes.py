@@ -43,7 +43,6 @@ def test_json_is_json(odd: list[object], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_plots_are_drawn(odd: list[object], tmp_path: Path, form: str) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra plot)")
     done("score", *odd, "--plot", tmp_path / f"x.{form}")
     done("stability", *odd, "--trials", 10, "--plot", tmp_path / f"y.{form}")
     (tmp_path / "votes").write_bytes(b"q\xe90 d\xe9 e\xe9 d\xe9\n")

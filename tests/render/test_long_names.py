@@ -22,7 +22,6 @@ from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-pytest.importorskip("matplotlib", reason="plots are optional")
 
 TAIL = "-reranker-large-distilled-on-msmarco-v2-ensemble-of-five-checkpoints"
 LONG = tuple(f"{name}{TAIL}"[:60] for name in ("alpha", "beta", "gamma", "delta", "epsilon"))

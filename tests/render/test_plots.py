@@ -1,8 +1,8 @@
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
+from prefjudge.evaluation.leaderboards.boards import make_board
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
@@ -24,10 +25,15 @@ from prefjudge.render.plots import leaderboards as plots
 from prefjudge.render.plots.figures import render_figure
 from prefjudge.render.plots.progress import plot_progress
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
+from prefjudge.render.plots.study import (
+    count_chances,
+    plot_chances,
+    plot_rank_intervals,
+    plot_work,
+    plot_workers,
+)
 from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.render.text.tables import render_table, write_cell
-
-pytest.importorskip("matplotlib", reason="plots are optional")
 
 RUNS = ("alpha", "beta", "gamma", "delta")
 
@@ -122,7 +128,27 @@ def progress() -> object:
     return plot_progress(entries, ("20210101-x", "20210102-x"), measure="MRR@100", highlight="bert")
 
 
-ALL = (board_plot, two_boards, ranks, conditions, pool_sizes, wins, progress)
+def rank_intervals() -> object:
+    board = make_board(scores("official", 1))
+    return plot_rank_intervals(board.leaderboard, board.standings)
+
+
+def chances() -> object:
+    return plot_chances([0.3, 0.35, 0.9, 1.0])
+
+
+def work_done() -> object:
+    return plot_work([0.0, 1.0, 2.0], [3, 5, 9], [1.0, 2.0, 3.0], unit="hours")
+
+
+def workers() -> object:
+    return plot_workers([("w1", 0.4, 0.1, 0.9, True), ("w2", None, None, None, False)])
+
+
+ALL = (
+    board_plot, two_boards, ranks, conditions, pool_sizes, wins, progress,
+    rank_intervals, chances, work_done, workers,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("draw", ALL, ids=lambda draw: draw.__name__)
@@ -218,16 +244,25 @@ def test_other_forms_are_refused_and_suffixes_are_names(tmp_path: Path) -> None:
     assert (tmp_path / "pool.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("draw", ALL, ids=lambda draw: draw.__name__)
-def test_without_matplotlib_the_remedy_is_named(
-    draw: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match="need matplotlib") as refused:
-        draw()
-    assert "prefjudge[plot]" in refused.value.hint
+def test_the_plots_of_a_study_say_what_they_draw() -> None:
+    assert "2.5 of 4 winners expected to be the best" in words(chances())
+    assert count_chances([0.0, 0.3, 0.35, 0.9, 1.0]) == [1, 0, 0, 2, 0, 0, 0, 0, 0, 2]
+    assert "2 workers, the least reliable first" in words(workers())
+    many_workers = [(f"w{number}", 0.5, None, None, False) for number in range(50)]
+    assert "50 workers, the least reliable first, 40 of them shown" in words(plot_workers(many_workers))
+    assert {"hours since the first assignment", "Time and money"} <= {*words(work_done())}
+    board = make_board(scores("official", 1))
+    (axes,) = rank_intervals().axes  # type: ignore[attr-defined]
+    lines = [line.get_xdata() for line in axes.lines]
+    drawn = [tuple(line) for line in lines if len(line) == 2]
+    assert drawn == [(one.highest, one.lowest) for one in board.standings]
+
+
+def test_the_ratios_of_many_runs_are_colours_alone() -> None:
+    runs = tuple(f"run{number}" for number in range(31))
+    pairs = tuple(replace(win_ratios().pairs[0], a=a, b=b) for a, b in combinations(runs, 2))
+    many_runs = replace(win_ratios(), runs=runs, pairs=pairs, wins=dict.fromkeys(runs, 0))
+    assert not {"90.0", "10.0"} & {*words(plots.plot_win_ratios(many_runs))}
 
 
 def test_an_empty_pool_is_no_trouble() -> None:

@@ -32,12 +32,16 @@ from tests.steps.conftest import COLLECTION
 @pytest.fixture
 def judged(served: Path) -> Path:
     """A study whose every pair is judged, some of them again after careless work, and resolved."""
-    publish(served, yes=True)
+    return judge(served)
+
+
+def judge(study: Path) -> Path:
+    publish(study, yes=True)
     for careless in (20, *[0] * 8):  # only the first are, so that some work is dropped whoever takes it
-        work(served, workers=20, error=0.1, slip=0.0, careless=careless, truth=COLLECTION / "truth.tsv")
-        if collect(served).finished:
-            resolve(served)
-            return served
+        work(study, workers=20, error=0.1, slip=0.0, careless=careless, truth=COLLECTION / "truth.tsv")
+        if collect(study).finished:
+            resolve(study)
+            return study
     raise AssertionError("the study was not judged")
 
 

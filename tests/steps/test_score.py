@@ -288,7 +288,6 @@ def test_preference_values_may_be_fractions(tmp_path: Path) -> None:
 
 
 def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
     plot = tmp_path / "board.svg"
     result = score(runs=RUNS, qrels=[str(QRELS), str(preference)], judgments=judgments, plot=plot)
     names = [Path(path).name for path in result.out]

@@ -25,10 +25,11 @@ _SCRIPT = Path(__file__).with_name("report.js")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A plot: what it shows, in words, and its SVG."""
+    """A plot: what it shows, in words, its SVG, and the numbers that it draws."""
 
     words: str
     svg: bytes
+    table: Table | None = None
 
     @property
     def address(self) -> str:

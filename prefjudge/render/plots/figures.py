@@ -52,11 +52,6 @@ def drawing(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
     ----------
     width, height : float
         In inches. The figure grows where names need more room, so that none is cut and the plot stays.
-
-    Raises
-    ------
-    InputError
-        matplotlib is not installed.
     """
     with drawing_grid(width, height) as (figure, grid):
         yield figure, grid[0][0]
@@ -67,11 +62,9 @@ def drawing_grid(
     width: float, height: float, rows: int = 1, columns: int = 1
 ) -> Iterator[tuple["Figure", list[list["Axes"]]]]:
     """Open a figure with rows and columns of plots on common axes, in the common style: see `drawing`."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("plots need matplotlib", "Install it: pip install 'prefjudge[plot]'") from None
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height))
         grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)

@@ -181,10 +181,15 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
     return figure
 
 
+MOST_WRITTEN = 30
+"""Up to so many runs, the win ratios are written into the cells; the colours of more tell them."""
+
+
 def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
     """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4)."""
     found, runs = result.matrix(alpha), result.runs
-    side = 0.46 * len(runs)
+    written = len(runs) <= MOST_WRITTEN
+    side = (0.46 if written else 0.16) * len(runs)
     with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
         colors = shades("wins", ORANGE, "#ffffff", BLUE)
         image = axes.imshow(100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal")
@@ -192,7 +197,7 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
             place, width = row / len(runs), 1 / len(runs)
             axes.axhspan(row - 0.5, row + 0.5, place, place + width, color=GRID, linewidth=0)
             for column, ratio in enumerate(ratios):
-                if row != column:
+                if row != column and written:
                     axes.text(
                         column, row, f"{100 * ratio:.1f}" if math.isfinite(ratio) else "–",
                         ha="center", va="center", fontsize=7.5,

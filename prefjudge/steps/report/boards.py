@@ -1,45 +1,40 @@
 """The report's sections on runs: the leaderboards, and how they agree."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from prefjudge.counts import many
+from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.render.pages.report import Section
+from prefjudge.render.pages.report import Picture, Section
 from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards
-from prefjudge.render.tables.leaderboard import ceiling_words, perfect_words
+from prefjudge.render.tables.leaderboard import (
+    ceiling_words,
+    leaderboard_table,
+    perfect_words,
+    side_by_side_table,
+)
 from prefjudge.render.tables.score import score_tables
 from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.papers import drawn, outcomes_section
+from prefjudge.steps.report.papers import outcomes_section
+from prefjudge.steps.report.pictures import drawn, rank_picture, win_ratio_picture
 from prefjudge.steps.score.files import compared_boards
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
     result = material.scored
-    shown: list[tuple[Sequence[Leaderboard], RankCorrelation | None, Callable[[], Figure]]] = [
-        ((a, b), pair, partial(plot_two_boards, a, b, tau=pair))
-        for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
-    ] or [
-        ((one.leaderboard,), None, partial(plot_leaderboard, one.leaderboard, one.standings))
-        for one in result.boards
+    pairs = list(zip(result.tau, compared_boards(result), strict=True))
+    pictures = [_against(material, a, b, pair) for pair, (a, b) in pairs] or [
+        _alone(material, one) for one in result.boards
     ]
-    pictures = [
-        picture
-        for boards, _, draw in shown
-        for picture in drawn(
-            draw,
-            " and ".join(f"{one.measure}, {one.qrels} qrels" for one in boards),
-            material.notices,
-            result.rehearsal,
-        )
-    ]
+    firm = next((one for one in reversed(result.boards) if one.standings), None)
+    if firm:
+        pictures.append(rank_picture(material, firm))
+    if result.winratio and result.winratio.pairs:
+        pictures.append(win_ratio_picture(material, result.winratio))
     tables = score_tables(
         result.boards,
         tau=result.tau,
@@ -49,11 +44,43 @@ def boards_section(material: Material) -> list[Section]:
         pairings=result.pairings,
         cycles=result.cycles,
     )
-    finding = " ".join(_best_runs(boards, pair) for boards, pair, _ in shown)
+    finding = " ".join(
+        [_best_runs(boards, pair) for pair, boards in pairs]
+        or [_best_runs((one.leaderboard,), None) for one in result.boards]
+    )
+    if firm:
+        finding += f" {_how_firm(firm)}"
     return [
         Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables)),
         *outcomes_section(material),
     ]
+
+
+def _against(material: Material, a: Leaderboard, b: Leaderboard, pair: RankCorrelation) -> Picture:
+    words = " and ".join(f"{one.measure}, {one.qrels} qrels" for one in (a, b))
+    table = side_by_side_table((a, b), same_queries=a.queries == b.queries)
+    return drawn(material, "old-against-new", words, partial(plot_two_boards, a, b, tau=pair), table)
+
+
+def _alone(material: Material, one: Board) -> Picture:
+    board = one.leaderboard
+    words = f"{board.measure}, {board.qrels} qrels"
+    table = leaderboard_table(board, one.standings)
+    draw = partial(plot_leaderboard, board, one.standings)
+    return drawn(material, "leaderboard", words, draw, table)
+
+
+def _how_firm(board: Board) -> str:
+    """Return how sure it is which run is the best on a board, over the queries and the votes behind them."""
+    first, shown = board.standings[0], board.leaderboard
+    row = next(row for row in shown.ranked if row.run == first.run)
+    interval = f" ({row.low:.4f} to {row.high:.4f})" if isfinite(row.low) else ""
+    rivals = sum(one.highest == 1 for one in board.standings) - 1
+    others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
+    return (
+        f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval} and is "
+        f"first with a probability of {first.first:.2f}; by the tests of all pairs {others}."
+    )
 
 
 def _best_runs(boards: Sequence[Leaderboard], pair: RankCorrelation | None) -> str:

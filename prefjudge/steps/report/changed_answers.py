@@ -14,6 +14,7 @@ from prefjudge.render.pages.closer_look import shortened
 from prefjudge.render.pages.report import Change, Passage, Section
 from prefjudge.render.text.cells import Bold, Column, Table
 from prefjudge.steps.report.material import Answers, Material
+from prefjudge.steps.report.pictures import chance_picture
 
 _MOST_CHANGES = 12
 """Changed answers that are shown with their texts."""
@@ -45,6 +46,9 @@ def answers_section(material: Material) -> list[Section]:
         first, *others = found.sure.words
         finding = f"{_sentence(first)} "
         words += map(_sentence, others)
+    sparse = best.resolutions.counts()["sparse"]
+    if sparse:
+        finding += f"Not enough is judged to name a best answer to {sparse:,} of {many(len(rows), 'query')}. "
     if both:
         finding += (
             f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
@@ -60,6 +64,7 @@ def answers_section(material: Material) -> list[Section]:
             heading="Best answers",
             finding=finding.strip(),
             words=tuple(words),
+            pictures=tuple(filter(None, [chance_picture(material, found)])),
             changes=tuple(_change(one, found, won) for one in changed[:_MOST_CHANGES]),
             tables=(_answers_table(rows, found, changed),),
         )

@@ -2,18 +2,16 @@
 
 from collections import Counter
 from dataclasses import asdict, replace
-from functools import partial
 
 from prefjudge.counts import many
 from prefjudge.gather.private_words import PrivateWords
 from prefjudge.render.pages.report import Section
-from prefjudge.render.plots.leaderboards import plot_pool_sizes
 from prefjudge.render.tables.history import changes_table
 from prefjudge.render.tables.worker import remarks_table, workers_table
 from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.history import Version, history
 from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.papers import drawn
+from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_picture
 from prefjudge.study.imports import load_imports
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes
@@ -45,8 +43,7 @@ def judging_section(material: Material) -> list[Section]:
     study, state = material.study, material.state
     with study.transaction(write=False) as db:
         sizes, models = load_pool_sizes(db), Counter(model for model, _ in load_votes(db))
-    shown = "How many queries have a pool of each size"
-    pictures = drawn(partial(plot_pool_sizes, sizes), shown, material.notices, state.rehearsal)
+    pictures = [pool_picture(material, sizes), work_picture(material)]
     hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"
     of_budget = f" of a budget of ${state.budget}" if state.budget else ""
     kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())
@@ -70,6 +67,7 @@ def judging_section(material: Material) -> list[Section]:
     ]
     found = material.people
     if found:
+        pictures.append(workers_picture(material, found))
         tables += [table for table in (workers_of(material), _remarks(material)) if table]
         if found.repeated:
             words.append(
@@ -85,7 +83,7 @@ def judging_section(material: Material) -> list[Section]:
             heading="Judging",
             finding=finding,
             words=tuple(words),
-            pictures=tuple(pictures),
+            pictures=tuple(filter(None, pictures)),
             tables=tuple(tables),
         )
     ]

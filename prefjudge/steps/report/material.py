@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from prefjudge.steps.workers.workers import WorkersResult, workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +50,17 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """A study in one state, with all that its report shows of it; ``notices`` grows as that is asked for."""
+    """A study in one state, with all that its report shows of it.
+
+    ``notices`` and, where they are kept, ``figures`` by their names grow as that is asked for.
+    """
 
     study: Study
     state: StatusResult
     how: ReadOptions
+    keep_figures: bool = False
     notices: list[str] = field(default_factory=list)
+    figures: "dict[str, list[Figure]]" = field(default_factory=dict)
 
     @cached_property
     def scored(self) -> ScoreResult:

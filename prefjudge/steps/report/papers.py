@@ -1,36 +1,17 @@
 """The papers' tables for a study: sections of its report."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.counts import many
-from prefjudge.errors import InputError
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.report import Picture, Section
-from prefjudge.render.plots.figures import render_figure
+from prefjudge.render.pages.report import Section
 from prefjudge.render.plots.top import plot_shares
 from prefjudge.render.tables.comparison import naive_table, outcomes_table
 from prefjudge.render.tables.top import categories_table, preferred_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.report.material import Material
+from prefjudge.steps.report.pictures import drawn
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.pooling import load_inputs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-def drawn(
-    draw: "Callable[[], Figure]", words: str, notices: list[str], rehearsal: Rehearsal | None
-) -> list[Picture]:
-    """Return a plot for the report, or none and a notice where plots cannot be drawn."""
-    try:
-        return [Picture(words=words, svg=render_figure(draw(), "svg", stamp_of(rehearsal)))]
-    except InputError as error:  # matplotlib is not installed
-        notices.append(f"{error.message}. {error.hint}")
-        return []
 
 
 def top_section(material: Material) -> list[Section]:
@@ -48,13 +29,14 @@ def top_section(material: Material) -> list[Section]:
             f"Where they differ, people prefer the top passage of {found.run} to the qrel for "
             f"{found.b.rival_ratio:.1%} of {many(found.b.qrel + found.b.rival, 'query')}."
         )
+    preferred = preferred_table(found)
     words = f"Who was preferred, {found.run} or the qrels"
     return [
         Section(
             heading="The qrels against one run",
             finding=finding,
-            pictures=tuple(drawn(partial(plot_shares, found), words, material.notices, result.rehearsal)),
-            tables=(categories_table(found.split, found.run), preferred_table(found)),
+            pictures=(drawn(material, "qrels-against-run", words, partial(plot_shares, found), preferred),),
+            tables=(categories_table(found.split, found.run), preferred),
         )
     ]
 

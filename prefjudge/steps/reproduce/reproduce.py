@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
@@ -33,7 +32,6 @@ from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper
 from prefjudge.steps.reproduce.material import Material
-from prefjudge.steps.reproduce.needs import CannotMakeError
 from prefjudge.steps.reproduce.pages import INDEX_FILE, Folder, section_of, write_page
 from prefjudge.steps.reproduce.rehearsal import (
     JUDGMENTS_FILE,
@@ -261,28 +259,10 @@ def _make(exhibit: Exhibit, material: Material, folder: Folder) -> tuple[Reprodu
         missing = f"it needs {', '.join(needs)}"
     elif exhibit.make is not None:
         try:
-            made = _drawable(exhibit.make(material), material)
+            made = exhibit.make(material)
             files = folder.write(exhibit, made)
         except PrefjudgeError as error:
             missing = f"{error.message}. {error.hint}" if error.hint else error.message
             made = None
     found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=files, missing=missing)
     return found, section_of(exhibit, made, files, missing, folder)
-
-
-def _drawable(made: Made, material: Material) -> Made:
-    """Leave the figures out where matplotlib is missing, and say so once.
-
-    Raises
-    ------
-    CannotMakeError
-        There are only figures.
-    """
-    if not made.figures or find_spec("matplotlib"):
-        return made
-    if not made.tables:
-        raise CannotMakeError("plots need matplotlib", "Install it: pip install 'prefjudge[plot]'")
-    words = "figures are left out: they need matplotlib. Install it: pip install 'prefjudge[plot]'"
-    if words not in material.notices:
-        material.notices.append(words)
-    return replace(made, figures=())

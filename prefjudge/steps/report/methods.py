@@ -1,0 +1,104 @@
+"""The report's section for a paper: what was done, in one paragraph with the study's own numbers."""
+
+from math import isfinite
+
+from prefjudge.counts import many
+from prefjudge.errors import PrefjudgeError
+from prefjudge.render.pages.methods import to_bibtex, with_citations
+from prefjudge.render.pages.report import Section
+from prefjudge.render.tables.leaderboard import ceiling_words
+from prefjudge.steps.report.material import Material
+from prefjudge.study.pooling import is_published, load_inputs
+from prefjudge.study.rehearsal import Judge, Judges, load_judges
+
+
+def methods_section(material: Material) -> list[Section]:
+    """Return the paragraph on methods, with its sources."""
+    text = describe_methods(material)
+    return [
+        Section(
+            heading="For a paper",
+            words=(with_citations(text),),
+            command=to_bibtex(text),
+        )
+    ]
+
+
+def describe_methods(material: Material) -> str:
+    """Return what was done and found, in a paragraph that cites its sources by their keys."""
+    parts = [_pooled(material), _judged(material)]
+    for part in (_resolved, _scored):
+        try:
+            parts.append(part(material))
+        except PrefjudgeError:  # not yet: the paragraph grows with the study
+            continue
+    return " ".join(filter(None, parts))
+
+
+def _pooled(material: Material) -> str:
+    state, config = material.state, material.study.config
+    with material.study.transaction(write=False) as db:
+        inputs = load_inputs(db)
+    runs = sum(one.kind == "run" for one in inputs)
+    labels = [one.name for one in inputs if one.kind == "qrels"]
+    what = f"{many(state.queries, 'query')} ({many(state.pairs, 'pair')} of passages)"
+    if not runs:
+        return f"The candidates of {what} were given."
+    top = "passage" if config.pool.depth == 1 else f"{config.pool.depth} passages"
+    known = f" with known relevant passages of the {' and '.join(labels)} qrels" if labels else ""
+    return f"We pooled the top {top} of {many(runs, 'run')}{known} for {what} [@arabzadeh2022]."
+
+
+def _judged(material: Material) -> str:
+    state, design = material.state, material.study.config.design
+    with material.study.transaction(write=False) as db:
+        judges, published = load_judges(db), is_published(db)
+    made = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in judges]
+    if not made:
+        return ""
+    dropped = f"; {state.dropped_judgments:,} were dropped by screening" if state.dropped_judgments else ""
+    asked = (
+        f" Each HIT had {many(design.pairs_per_hit, 'pair')} and "
+        f'{many(design.gold_per_hit, "hidden gold pair")}, and workers were asked: "{design.question}"'
+        if published
+        else ""
+    )
+    return f"Passages were compared side by side: {' and '.join(made)} count{dropped}.{asked}"
+
+
+def _resolved(material: Material) -> str:
+    found = material.answers
+    decided = ", ".join(
+        f"{count:,} {status}" for status, count in found.best.resolutions.counts().items() if count
+    )
+    text = f"The judgments of each query were resolved by {found.best.resolutions.rule} ({decided})."
+    if found.sure is not None and isfinite(found.sure.mean):
+        text += (
+            " By a Bradley–Terry model with lapses [@bradley1952] a winner is the best of its pool with a "
+            f"mean probability of {found.sure.mean:.2f}."
+        )
+    return text
+
+
+def _scored(material: Material) -> str:
+    result = material.scored
+    measures = " and ".join(dict.fromkeys(board.leaderboard.measure for board in result.boards))
+    names = " and ".join(dict.fromkeys(board.leaderboard.qrels for board in result.boards))
+    text = f"Runs were scored by {measures} under the {names} qrels"
+    if any(board.standings for board in result.boards):
+        text += ", and told apart by paired t tests of all pairs with Holm's correction at 5 % [@holm1979]"
+    text += "."
+    for pair in result.tau:
+        if isfinite(pair.tau):
+            boards = f"{' and '.join(dict.fromkeys(pair.measures))} under {' and '.join(pair.qrels)}"
+            found = f"{pair.tau:.2f}{ceiling_words(pair)}"
+            text += f" Kendall's τ [@kendall1938] between the boards of {boards} is {found}."
+    seed = material.study.config.seed
+    return f"{text} All of this was computed with prefjudge [@prefjudge], seed {seed}."
+
+
+def people_of(one: Judges) -> str:
+    """Return who made judgments: people, or what stands in for them."""
+    if one.judge is Judge.SIMULATED:
+        return many(one.workers, "simulated worker") if one.workers else "simulated workers"
+    return many(one.workers, "person", "people") if one.workers else "people who are not named"
