@@ -1,5 +1,6 @@
 """Sphinx's settings. The pages of the reference are made from the code as they are read: ``from_code.py``."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -16,11 +17,11 @@ author = "the authors of prefjudge"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 exclude_patterns = ["notebooks"]
 suppress_warnings = ["misc.highlighting_failure"]  # Pygments takes no quote over two lines in a console
 smartquotes = False  # would make a dash of an option's two
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"  # the docstrings name the types, in fewer words
 napoleon_google_docstring = False
@@ -40,3 +41,11 @@ man_pages = [
 def setup(app: Sphinx) -> None:
     """Fill the pages of the reference from the code."""
     app.connect("source-read", from_code.fill)
+    app.connect("build-finished", write_open_api)
+
+
+def write_open_api(app: Sphinx, error: Exception | None) -> None:
+    """Write the marketplace's routes beside the site, for programs."""
+    if error is None and app.builder.name == "html":
+        text = json.dumps(from_code.open_api(), indent=1)
+        Path(app.outdir, "openapi.json").write_text(text + "\n", encoding="utf-8")

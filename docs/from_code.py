@@ -16,6 +16,7 @@ from typer.core import TyperArgument, TyperOption
 import prefjudge
 from prefjudge import VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
+from prefjudge.marketplace.web.app import ADMIN_ROUTES
 from prefjudge.study.config_file import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
@@ -181,10 +182,41 @@ def codes() -> Iterator[str]:
             yield f"| `{name}` | {error.exit_code} | {(error.__doc__ or '').splitlines()[0]} |"
 
 
+def http() -> Iterator[str]:
+    """Return the marketplace's routes for programs, and what each does."""
+    yield "| request | does |\n|---|---|"
+    for method, path, act in ADMIN_ROUTES:
+        yield f"| `{method} {path}` | {(act.__doc__ or '').splitlines()[0]} |"
+
+
+def open_api() -> dict[str, Any]:
+    """Return the same for programs: OpenAPI 3.1."""
+    paths: dict[str, Any] = {}
+    for method, path, act in ADMIN_ROUTES:
+        named = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in re.findall(r"{(\w+)}", path)
+        ]
+        paths.setdefault(path, {})[method.lower()] = {
+            "operationId": f"{method.lower()}{re.sub('[^a-z]+', '_', path).rstrip('_')}",
+            "summary": (act.__doc__ or "").splitlines()[0],
+            **({"parameters": named} if named else {}),
+            "responses": {"200": {"description": "done"}, "401": {"description": "no or a wrong token"}},
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "The marketplace's admin API", "version": prefjudge.__version__},
+        "security": [{"token": []}],
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "paths": paths,
+    }
+
+
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "verbs": verbs,
     "config": config,
     "library": library,
     "codes": codes,
+    "http": http,
 }
 """What a page may name, and what makes it."""

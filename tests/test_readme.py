@@ -1,4 +1,4 @@
-"""The README's commands run as printed.
+"""The commands of the pages run as printed.
 
 A ``console`` block is run when the line before it is ``<!-- tested -->``. Its lines that begin with ``$`` are
 typed one after the other in one folder, which holds prefjudge/demo and nothing else; the other lines show
@@ -21,7 +21,7 @@ BLOCK = re.compile(
     r"^<!-- tested(?:: exit (?P<exit>\d+))? -->\n+```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 PROMPT = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)$", re.MULTILINE)
-PAGES = ("README.md", "docs/votes.md")
+PAGES = ("docs/tutorial.md", "docs/without-a-study.md", "docs/votes.md")
 FRESH_MACHINE = "python3 scripts/go.py "  # installs; tests/packaging does that
 
 
@@ -42,8 +42,15 @@ def test_blocks_are_found() -> None:
 
 
 def test_every_verb_is_introduced() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")
     assert [verb.name for verb in VERBS if f"| `{verb.name}` |" not in text] == []
+
+
+def test_the_readme_is_a_tour_whose_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 150
+    inside = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")]
+    assert [link for link in inside if not (ROOT / link.partition("#")[0]).is_file()] == []
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +70,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]
     )
 
 
-def test_the_commands_of_the_readme_run(shell: tuple[str, dict[str, str], Path]) -> None:
+def test_the_commands_of_the_pages_run(shell: tuple[str, dict[str, str], Path]) -> None:
     program, environment, folder = shell
     found = [one for page in PAGES for one in blocks((ROOT / page).read_text(encoding="utf-8"))]
     assert len(found) >= len(PAGES), "a page marks no block as tested"

@@ -1,16 +1,18 @@
 """The site of docs/ builds without a warning, and its reference names all that the code has."""
 
+import importlib.util
 import re
 import subprocess
 import sys
-from html import unescape
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import prefjudge
 from prefjudge import VERBS
 from prefjudge.cli.commands import command_of
+from prefjudge.marketplace.web.app import ADMIN_ROUTES
 from prefjudge.study.config import StudyConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,32 +20,55 @@ for library in ("sphinx", "myst_parser", "furo"):
     pytest.importorskip(library, reason="the site needs Sphinx, MyST and furo (extra docs)")
 
 
-def text_of(page: Path) -> str:
-    return unescape(re.sub(r"<[^>]*>", "", page.read_text(encoding="utf-8")))
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("from_code", ROOT / "docs" / "from_code.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_the_site_builds_without_a_warning_and_names_every_verb_option_key_and_function(
-    tmp_path: Path,
-) -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "docs"), str(tmp_path)]
+def test_no_page_has_a_warning() -> None:
+    """Pages are read and links are followed as for the site, which is not written."""
+    command = [sys.executable, str(ROOT / "scripts" / "docs"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    reference = tmp_path / "reference"
-    page, said = (reference / "verbs.html").read_text(encoding="utf-8"), text_of(reference / "verbs.html")
-    manual = (tmp_path / "man" / "prefjudge.1").read_text(encoding="utf-8").replace(r"\-", "-")
+
+
+def test_the_reference_names_every_verb_option_key_and_function(made: ModuleType) -> None:
+    verbs = "\n".join(made.verbs())
     for verb in VERBS:
-        assert f'<section id="{verb.name}">' in page, verb.name
+        _, _, section = verbs.partition(f"\n### {verb.name}\n")
+        section = section.partition("\n### ")[0]
         options = {name for one in command_of(verb).params for name in one.opts if name.startswith("-")}
-        assert [name for name in options if name not in said or name not in manual] == [], verb.name
-    config = text_of(reference / "config.html").partition("The file that init writes")[0]
+        assert [name for name in options if f"`{name}`" not in section] == [], verb.name
+    config = "\n".join(made.config())
     keys = {name for name, field in StudyConfig.model_fields.items() if not field_keys(field.annotation)}
     for field in StudyConfig.model_fields.values():
         keys |= field_keys(field.annotation)
-    assert [key for key in keys - {"targets"} if f"\n{key}\n" not in config] == []
-    functions = (reference / "python.html").read_text(encoding="utf-8")
+    assert [key for key in keys - {"targets"} if f"\n| `{key}` | " not in config] == []
+    functions = "\n".join(made.library())
     exported = [name for name in prefjudge.__all__ if not name.startswith("_")]
-    assert [name for name in exported if f'id="prefjudge.{name}"' not in functions] == []
-    assert "NotFinished" in text_of(reference / "exit-codes.html")
+    assert [name for name in exported if f":: prefjudge.{name}\n" not in functions] == []
+    assert "| `NotFinished" in "\n".join(made.codes())
+
+
+def test_the_routes_are_open_api(made: ModuleType) -> None:
+    api = made.open_api()
+    said = {
+        (method.upper(), path): one
+        for path, several in api["paths"].items()
+        for method, one in several.items()
+    }
+    assert set(said) == {(method, path) for method, path, _ in ADMIN_ROUTES}
+    assert all(one["summary"] for one in said.values())
+    assert len({one["operationId"] for one in said.values()}) == len(said)
+    assert all(
+        [each["name"] for each in one.get("parameters", ())] == re.findall(r"{(\w+)}", path)
+        for (_, path), one in said.items()
+    )
 
 
 def field_keys(section: object) -> set[str]:

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Take the pictures of docs/tutorial.md anew: python3 scripts/screenshots.py [FOLDER]
+
+The folder is docs/images by default. The tutorial's study is served and opened as a worker would; the report
+is that of the demo. Needs playwright (extra `browser`) and Chromium.
+"""
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import prefjudge
+from prefjudge.steps.demo import demo
+
+ROOT = Path(__file__).resolve().parents[1]
+DEMO = ROOT / "prefjudge" / "demo"
+WIDE = {"width": 1100, "height": 800}
+
+
+def make_study(folder: Path) -> None:
+    """Publish the tutorial's study in its sandbox."""
+    prefjudge.init(folder)
+    prefjudge.pool(
+        folder,
+        runs=[DEMO / "runs"],
+        qrels=DEMO / "qrels.txt",
+        queries=DEMO / "queries.tsv",
+        collection=DEMO / "collection.tsv",
+        depth=1,
+    )
+    config = folder / "study.toml"  # no gold pairs: the picture shall show one that is hard to choose
+    config.write_text(re.sub("(?m)^gold_per_hit = .*", "gold_per_hit = 0", config.read_text("utf-8")))
+    prefjudge.publish(folder, sandbox=True, yes=True)
+
+
+def invite(address: str, token: str) -> str:
+    """Make a worker, and return the link that lets them in."""
+    asked = urllib.request.Request(
+        f"{address}/admin/workers",
+        data=urllib.parse.urlencode({"name": "Ann"}).encode(),
+        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+    )
+    with urllib.request.urlopen(asked) as answer:
+        return str(json.load(answer)["invite_url"])
+
+
+def main(arguments: list[str]) -> int:
+    """Take all pictures."""
+    out = Path(arguments[0]).resolve() if arguments else ROOT / "docs" / "images"
+    out.mkdir(parents=True, exist_ok=True)
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as engine, contextlib.chdir(place):
+        folder = Path("my-study")
+        make_study(folder)
+        demo(Path("demo"))
+        prefjudge.report(Path("demo/study"))
+        command = [sys.executable, "-m", "prefjudge", "serve", str(folder), "--port", "0"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            assert server.stdout is not None
+            address = next(line.split()[-1] for line in server.stdout if line.startswith("worker site"))
+            token = (folder / "marketplace.db.admin-token").read_text(encoding="utf-8").strip()
+            page = engine.chromium.launch(executable_path=program).new_page(viewport=WIDE)
+            page.goto(invite(address, token))
+            page.click("button:has-text('Sign in')")
+            page.wait_for_url("**/hits")
+            page.click("text=Accept and work")
+            inside = page.frame_locator("iframe")
+            inside.locator("#begin").click()
+            inside.locator("[name=choice]").first.wait_for()
+            page.screenshot(path=out / "judging.png")
+            page.goto(Path("demo/study/report.html").resolve().as_uri())
+            page.screenshot(path=out / "report.png")
+        finally:
+            server.terminate()
+            server.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
