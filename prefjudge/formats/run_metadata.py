@@ -24,7 +24,7 @@ _ENDING = "-metadata.json"
 _LONGEST = 5_000
 """Characters of a description that are kept."""
 _HEAD = 64 << 10
-"""Bytes at the head of a run in which its metadata stands."""
+"""Bytes at the head of a run in which its metadata stands, and bytes of a file of metadata."""
 _HEADER = re.compile(
     rb"^#[ \t]*ir_metadata\.start[^\n]*\n(.*?)^#[ \t]*ir_metadata\.end", re.DOTALL | re.MULTILINE
 )
@@ -66,11 +66,14 @@ class RunMetadata:
 
 
 def read_run_metadata(path: Path, notices: list[Notice]) -> RunMetadata:
-    """Return what is told of a run file; what cannot be read there is a notice."""
+    """Return what is told of a run file; what cannot be read there is a notice.
+
+    A link among submissions may lead to any file of this machine: nothing of what is there is shown.
+    """
     for file, run in _places(path):
         if file.is_file():
             return _from_json(file, run, notices)
-    head = _head(path, notices)
+    head = b"" if path.is_symlink() else _head(path, notices)
     found = _from_header(head, path, notices)
     run = _text(found, "tag") or _tag(head) or stem(path)
     return RunMetadata(
@@ -97,7 +100,7 @@ def _places(path: Path) -> list[tuple[Path, str]]:
 
 def _from_json(file: Path, run: str, notices: list[Notice]) -> RunMetadata:
     try:
-        found = json.loads(read_text(file))
+        found = json.loads(_submitted_text(file))
     except InputError as error:
         notices.append(Notice(where=str(file), what=f"{error.message}: the run has no metadata here"))
         found = {}
@@ -118,6 +121,14 @@ def _from_json(file: Path, run: str, notices: list[Notice]) -> RunMetadata:
         hidden_until=day_of(_text(found, "embargo_until")),
         withdrawn=bool(found.get("withdrawn")),
     )
+
+
+def _submitted_text(file: Path) -> str:
+    if file.is_symlink():
+        raise InputError("this is a link")
+    if file.stat().st_size > _HEAD:
+        raise InputError(f"this has more than {_HEAD:,} bytes")
+    return read_text(file)
 
 
 def _head(path: Path, notices: list[Notice]) -> bytes:

@@ -86,7 +86,8 @@ def test_a_run_of_which_nothing_is_told_has_the_name_in_its_lines(tmp_path: Path
     ("text", "said"),
     [
         ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 50_000, "not JSON"),
+        (" " * 70_000, "more than 65,536 bytes"),
         ("[]", "a JSON object"),
         (b"\xff\xfe\x00", "not UTF-8"),
         ('{"team": 7, "date": "2026-13-01", "paper": {"a": 1}, "withdrawn": ""}', ""),
@@ -98,6 +99,18 @@ def test_what_cannot_be_read_is_said_and_stops_nobody(text: str | bytes, said: s
     found, notices = read(tmp_path / "r.txt")
     assert found == RunMetadata(run="r")
     assert [said in str(one) for one in notices] == ([True] if said else [])
+
+
+def test_nothing_is_told_of_what_a_link_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text(f"{HEADER}{LINE}")
+    (tmp_path / "secret.json").write_text('{"team": "secret"}')
+    (tmp_path / "a.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "b.txt").write_text(LINE)
+    (tmp_path / "b-metadata.json").symlink_to(tmp_path / "secret.json")
+    assert read(tmp_path / "a.txt") == (RunMetadata(run="a"), [])
+    found, notices = read(tmp_path / "b.txt")
+    assert found == RunMetadata(run="b")
+    assert "this is a link" in str(notices[0])
 
 
 @pytest.mark.parametrize(

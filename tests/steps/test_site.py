@@ -430,3 +430,12 @@ def test_a_killed_program_leaves_a_site_that_the_next_one_finishes(tmp_path: Pat
 def test_queries_are_listed_in_the_order_of_their_numbers() -> None:
     names = ["2", "10", "0" * 5_000 + "11", "9" * 5_000, "q2", "q10", "q10b", "²"]
     assert sorted(sorted(names), key=in_order) == names
+
+
+def test_runs_that_are_not_there_or_not_the_study_s_are_named(driven: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        site(driven, out=tmp_path / "site", runs=[tmp_path / "nowhere"])
+    (tmp_path / "other.txt").write_text("q1 Q0 d1 1 1.0 other\n")
+    with pytest.raises(InputError, match=f"among those that may be shown, such as {RUNS[0].stem}"):
+        site(driven, out=tmp_path / "site", runs=[tmp_path / "other.txt"])
+    assert not (tmp_path / "site").exists()

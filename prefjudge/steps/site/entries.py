@@ -58,8 +58,11 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
     public = {name: one for name, one in sorted(found.items()) if name not in aside}
     shown = {name: one for name, one in public.items() if name in names}
     if not shown:
+        such = f", such as {min(names)}" if names else ""
         raise InputError(
-            "no run of the study is shown", "Name the folder of its runs, or leave out --runs to show all."
+            f"no run of the study is among those that may be shown{such}",
+            "Name the files or the folder of its runs: --runs FOLDER. They are known by their places, or "
+            "by the names of their metadata, their tags, or their own.",
         )
     if names - public.keys():
         left = many(len(names - public.keys()), "run")
@@ -83,7 +86,12 @@ def _files(given: Sequence[str | Path]) -> Iterator[Path]:
                     continue
                 yield from (Path(str(file)) for file in expand([str(folder)]) if _has_files(folder))
         else:
-            yield from (Path(str(file)) for file in expand([str(one)]))
+            found = [Path(str(file)) for file in expand([str(one)])]
+            if gone := next((file for file in found if not file.exists()), None):
+                raise InputError(
+                    f"{gone} does not exist", "Give run files, or folders of them: --runs FOLDER."
+                )
+            yield from found
 
 
 def _has_files(folder: Path) -> bool:
