@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from prefjudge.database import Database
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.schema import STEPS
+from prefjudge.marketplace.web import panel_pages
 from tests.marketplace.people import Admin, Clock, new_requester, offer
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -325,6 +327,55 @@ def test_the_two_files_say_what_is_owed_and_a_payment_counts_once(requester, des
     owed = {one["worker_id"]: one["owed"] for one in admin.call("GET", "/admin/workers")["workers"]}
     assert [owed[one.worker_id] for one in (whole, part, refused)] == ["0.00"] * 3
     assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
+
+
+def test_people_of_a_panel_for_one_requester_see_no_other_s_hits(requester, desk, admin, market):
+    key = admin.call("POST", "/admin/requesters", {"name": "lab"}, status=201)
+    lab = new_requester(market.endpoint, (key["access_key"], key["secret_key"]))
+    theirs, ours = offer(requester, Title="theirs"), offer(lab, Title="ours")
+    visitor = Visitor(desk.panel("lab_only", requester="lab", hits=0), "p1", "s1")
+    assert [group["title"] for group in visitor.get("/hits")["groups"]] == ["ours"]
+    assert visitor.get(f"/hits/{theirs['HITId']}")["code"] == "no_hit"
+    assert visitor.take(theirs) == "blocked"
+    visitor.do(ours)
+    assert visitor.code() == "submitted", "what others offer is not left for this worker"
+    assert Visitor(visitor.link.partition("?")[0], "p2", "s2").code() == "none_left", "not screened out"
+    everybody = Visitor(desk.panel("all_of_them"), "p1", "s1")
+    assert [group["title"] for group in everybody.get("/hits")["groups"]] == ["theirs"]
+    refused = desk.call("PUT", "/admin/panels/lab_only", {"requester": "nobody"}, status=400)
+    assert "is not the name of a requester" in refused["error"]
+    assert desk.call("GET", "/admin/panels/lab_only")["panel"]["requester"] == "lab"
+
+
+def test_a_list_of_many_visits_comes_in_pages_and_is_paid_as_one(requester, desk, admin, market, monkeypatch):
+    monkeypatch.setattr(panel_pages, "AT_ONCE", 2)
+    hits = [offer(requester, Reward="0.10") for _ in range(2)]
+    visitors = [Visitor(desk.panel("many"), f"p{number}", f"s{number}") for number in range(5)]
+    for visitor, hit in zip(visitors, hits, strict=False):
+        requester.approve_assignment(AssignmentId=visitor.do(hit)["assignment_id"])
+    whole = desk.call("GET", "/admin/panels/many")
+    assert [one["participant"] for one in whole["visits"]] == ["p4", "p3", "p2", "p1", "p0"]
+    assert whole["before"] is None
+    seen, before = [], ""
+    while before is not None:
+        page = desk.call("GET", f"/admin/panels/many?most=2&before={before}")
+        seen, before = seen + page["visits"], page["before"]
+    assert seen == whole["visits"]
+    for odd in ("most=0", "before=x", "most=-1", f"before={'9' * 19}"):
+        desk.call("GET", f"/admin/panels/many?{odd}", status=400)
+    html = {"Authorization": admin.headers["Authorization"]}
+    page = HTTP.request("GET", f"{admin.endpoint}/admin/panels/many", headers=html).data.decode()
+    (more,) = re.findall(r'href="([^"]*before=[^"#]*)#visits"', page)
+    assert ("p4" in page, "p2" in page) == (True, False)
+    rest = HTTP.request("GET", admin.endpoint + more, headers=html).data.decode()
+    assert ("p4" in rest, "p2" in rest) == (False, True)
+    for shown in (page, rest):
+        (numbers,) = re.findall(r'name="visits" value="([^"]*)"', shown)
+        assert numbers == ",".join(str(one["visit"]) for one in whole["visits"][-2:]), "of all pages"
+    paid = HTTP.request(
+        "POST", f"{admin.endpoint}/admin/panels/many/paid", fields={"visits": numbers}, headers=admin.headers
+    )
+    assert paid.json() == {"recorded": 2}
 
 
 @pytest.mark.parametrize("odd", ["5f00\n5f01", "5f00\r", "5f00\x1b[2J", "5f00\u2028", "5f00\u202e1f5"])

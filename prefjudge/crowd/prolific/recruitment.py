@@ -38,6 +38,8 @@ _WAITS = ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
 _GROUPS = "/api/v1/participant-groups/"
 SYNC_EVERY = 20.0
 """Seconds between two looks at Prolific's submissions, while somebody watches."""
+_STUDY = "local"
+"""What a study's own marketplace calls the study, as a requester."""
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -294,7 +296,13 @@ class Recruitment:
     def _make_panel(self, reward: int) -> str:
         keys = f"{self._client.url}/.well-known/study/jwks.json" if self.account.secure else ""
         ways = {outcome: way_back(code) for outcome, code in make_codes(self._secret).items()}
-        panel = {"completion": ways, "hits": self.account.hits, "confirm": True, "keys": keys}
+        panel = {
+            "completion": ways,
+            "hits": self.account.hits,
+            "confirm": True,
+            "keys": keys,
+            "requester": _STUDY,
+        }
         return self._site.make({**panel, "reward": f"{reward * CENT:.2f}"})
 
     def link(self, path: str) -> str:

@@ -162,7 +162,7 @@ def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
 
 
 def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
-    if blocks.blocked(tx, hit.requester_id, worker_id):
+    if blocks.offers_nothing(tx, hit.requester_id, worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
     if requirements.TAKEN in hit.requirements:
         # until this ends, so that HITs taken at the same moment through other processes are counted, too

@@ -133,8 +133,9 @@ def _open_to(tx: Transaction, worker_id: str, worker: requirements.Standing, gro
     rows = tx.rows(
         f"SELECT o.first_seq, o.requirements FROM (SELECT t.reward, t.requirements, ({_FIRST}) AS first_seq"
         f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
-        " WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id"
-        " AND b.worker_id = :worker)) o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
+        f" WHERE NOT {blocks.HIDDEN} AND NOT EXISTS (SELECT 1 FROM blocks b"
+        " WHERE b.requester_id = t.requester_id AND b.worker_id = :worker)"
+        ") o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
         worker=worker_id,
         now=tx.now,
         **({"group": group_id} if group_id else {}),
@@ -193,7 +194,7 @@ def preview(
         seen = group(tx, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
     hit = hits.get(tx, hit_id)
-    if hit is None or blocks.blocked(tx, hit.requester_id, worker_id):
+    if hit is None or blocks.offers_nothing(tx, hit.requester_id, worker_id):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
     asked = hit.requirements
     worker = requirements.standing(tx, worker_id)

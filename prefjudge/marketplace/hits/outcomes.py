@@ -7,7 +7,7 @@ from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.hits.assignments import Assignment
 from prefjudge.marketplace.hits.offers import UNDONE
 from prefjudge.marketplace.hits.visit_work import work_of
-from prefjudge.marketplace.people import panels, requirements, visits
+from prefjudge.marketplace.people import blocks, panels, requirements, visits
 from prefjudge.marketplace.people.requirements import Requirement, Standing
 from prefjudge.marketplace.people.visits import Visit
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -172,7 +172,7 @@ def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
     """Return whether each requester of open HITs blocks the worker, with the requirements of the HITs."""
     rows = tx.rows(
         "SELECT DISTINCT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id"
-        " AND b.worker_id = :worker), t.requirements FROM hit_types t WHERE EXISTS"
+        f" AND b.worker_id = :worker), t.requirements FROM hit_types t WHERE NOT {blocks.HIDDEN} AND EXISTS"
         f" (SELECT 1 FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {UNDONE})",
         worker=worker_id,
         now=tx.now,

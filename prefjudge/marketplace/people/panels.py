@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from prefjudge.marketplace.errors import RequestError, invalid, missing
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people import requesters, workers
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
@@ -32,7 +32,8 @@ class Panel:
     ``hits`` is how many HITs one visit has (0: as many as there are), and ``reward`` what the panel itself
     pays for a visit that it approves, in cents. Where ``confirm`` is set, a visit counts only once the
     panel's own list has confirmed it; where ``keys`` is an address of keys (a JWKS), a link counts only with
-    a token that one of them has signed.
+    a token that one of them has signed. Where ``requester`` is a name, its participants see only the HITs of
+    that requester.
     """
 
     panel: str
@@ -47,6 +48,7 @@ class Panel:
     reward: int = 0
     confirm: int = 0
     keys: str = ""
+    requester: str = ""
     closed: float | None = None
     created: float
 
@@ -72,23 +74,16 @@ class PanelView(TypedDict):
     reward: str
     confirm: bool
     keys: str
+    requester: str
     closed: bool
     created: str | None
     path: str | None
 
 
 _CHECKS = (
-    "participant",
-    "study",
-    "session",
-    "locale",
-    "completion",
-    "signed",
-    "hits",
-    "reward",
-    "confirm",
-    "keys",
-)
+    "participant", "study", "session", "locale", "completion", "signed", "hits", "reward", "confirm", "keys",
+    "requester",
+)  # fmt: skip
 
 
 def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
@@ -96,8 +91,8 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
 
     ``wanted`` has the names of the link's parameters (``participant``, ``study``, ``session``), a ``locale``,
     and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``; and ``hits``, ``reward``,
-    ``confirm`` and ``keys`` as :class:`Panel` has them. Where ``signed`` is true, a link counts only with a
-    ``signature``, the participant's HMAC-SHA256 by the panel's secret.
+    ``confirm``, ``keys`` and ``requester`` as :class:`Panel` has them. Where ``signed`` is true, a link
+    counts only with a ``signature``, the participant's HMAC-SHA256 by the panel's secret.
 
     Raises
     ------
@@ -107,7 +102,7 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 100:
         raise invalid("name", "a panel's name must be letters, digits and underscores")
     fresh = Panel(panel=name, key_hash=_hash(link_key(tx, name, tx.now)), created=tx.now)
-    panel = _changed(fresh, wanted)
+    panel = _changed(tx, fresh, wanted)
     if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is already a panel {name!r}")
     return panel
@@ -124,7 +119,7 @@ def save(tx: Transaction, name: str, wanted: Params) -> Panel:
     known = tx.find(Panel, f"FROM panels WHERE panel = :name{tx.locked}", name=name)
     if known is None:
         return create(tx, name, wanted)
-    panel = _changed(known, wanted)
+    panel = _changed(tx, known, wanted)
     sets = ", ".join(f"{column} = :{column}" for column in _CHECKS)
     values = {column: getattr(panel, column) for column in _CHECKS}
     tx.run(f"UPDATE panels SET {sets} WHERE panel = :name", {**values, "name": name})
@@ -185,6 +180,7 @@ def view(tx: Transaction, panel: Panel) -> PanelView:
         "reward": from_cents(panel.reward),
         "confirm": bool(panel.confirm),
         "keys": panel.keys,
+        "requester": panel.requester,
         "closed": panel.closed is not None,
         "created": iso(panel.created),
         "path": f"/panel/{panel.panel}/{key}" if opens(panel, key) else None,
@@ -222,7 +218,7 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _changed(panel: Panel, wanted: Params) -> Panel:
+def _changed(tx: Transaction, panel: Panel, wanted: Params) -> Panel:
     """Return the panel with what is wanted, checked."""
     unknown = set(wanted) - set(_CHECKS)
     if unknown:
@@ -230,6 +226,9 @@ def _changed(panel: Panel, wanted: Params) -> Panel:
     participant = _text(wanted, "participant", panel.participant)
     if not participant:
         raise invalid("participant", "must name the parameter of the link that says who comes")
+    requester = _text(wanted, "requester", panel.requester)
+    if requester and not requesters.find(tx, requester):
+        raise invalid("requester", f"{requester[:32]!r} is not the name of a requester")
     completion, reward = panel.completion, panel.reward
     if "completion" in wanted:
         completion = json.dumps(_ways_back({} if wanted["completion"] is None else wanted["completion"]))
@@ -247,6 +246,7 @@ def _changed(panel: Panel, wanted: Params) -> Panel:
         reward=reward,
         confirm=_flag(wanted, "confirm", panel.confirm),
         keys=_address(_text(wanted, "keys", panel.keys), "keys"),
+        requester=requester,
     )
 
 

@@ -25,7 +25,7 @@ class Key:
 
 def ensure(tx: Transaction, name: str) -> str:
     """Return the id of the requester of that name, registered if new; a sandbox gives play money."""
-    if known := _find(tx, name):  # first, as every call of the local requester asks
+    if known := find(tx, name):  # first, as every call of the local requester asks
         return known
     requester_id = new_worker_id()
     new = tx.insert(
@@ -37,10 +37,10 @@ def ensure(tx: Transaction, name: str) -> str:
         if tx.marketplace.sandbox:
             pay_in(tx, requester_id, ledger.PLAY_MONEY)
         return requester_id
-    return _find(tx, name)  # another process was faster
+    return find(tx, name)  # another process was faster
 
 
-def _find(tx: Transaction, name: str) -> str:
+def find(tx: Transaction, name: str) -> str:
     """Return the id of the requester of that name, empty where there is none."""
     rows = tx.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)
     return str(rows[0][0]) if rows else ""

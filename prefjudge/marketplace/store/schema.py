@@ -217,7 +217,10 @@ CREATE TABLE subscriptions (
 CREATE INDEX subscriptions_topic ON subscriptions (topic_arn)
 """
 
+# of which requester a panel's people see the HITs; empty: of all
+_ONE_REQUESTER = "ALTER TABLE panels ADD COLUMN requester TEXT NOT NULL DEFAULT ''"
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
-    _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN, _TOPICS,
+    _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN, _TOPICS, _ONE_REQUESTER,
 )  # fmt: skip

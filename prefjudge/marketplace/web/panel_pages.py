@@ -11,6 +11,7 @@ from prefjudge.marketplace.hits import panel_work
 from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.people import panels, visits
 from prefjudge.marketplace.people.panels import OUTCOMES, Panel
+from prefjudge.marketplace.people.visits import LAST
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.forms import Pairs, read_json, remembered_fields, remembered_pairs
 from prefjudge.marketplace.web.pages import Page, wants_json
@@ -37,6 +38,9 @@ KINDS: Mapping[str, Mapping[str, str]] = {
 }
 """How the panels that people use name what their links carry, and where they want participants back."""
 
+AT_ONCE = 200
+"""Visits on one page of a panel."""
+
 
 async def list_panels(state: AppState, request: Request) -> Page:
     """List the panels, and offer a form for another one, filled in for a kind of panel."""
@@ -53,18 +57,39 @@ async def list_panels(state: AppState, request: Request) -> Page:
 
 
 async def show_panel(state: AppState, request: Request) -> Page:
-    """Show one panel: its link, its properties, and what its participants did and are owed."""
-    name = request.path_params["panel"]
+    """Show one panel: its link, its properties, and what its participants did and are owed.
+
+    Programs get all visits, or ``most`` at once; ``before`` continues where a page ended.
+    """
+    name, query = request.path_params["panel"], request.query_params
+    most = _number(query.get("most", "" if wants_json(request) else str(AT_ONCE)), "most")
+    before = _number(query.get("before", ""), "before")
 
     def act(tx: Transaction) -> Mapping[str, Any]:
         panel = panels.find(tx, name)
-        return {"panel": _shown(tx, panel, state, request), "visits": panel_work.visit_list(tx, panel)}
+        last = LAST if before is None else before - 1
+        listed = panel_work.visit_list(tx, panel, last=last, most=most)
+        more = listed[-1]["visit"] if listed and len(listed) == most else None
+        shown = {"panel": _shown(tx, panel, state, request), "visits": listed, "before": more}
+        if wants_json(request):
+            return shown
+        # whom to pay is said of all: the files are
+        every = listed if more is None and before is None else panel_work.visit_list(tx, panel)
+        return {**shown, "to_pay": panel_work.to_pay(every), "first": before is None}
 
     shown = await state.executor.run(act, write=False)
     if wants_json(request):
         return Page(name="panel", context=shown)
-    form = {"outcomes": OUTCOMES, "kinds": KINDS, "to_pay": panel_work.to_pay(shown["visits"])}
-    return Page(name="panel", context={**shown, **form})
+    return Page(name="panel", context={**shown, "outcomes": OUTCOMES, "kinds": KINDS})
+
+
+def _number(text: str, name: str) -> int | None:
+    """Read a number of the address, which need not be there."""
+    if not text:
+        return None
+    if not text.isdecimal() or not 0 < len(text) < 19 or not int(text):
+        raise invalid(name, f"{text[:32]!r} is not a number above 0")
+    return int(text)
 
 
 def _shown(tx: Transaction, panel: Panel, state: AppState, request: Request) -> Mapping[str, Any]:
@@ -194,7 +219,7 @@ async def record_paid(state: AppState, request: Request) -> Page:
         given = (await read_json(request)).get("visits")
         numbers = given if isinstance(given, list) else [None]
     else:
-        numbers = [text for key, text in await remembered_pairs(request) if key == "visit"]
+        numbers = (await remembered_fields(request)).get("visits", "").split(",")
     texts = [str(number) for number in numbers]
     if not all(text.isdecimal() and len(text) < 19 for text in texts):
         raise invalid("visits", "must be numbers of visits")
@@ -220,7 +245,7 @@ def _of_form(pairs: Pairs) -> Params:
     hits = fields.get("hits") or "1"
     if not hits.isdecimal() or len(hits) > 9:
         raise invalid("hits", "is not a whole number")
-    texts = ("name", "participant", "study", "session", "locale", "reward", "keys")
+    texts = ("name", "participant", "study", "session", "locale", "reward", "keys", "requester")
     ways = {
         outcome: {"code": fields.get(f"code_{outcome}", ""), "url": fields.get(f"url_{outcome}", "")}
         for outcome in OUTCOMES
