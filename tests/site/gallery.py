@@ -59,7 +59,7 @@ VISIT = {"wanted": 3, "done": 2, "held": 0, "over": False}
 PANEL = {
     "panel": "prolific", "participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID", "locale": "US",
     "completion": {"submitted": {"code": "C1ABCDEF", "url": "https://panel.example/?cc={code}"}}, "signed": False,
-    "hits": 3, "reward": "1.50", "confirm": True, "keys": "", "closed": False, "created": "2026-11-20T10:00:00Z",
+    "hits": 3, "reward": "1.50", "confirm": True, "keys": "", "requester": "", "closed": False, "created": "2026-11-20T10:00:00Z",
     "path": "/panel/prolific/k3y", "url": "http://127.0.0.1:8000/panel/prolific/k3y", "visits": {"submitted": 12, "working": 3, "returned": 1},
 }  # fmt: skip
 CAME = {
@@ -175,8 +175,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "admin_log-none": ("/admin/log", {"before": None, "entries": []}),
     "panels": ("/admin/panels", {"panels": [PANEL, PANEL | {"panel": "lab", "closed": True, "hits": 0, "visits": {}}], "kind": "prolific", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
     "panels-none": ("/admin/panels", {"panels": [], "kind": "", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
-    "panel": ("/admin/panels/prolific", {"panel": PANEL, "visits": [CAME, LEFT], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [6]} | NOBODY),
-    "panel-none": ("/admin/panels/lab", {"panel": PANEL | {"panel": "lab", "closed": True, "participant": "pid", "session": "", "url": None}, "visits": [], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": []} | NOBODY),
+    "panel": ("/admin/panels/prolific", {"panel": PANEL, "visits": [CAME, LEFT], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [6], "before": 5, "first": False} | NOBODY),
+    "panel-none": ("/admin/panels/lab", {"panel": PANEL | {"panel": "lab", "closed": True, "participant": "pid", "session": "", "url": None}, "visits": [], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [], "before": None, "first": True} | NOBODY),
     "worker": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1, "visits": 2, "qualification_requests": 0}, "forgotten": None, "receipt": None} | NOBODY),
     "worker-forgotten": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": {"erased": {"messages": 3, "comments": 1}, "kept": {"assignments": 4}}} | NOBODY),
     "worker-unknown": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": None} | NOBODY),
