@@ -103,12 +103,12 @@ class ProlificCrowd:
 
     def fetch(self, task_id: str) -> TaskState:
         """Return a HIT's state and its assignments, as far as Prolific knows who made them."""
-        self._recruitment.sync()
+        self._recruitment.submissions.sync()
         return self._inner.fetch(task_id)
 
     def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
         """Give the states of HITs; as `fetch`."""
-        self._recruitment.sync()
+        self._recruitment.submissions.sync()
         yield from self._inner.fetch_each(task_ids)
 
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
@@ -158,13 +158,13 @@ class ProlificCrowd:
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
         self._inner.bar(worker_id, group)
         if group.bars:
-            self._recruitment.block(worker_id)
+            self._recruitment.blocklist.add(worker_id)
 
     def readmit(self, worker_id: str, group: WorkerGroup) -> None:
         """Take a worker out of a group, and from the blocklist on Prolific; a repeat is harmless."""
         self._inner.readmit(worker_id, group)
         if group.bars:
-            self._recruitment.unblock(worker_id)
+            self._recruitment.blocklist.remove(worker_id)
 
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         """Let a worker take so many HITs."""
@@ -172,7 +172,7 @@ class ProlificCrowd:
 
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted."""
-        self._recruitment.sync_at_times()
+        self._recruitment.submissions.sync_at_times()
         return self._inner.pulse()
 
     def recruit(self) -> None:

@@ -1,9 +1,7 @@
-"""The people that Prolific sends to the worker site: how many, whose work counts, and who is kept away."""
+"""The people that Prolific sends to the worker site: as many as its HITs need, for what a visit costs."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import ceil
@@ -13,7 +11,9 @@ from urllib.parse import urlsplit
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as marketplace
 from prefjudge.crowd.mturk.fees import Fees
+from prefjudge.crowd.prolific.account import Account
 from prefjudge.crowd.prolific.annotations import CENT, Annotation, count_outstanding, read_annotation
+from prefjudge.crowd.prolific.blocklist import GROUPS, Blocklist
 from prefjudge.crowd.prolific.client import Client
 from prefjudge.crowd.prolific.payments import Payments
 from prefjudge.crowd.prolific.prices import CheckedPrices
@@ -28,42 +28,14 @@ from prefjudge.crowd.prolific.studies import (
     most_minutes,
     way_back,
 )
+from prefjudge.crowd.prolific.submissions import Submissions
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Task
 
-_LOOKED_UP = 50
-"""At most so many visits that Prolific does not list are asked for by one look."""
-_GONE = {"RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out"}
 _WAITS = ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
-_GROUPS = "/api/v1/participant-groups/"
-SYNC_EVERY = 20.0
-"""Seconds between two looks at Prolific's submissions, while somebody watches."""
 _STUDY = "local"
 """What a study's own marketplace calls the study, as a requester."""
 _HERE = ("127.0.0.1", "::1", "localhost")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What a target's settings say of Prolific.
-
-    Attributes
-    ----------
-    workspace, project : str
-        Their ids.
-    hits : int
-        HITs of one participant, for one payment.
-    secure : bool
-        Whether the workspace has secured study links, which say who comes.
-    filters : list
-        Who may take part, in the form of Prolific's API.
-    """
-
-    workspace: str
-    project: str
-    hits: int
-    secure: bool
-    filters: list[Any]
 
 
 class Recruitment:
@@ -95,8 +67,7 @@ class Recruitment:
         self._secret = key[1]
         self._hits = marketplace.Client(inner.endpoint, signed=None, key=key)
         self._site = Site(inner.endpoint, key[1])
-        self._synced = float("-inf")
-        self._people: dict[str, str] = {}
+        self.submissions = Submissions(client, self._site, self.find)
 
     @property
     def endpoint(self) -> str:
@@ -106,6 +77,14 @@ class Recruitment:
     @cached_property
     def _name(self) -> str:
         return f"prefjudge {self._inner.identity().name}"
+
+    @cached_property
+    def blocklist(self) -> Blocklist:
+        """Whom Prolific sends no more."""
+        workspace = self.account.workspace
+        return Blocklist(
+            client=self._client, site=self._site, workspace=workspace, name=f"{self._name} barred"
+        )
 
     @cached_property
     def _studies(self) -> Studies:
@@ -135,7 +114,7 @@ class Recruitment:
         """Return the cents that Prolific keeps for the study's places, and those that it has paid."""
         if study is None or study.status == "UNPUBLISHED":
             return 0
-        statuses = list(self._statuses(study).values())
+        statuses = list(self.submissions.statuses(study).values())
         there = sum(statuses.count(one) for one in ("ACTIVE", "RESERVED", "AWAITING REVIEW"))
         places = there if study.status == "COMPLETED" else study.places - statuses.count("APPROVED")
         found = self._client.get(f"/api/v1/studies/{study.study_id}/cost/")
@@ -160,25 +139,6 @@ class Recruitment:
         if visit and study and visit.wanted == 1:
             self._payments(study).reject(visit.session, reason)
 
-    def block(self, worker_id: str) -> None:
-        """Put a worker into the blocklist, which Prolific heeds at once; a repeat is harmless."""
-        self._change_blocklist("POST", worker_id)
-
-    def unblock(self, worker_id: str) -> None:
-        """Take a worker from the blocklist; a repeat is harmless."""
-        self._change_blocklist("DELETE", worker_id)
-
-    def _change_blocklist(self, method: str, worker_id: str) -> None:
-        people = {visit.participant for visit in self._site.visits() if visit.worker_id == worker_id}
-        if people:
-            path = f"{_GROUPS}{self._blocklist()}/participants/"
-            self._client.call(method, path, {"participant_ids": sorted(people)})
-
-    def sync_at_times(self) -> None:
-        """Do what `sync` does, unless it was done a moment ago."""
-        if time.monotonic() - self._synced >= SYNC_EVERY:
-            self.sync()
-
     def recruit(self) -> None:
         """Let as many people come as the HITs on offer need."""
         hits = self._list_hits()
@@ -191,7 +151,7 @@ class Recruitment:
             offer = self._offer(*hits[0])
             link = self.link(self._make_panel(offer.reward))
             places = ceil(outstanding / self.account.hits)
-            study = self._studies.draft(self._draft(offer, link, places, self._blocklist()))
+            study = self._studies.draft(self._draft(offer, link, places, self.blocklist.group()))
         if study.status == "UNPUBLISHED":
             self._make_panel(study.reward)
             wanted = ceil(outstanding / self.account.hits)
@@ -199,7 +159,7 @@ class Recruitment:
                 study = self._studies.resize(study, wanted)
             self._studies.move(study, "PUBLISH")
             return
-        self._fit(study, outstanding, self.sync(), self._site.visits())
+        self._fit(study, outstanding, self.submissions.sync(), self._site.visits())
 
     def _end_rehearsal(self) -> None:
         """Stop offering the HITs that are not for Prolific's participants, who would take them, too."""
@@ -213,7 +173,7 @@ class Recruitment:
         if study is None or study.status == "UNPUBLISHED":
             self.recruit()
             return
-        statuses, visits = self.sync(), self._site.visits()
+        statuses, visits = self.submissions.sync(), self._site.visits()
         outstanding = sum(count_outstanding(hit) for hit, _ in self._list_hits())
         self._fit(study, outstanding, statuses, visits)
         self._payments(study).settle(visits, statuses)
@@ -254,9 +214,8 @@ class Recruitment:
                 task.title, task.description, task.pay, task.expected_seconds, task.work_seconds
             )
             draft = self._draft(offer, self.link("/panel/prolific/…"), wanted, "…")
-            group = {"name": f"{self._name} barred", "workspace_id": self.account.workspace}
             return [
-                f"POST {_GROUPS} {json.dumps(group)}",
+                f"POST {GROUPS} {json.dumps(self.blocklist.made)}",
                 f"POST /api/v1/studies/ {json.dumps(draft, ensure_ascii=False)}",
                 f"POST /api/v1/studies/…/{publish}",
             ]
@@ -325,50 +284,3 @@ class Recruitment:
                 "Serve it behind a web server with TLS (deploy/), with --public-url https://….",
             )
         return f"{self._public_url.rstrip('/')}{path}"
-
-    def _blocklist(self) -> str:
-        """Return the id of the group of barred participants; make it if there is none."""
-        name, workspace = f"{self._name} barred", self.account.workspace
-        for group in self._client.listed(self._client.get(_GROUPS, workspace_id=workspace)):
-            if group.get("name") == name and not group.get("is_deleted"):
-                return str(group["id"])
-        # Not repeated where the reply is lost: the next call finds it by its name.
-        made = self._client.call("POST", _GROUPS, {"name": name, "workspace_id": workspace}, again=False)
-        return str(made["id"])
-
-    def _statuses(self, study: Found) -> dict[str, str]:
-        """Return the status of each submission, by its id."""
-        path = "/api/v1/submissions/"
-        listed = list(self._client.each(path, study=study.study_id, ordering="started_at"))
-        self._people = {str(one["id"]): str(one["participant_id"]) for one in listed}
-        return {str(one["id"]): str(one["status"]) for one in listed}
-
-    def sync(self) -> dict[str, str]:
-        """Tell the site what Prolific says of each submission: whose work counts, and whose HITs are free."""
-        study = self._studies.find()
-        if study is None or study.status == "UNPUBLISHED":
-            return {}
-        statuses = self._statuses(study)
-        told = [
-            {"session": one, "participant": self._people[one], "status": _GONE.get(status, "known")}
-            for one, status in statuses.items()
-        ]
-        visits = self._site.visits()
-        strange = [v for v in visits if v.waiting and v.session not in statuses]
-        for visit in strange[:_LOOKED_UP]:
-            if not self._knows(visit, study):
-                told.append({"session": visit.session, "participant": visit.participant, "status": "unknown"})
-        self._site.tell(told)
-        self._synced = time.monotonic()
-        return statuses
-
-    def _knows(self, visit: Visit, study: Found) -> bool:
-        """Return whether Prolific knows a visit: the list may be older than it, and a link can be forged."""
-        if not visit.session.isalnum():
-            return False
-        try:
-            found = self._client.get(f"/api/v1/submissions/{visit.session}/")
-        except RefusedError:  # what somebody typed into a link may not even be an id
-            return False
-        there = (found.get("study_id"), found.get("participant")) if isinstance(found, dict) else ()
-        return there == (study.study_id, visit.participant)
