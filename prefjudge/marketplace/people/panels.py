@@ -227,9 +227,8 @@ def _changed(tx: Transaction, panel: Panel, wanted: Params) -> Panel:
     if not participant:
         raise invalid("participant", "must name the parameter of the link that says who comes")
     requester = _text(wanted, "requester", panel.requester)
-    if requester not in ("", requesters.LOCAL) and not requesters.find(
-        tx, requester
-    ):  # LOCAL comes when it calls
+    known = requester in ("", requesters.LOCAL) or requesters.find(tx, requester)  # LOCAL comes when it calls
+    if not known:
         raise invalid("requester", f"{requester[:32]!r} is not the name of a requester")
     completion, reward = panel.completion, panel.reward
     if "completion" in wanted:
