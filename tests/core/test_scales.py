@@ -1,7 +1,7 @@
 """What votes tell about the scale, held against integrals over all strengths and all scales."""
 
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from math import factorial
 
 import numpy as np
@@ -164,6 +164,22 @@ def test_before_any_vote_crowds_err_as_they_usually_do() -> None:
     assert scales.error == pytest.approx(0.32, abs=0.005)
     assert scales.interval() == pytest.approx((0.18, 0.43), abs=0.01)
     assert not scales.told
+
+
+def test_neither_lapses_nor_chances_depend_on_the_seed() -> None:
+    """A crowd that errs alike on every pair: half of its wrong votes, or all, may be lapses."""
+    rng = np.random.default_rng(1)
+    lines = [
+        f"q{query} {x} {y} {x if rng.random() < 0.85 else y}"
+        for query, (x, y) in product(range(20), combinations(range(5), 2))
+        for _ in range(2)
+    ]
+    found = [assess(judgments_of(*lines), seed=seed) for seed in range(4)]
+    all_lapses = [one.scales.weight[one.scales.lapses == 1.0].sum() for one in found]
+    assert 0.3 < np.mean(all_lapses) < 0.9, "otherwise nothing is to be seen"
+    assert np.ptp(all_lapses) < 0.05
+    # Four standard errors of a probability from 1,000 draws.
+    assert np.ptp([one.chance for one in found], axis=0).max() < 4 * 0.5 / np.sqrt(1000)
 
 
 def test_one_vote_is_as_right_as_votes_usually_are() -> None:

@@ -45,7 +45,7 @@ def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
 
 def test_it_finds_the_best_as_often_as_halving_with_three_quarters_of_the_votes() -> None:
     halving = simulate(Halving(1, 3), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
-    sure = simulate(Sure(0.64, scale=CROWD.scale), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
+    sure = simulate(Sure(0.62, scale=CROWD.scale), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
     assert sure.judgments <= 0.75 * halving.judgments
     # Within the standard error: the table of `scripts/strategies.py` has more pools.
     assert sure.chance >= halving.chance - sure.error
@@ -57,11 +57,11 @@ def test_a_pool_is_finished_once_its_best_is_probable_enough_or_its_rounds_are_o
     chances, _ = CROWD.draw_chances(60, size, np.random.default_rng(1))
     votes, work = play(strategy, chances, np.random.default_rng(2))
     # Of six rounds the last ones may need two: steps, and the most votes of a pair, cut what is asked.
-    assert 1 + max(number for number, _ in work) <= 9
+    assert 1 + max(number for number, _ in work) <= 8
     believed = strategy.believe(votes)
     finished = votes.sum(axis=(1, 2)) >= 0.9 * min(40 * size, (1 if size == 2 else size) * 2**5)
-    # The samples differ with the pools that stand beside a pool: within their error.
-    assert ((believed.max(axis=1) > 0.65) | finished).all()
+    # Draws do not depend on the pools beside a pool, so that what ended it is still to be seen.
+    assert ((believed.max(axis=1) >= 0.8) | finished).all()
     assert (votes.sum(axis=(1, 2)) >= (size if size > 2 else 1)).all()
 
 

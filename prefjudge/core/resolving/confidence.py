@@ -9,7 +9,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.posterior import chance_best, is_exact
 from prefjudge.core.resolving.scales import Scales, estimate_with_trust, one_scale
 from prefjudge.core.resolving.tournament import Index, tournaments
 from prefjudge.core.resolving.trust import Trust, learn_trust
@@ -96,7 +96,7 @@ def assess_confidence(
     judgments : Judgments
         The votes. A tie is half a vote to each side.
     rng : numpy.random.Generator
-        The source of the posterior samples.
+        The source of the posterior samples. Those of a query do not depend on the other queries.
     pools : Pools, optional
         The candidates; by default the judged documents.
     scale : float, optional
@@ -104,8 +104,9 @@ def assess_confidence(
         every value and share of lapses counts with its posterior probability, from the votes and from what is
         known of crowds.
     draws : int
-        Posterior samples per query, shared out among the scales; the error of a probability is about
-        ``0.5 / sqrt(draws)`` at most. With 0 only the strengths are found, and every chance is nan.
+        Posterior samples per query, shared out among the scales; the standard error of a probability, from
+        one seed to another, is below ``0.5 / sqrt(draws)``. With 0 only the strengths are found, and every
+        chance is nan.
     strengths : bool
         Whether a vote counts as often as it is strong.
 
@@ -122,12 +123,13 @@ def assess_confidence(
     else:
         trust = learn_trust(judgments, pools=pools, strengths=strengths)
         scales = one_scale(scale)
+    seed = int(rng.integers(1 << 32))
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
-            found = _averaged(stack, scales, draws, rng)
+            found = _averaged(stack, scales, draws, seed)
             chance[stack.rows], strength[stack.rows], deviation[stack.rows] = found
         parts.append((block.sizes, block.doc, chance, strength, deviation))
     vocabulary = pools if pools is not None else judgments
@@ -146,13 +148,15 @@ def assess_confidence(
     )
 
 
-def _averaged(
-    stack: VoteMatrices, scales: Scales, draws: int, rng: np.random.Generator
-) -> tuple[Floats, Floats, Floats]:
+def _averaged(stack: VoteMatrices, scales: Scales, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
     """Return each candidate's chance, strength and its deviation, all of shape (n, k), over the scales."""
     votes = stack.votes
+    size = votes.shape[1]
     counts = scales.weight > _NEGLIGIBLE
     weights = scales.weight[counts] / scales.weight[counts].sum()
+    drawn = np.array([not is_exact(size, lapses) for lapses in scales.lapses[counts].tolist()])
+    # Draws go where they are needed: what is summed up exactly takes none.
+    per_weight = draws / max(float(weights[drawn].sum()), 1e-9)
     chance, mean, square = (np.zeros(votes.shape[:2]) for _ in range(3))
     start: Floats | None = None
     # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
@@ -160,13 +164,15 @@ def _averaged(
     members = zip(
         scales.scale[counts].tolist(), scales.lapses[counts].tolist(), weights.tolist(), strict=True
     )
-    for scale, lapses, weight in members:
+    for number, (scale, lapses, weight) in enumerate(members):
         fit = fit_strengths(votes, scale=scale, start=start)
         start = fit.mean
         if draws:
-            share = max(2, round(draws * weight))
+            # By the model and the size alone: what stands beside a query changes nothing of its draws.
+            own = np.random.default_rng([seed, size, number])
+            share = max(2, min(draws, round(per_weight * weight)))
             chance += weight * chance_best(
-                votes, fit, scale=scale, draws=share, rng=rng, lapses=lapses, cast=stack.cast
+                votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=stack.cast
             )
         mean += weight * fit.mean
         square += weight * (_variances(fit) + fit.mean**2)

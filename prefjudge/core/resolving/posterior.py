@@ -11,33 +11,48 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.bradley_terry import Strengths
 from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.orders import LARGEST, sum_orders
+from prefjudge.core.resolving.proposals import (
+    Proposal,
+    Singles,
+    effective_draws,
+    laplace,
+    rotations,
+    t_net,
+)
+from prefjudge.core.resolving.tournament import Index
 from prefjudge.core.resolving.vote_matrices import Floats
 
-_WIDER = 1.1
-"""The proposal is this much wider than Laplace's approximation, so that no tail is missed."""
-_FREEDOM = 6
-"""The proposal is a t distribution: with lapses the tails are heavier than a normal distribution's."""
+_POOR, _AGAIN = 0.5, 2
+"""Draws that amount to fewer than this share of them tell where to draw from instead, so many times at most.
+With lapses the likelihood of a candidate who lost a vote has a long tail, which no curvature shows."""
 _HALF = 0.5
 """Samples hit too seldom where most wrong votes are lapses: in pools too large for sums they are half."""
 _CELLS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sample:
-    """Weighted draws of the strengths of some queries."""
+class _Model:
+    """How votes err."""
 
-    queries: slice
-    strength: NDArray[np.float32]
-    """Shape (n, k, draws)."""
-    weight: NDArray[np.float32]
-    """The log of each draw's weight, shape (n, draws): its mean over the draws is the evidence."""
+    scale: float
+    lapses: float
+
+    def weigh(
+        self, votes: Floats, cast: CastVotes | None, proposal: Proposal, net: Singles, turn: Floats
+    ) -> tuple[Singles, Singles]:
+        """Return draws from a proposal, shape (n, k, draws), and the logs of their weights, (n, draws).
+
+        The mean of the weights is the evidence.
+        """
+        strength, log_density = proposal.draw(net, turn)
+        weight = _log_likelihood(votes, strength, self.scale, self.lapses, cast) - log_density
+        weight -= np.float32(0.5 / self.scale**2) * np.einsum("nkd,nkd->nd", strength, strength)
+        return strength, (weight - np.float32(len(net) * np.log(self.scale))).astype(np.float32)
 
 
 def chance_best(
@@ -61,7 +76,7 @@ def chance_best(
     scale : float
         The standard deviation of the prior. With lapses: that without them, at the same share of wrong votes.
     draws : int
-        Samples per query; the standard error of a probability is about ``0.5 / sqrt(draws)`` at most.
+        Samples per query; the standard error of a probability is below ``0.5 / sqrt(draws)``.
     rng : numpy.random.Generator
         The source of randomness.
     lapses : float
@@ -72,23 +87,27 @@ def chance_best(
     Notes
     -----
     Draws come from Laplace's approximation and are weighted by how far it is off (importance sampling), so
-    that the answer is right with few votes too. Where all wrong votes are lapses it is exact, in pools of 12
-    or less; larger pools are taken as if half of them were.
+    that the answer is right with few votes too. Where it is far off, the draws show where to draw from
+    instead. Where all wrong votes are lapses it is exact, in pools of 12 or less; larger pools are taken as
+    if half of them were.
     """
     n, k = fit.mean.shape
     chance = np.ones((n, k))
     if k == 1:
         return chance
-    if _summable(k, lapses):
+    if is_exact(k, lapses):
         return sum_orders(votes, error_of_scale(scale), cast)[0]
-    for sample in _samples(votes, fit, scale, draws, rng, lapses, cast):
+    # The same rotations for all: what stands beside a query changes nothing of its draws.
+    turns = rotations(k - 1, rng, many=1 + _AGAIN)
+    model, first = _Model(scale=scale, lapses=lapses), np.zeros(n, dtype=np.int64)
+    for some, strength, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
-        weight = np.exp(sample.weight - sample.weight.max(axis=1, keepdims=True))
-        count = weight.shape[0]
+        weight = np.exp(logs - logs.max(axis=1, keepdims=True))
+        count = len(weight)
         # Query q counts in bins q k to q k + k - 1, so one bincount serves all queries.
-        best = sample.strength.argmax(axis=1) + k * np.arange(count)[:, None]
+        best = strength.argmax(axis=1) + k * np.arange(count)[:, None]
         mass = np.bincount(best.ravel(), weights=weight.ravel(), minlength=k * count).reshape(count, k)
-        chance[sample.queries] = mass / mass.sum(axis=1, keepdims=True)
+        chance[some] = mass / mass.sum(axis=1, keepdims=True)
     return chance
 
 
@@ -103,67 +122,65 @@ def log_evidence(
     cast: CastVotes | None = None,
 ) -> float:
     """Return the log probability of all votes under the prior, summed over the queries."""
-    if _summable(votes.shape[1], lapses):
+    n, k = fit.mean.shape
+    if is_exact(k, lapses):
         return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
+    # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
+    many = max(1 + _AGAIN, min(n, _CELLS // (8 * k**2)))
+    turns = rotations(k - 1, rng, many=many)
+    model, first = _Model(scale=scale, lapses=lapses), np.arange(n)
     total = 0.0
-    for sample in _samples(votes, fit, scale, draws, rng, lapses, cast):
+    for _, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.
-        top = sample.weight.max(axis=1).astype(np.float64)
-        weight = np.exp(sample.weight - top[:, None]).astype(np.float64)
-        mean = weight.mean(axis=1)
-        # The log of a mean is too low by half its relative variance: little, but times a thousand queries,
-        # and more for models that the samples fit less.
-        low = 0.5 * weight.var(axis=1) / (mean**2 * weight.shape[1])
-        total += float((top + np.log(mean) + np.minimum(low, 0.5)).sum())
+        top = logs.max(axis=1).astype(np.float64)
+        total += float((top + np.log(np.exp(logs - top[:, None]).mean(axis=1, dtype=np.float64))).sum())
     return total
 
 
-def _summable(size: int, lapses: float) -> bool:
+def is_exact(size: int, lapses: float) -> bool:
+    """Return whether pools of this size are summed up exactly, without draws."""
     return lapses == 1.0 and size <= LARGEST
 
 
 def _samples(
     votes: Floats,
     fit: Strengths,
-    scale: float,
+    model: _Model,
     draws: int,
-    rng: np.random.Generator,
-    lapses: float,
+    turns: Floats,
+    first: Index,
     cast: CastVotes | None,
-) -> Iterator[_Sample]:
+) -> Iterator[tuple[slice, Singles, Singles]]:
+    """Yield slices of the queries with the draws of each, and the logs of their weights.
+
+    Each time that a query's draws are taken they are turned by another rotation, from its ``first`` one on:
+    draws that chose a proposal must not praise it.
+    """
     n, k = fit.mean.shape
     # Each draw is used with its mirror image: the first moment of the proposal is then exact.
-    half = max(1, draws // 2)
-    # With precision L L', a standard normal z becomes L'**-1 z, whose covariance is the inverse precision.
-    root = np.linalg.cholesky(fit.precision)
-    spread = (_WIDER * np.linalg.inv(root)).transpose(0, 2, 1).astype(np.float32)
-    # The log of prior / proposal is -|s|**2 / (2 scale**2) + (f + k) / 2 log(1 + |t|**2 / f) + volume, with t
-    # the draw before it is spread: the proposal's density has det(L) / _WIDER**k, the prior's scale**-k.
-    volume = k * np.log(_WIDER / scale) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    volume += scipy.special.gammaln(_FREEDOM / 2) - scipy.special.gammaln((_FREEDOM + k) / 2)
-    volume += 0.5 * k * np.log(_FREEDOM / 2)
-    # Normal draws over the root of chi-squared ones are t draws. Those at even quantiles need no luck.
-    quantiles = scipy.special.gammaincinv(_FREEDOM / 2, (np.arange(half) + 0.5) / half)
-    stretch = np.sqrt(_FREEDOM / 2 / quantiles).astype(np.float32)
+    net, proposals = t_net(k - 1, max(1, draws // 2)), laplace(fit)
     wide = k if cast is None else max(k, cast.place.size // n)
-    step = max(1, _CELLS // (2 * half * wide))
+    step = max(1, _CELLS // (2 * net.shape[1] * wide))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
-        noise = rng.standard_normal((some.stop - low, k, half), dtype=np.float32) * stretch
-        move = spread[some] @ noise
-        mean = fit.mean[some, :, None].astype(np.float32)
-        strength = np.concatenate([mean + move, mean - move], axis=2)
+        own, turn = proposals.only(some), first[some]
         shown = None if cast is None else cast.between(some.start, some.stop)
-        weight = _log_likelihood(votes[some], strength, scale, lapses, shown)
-        weight -= np.float32(0.5 / scale**2) * np.einsum("nkd,nkd->nd", strength, strength)
-        drawn = 0.5 * (_FREEDOM + k) * np.log1p(np.einsum("nkd,nkd->nd", noise, noise) / _FREEDOM)
-        weight += np.concatenate([drawn, drawn], axis=1) + volume[some, None]
-        yield _Sample(queries=some, strength=strength, weight=weight.astype(np.float32))
+        strength, weight = model.weigh(votes[some], shown, own, net, turns[turn % len(turns)])
+        for again in range(1, 1 + _AGAIN):
+            poor = effective_draws(weight) < _POOR * weight.shape[1]
+            if not poor.any():
+                break
+            own = own.moved(strength, weight, where=poor)
+            turned = turns[(turn[poor] + again) % len(turns)]
+            strength[poor], weight[poor] = model.weigh(
+                votes[some][poor], shown and shown.only(poor), own.only(poor), net, turned
+            )
+        yield some, strength, weight
 
 
 def _log_likelihood(
-    votes: Floats, strength: NDArray[np.float32], scale: float, lapses: float, cast: CastVotes | None
-) -> NDArray[np.float32]:
+    votes: Floats, strength: Singles, scale: float, lapses: float, cast: CastVotes | None
+) -> Singles:
     """Return the log probability of the votes under each draw, shape (n, draws)."""
     if cast is None and not lapses:
         return _without(votes, strength)
@@ -176,9 +193,7 @@ def _log_likelihood(
     return _with_lapses(votes, strength, apart, noise.tossed)
 
 
-def _with_lapses(
-    votes: Floats, strength: NDArray[np.float32], apart: float, tossed: float
-) -> NDArray[np.float32]:
+def _with_lapses(votes: Floats, strength: Singles, apart: float, tossed: float) -> Singles:
     total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
     half, slope = np.float32(0.5), np.float32(0.5 * (1.0 - tossed))
     counts = votes.astype(np.float32)
@@ -198,14 +213,14 @@ def _with_lapses(
     return total
 
 
-def _without(votes: Floats, strength: NDArray[np.float32]) -> NDArray[np.float32]:
+def _without(votes: Floats, strength: Singles) -> Singles:
     # The likelihood depends on differences only, so the
     # greatest strength may be 0, and no exponential overflows.
     shifted = strength - strength.max(axis=1, keepdims=True)
     odds = np.exp(shifted)
     # The sum of v_xy log(e^x / (e^x + e^y)) is each strength times its wins, less v_xy + v_yx times the log
     # of each pair's sum: half the logarithms.
-    total: NDArray[np.float32] = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
+    total: Singles = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
     both = (votes + votes.transpose(0, 2, 1)).astype(np.float32)
     for x, others in _voted_on(votes):
         sums = np.log(odds[:, x, None] + odds[:, others])

@@ -19,7 +19,7 @@ from prefjudge.core.judges.noise import USUAL_ERROR, error_of_scale, scale_of_er
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.cast_votes import CastVotes
-from prefjudge.core.resolving.posterior import log_evidence
+from prefjudge.core.resolving.posterior import is_exact, log_evidence
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.trust import Trust, learn_trust
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
@@ -31,13 +31,16 @@ _SPREAD = 0.6
 votes, and the mean of one vote's being right is 0.68."""
 _SAMPLE = 500
 """How many queries are enough to tell the scale."""
-_LEAST_DRAWS, _MOST_DRAWS, _CELLS = 200, 1000, 1 << 21
-"""Posterior samples of each query, and about how many samples times cells of vote matrices. Small pools tell
-little about the scale, so that the error of their samples has to be smaller still."""
+_ROUGH, _FINE = (200, 500, 1 << 20), (800, 3000, 1 << 23)
+"""The least and the most posterior samples of each query, and about how many samples times cells of vote
+matrices: to weigh scales, and to weigh the shares of lapses against each other."""
 LAPSES = (0.0, 0.5, 1.0)
 """The shares of wrong votes that may be lapses, as probable as each other before any vote: Bradley and
 Terry's model, one error on all pairs, and half way, as where some workers vote by chance."""
 _POINTS = 9
+_COUNTS = 1e-3
+"""A model that is less probable is weighed only once. More samples weigh the others again where shares of
+lapses compete."""
 _NEGLIGIBLE = 10.0
 """A scale that is less probable than the likeliest one by so many logs does not count."""
 
@@ -230,8 +233,10 @@ def estimate_scales(
                 found += int(judged.sum())
         if found >= _SAMPLE:
             break
-    evidence = _evidence(stacks, rng)
-    found_scales = weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
+    evidence = _Evidence(stacks, rng)
+    found_scales = evidence.weigh_again(
+        weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
+    )
     return found_scales if trust is None else replace(found_scales, trust=trust.mean)
 
 
@@ -246,32 +251,48 @@ def estimate_with_trust(
     return estimate_scales(judgments, rng=rng, pools=pools, strengths=strengths, trust=trust), trust
 
 
-def _evidence(
-    stacks: Sequence[tuple[Floats, CastVotes | None]], rng: np.random.Generator
-) -> Callable[[float, float], float]:
-    """Return the log probability of all votes as a function of the scale and the share of lapses."""
-    seed = int(rng.integers(1 << 32))
-    cells = sum(votes.size for votes, _ in stacks)
-    draws = int(np.clip(_CELLS // max(1, cells), _LEAST_DRAWS, _MOST_DRAWS))
-    fits: dict[float, list[Strengths]] = {}
+class _Evidence:
+    """The log probability of all votes as a function of the scale and the share of lapses."""
 
-    def fitted(scale: float) -> list[Strengths]:
-        # The grids of all shares of lapses begin with the same scales. A fit starts from that of the nearest.
-        if scale not in fits:
-            near = min(fits, key=lambda other: abs(np.log(other / scale)), default=None)
-            starts = [None] * len(stacks) if near is None else [fit.mean for fit in fits[near]]
-            fits[scale] = [
-                fit_strengths(votes, scale=scale, start=start)
-                for (votes, _), start in zip(stacks, starts, strict=True)
-            ]
-        return fits[scale]
+    def __init__(self, stacks: Sequence[tuple[Floats, CastVotes | None]], rng: np.random.Generator) -> None:
+        self._stacks = stacks
+        self._seed = int(rng.integers(1 << 32))
+        self._cells = max(1, sum(votes.size for votes, _ in stacks))
+        self._fits: dict[float, list[Strengths]] = {}
 
-    def log_likelihood(scale: float, lapses: float) -> float:
+    def __call__(self, scale: float, lapses: float, samples: tuple[int, int, int] = _ROUGH) -> float:
+        """Return it by so many samples: the least, the most, and as many as make so many cells."""
+        least, most, cells = samples
+        draws = min(most, max(least, cells // self._cells))
         # The same draws for every scale: their errors then cancel in comparisons.
-        same_draws = np.random.default_rng(seed)
+        same_draws = np.random.default_rng(self._seed)
         return sum(
             log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast)
-            for (votes, cast), fit in zip(stacks, fitted(scale), strict=True)
+            for (votes, cast), fit in zip(self._stacks, self._fitted(scale), strict=True)
         )
 
-    return log_likelihood
+    def weigh_again(self, scales: Scales) -> Scales:
+        """Return the scales with those that count weighed by more samples.
+
+        Errors cancel among the scales of one share of lapses, but not from one share to another: an error of
+        one log would be odds of three to one.
+        """
+        if not self._stacks or np.unique(scales.lapses[scales.weight > _COUNTS]).size < 2:
+            return scales
+        weight = scales.weight.copy()
+        for one in np.flatnonzero(weight > _COUNTS).tolist():
+            model = (float(scales.scale[one]), float(scales.lapses[one]))
+            if not all(is_exact(votes.shape[1], model[1]) for votes, _ in self._stacks):
+                weight[one] *= np.exp(self(*model, _FINE) - self(*model))
+        return replace(scales, weight=weight / weight.sum())
+
+    def _fitted(self, scale: float) -> list[Strengths]:
+        # The grids of all shares of lapses begin with the same scales. A fit starts from that of the nearest.
+        if scale not in self._fits:
+            near = min(self._fits, key=lambda other: abs(np.log(other / scale)), default=None)
+            starts = [None] * len(self._stacks) if near is None else [fit.mean for fit in self._fits[near]]
+            self._fits[scale] = [
+                fit_strengths(votes, scale=scale, start=start)
+                for (votes, _), start in zip(self._stacks, starts, strict=True)
+            ]
+        return self._fits[scale]
