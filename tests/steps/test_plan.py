@@ -250,9 +250,10 @@ def test_bad_workers_cost_what_their_votes_add_to_the_wrong_ones() -> None:
     # Half of the votes by chance: .5 x .2 + .5 x .5 of them are wrong.
     same = plan(error=0.35, **asked)  # type: ignore[arg-type]
     assert (mixed.error, mixed.bad_workers) == (0.2, 0.5)
-    for bad, wrong, good in zip(mixed.plans, same.plans, clean.plans, strict=True):
+    for bad, wrong in zip(mixed.plans, same.plans, strict=True):
         assert (bad.chance, bad.judgments) == (wrong.chance, wrong.judgments)
-        assert bad.chance < good.chance
+    # So many votes find the best less often; who asks until it is sure needs more of them.
+    assert mixed.plans[0].chance < clean.plans[0].chance
     assert mixed.plans[1].judgments > clean.plans[1].judgments
     assert "50% of the workers choose by chance" in str(mixed.tables()[0].notes[0])
 
