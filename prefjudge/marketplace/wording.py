@@ -72,7 +72,7 @@ class Wording:
 
     def speaking(self, language: str) -> "Wording":
         """Return the same words in another language; a study's own words win in each."""
-        return replace(self, language=language)
+        return _speaking(self, language)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -154,6 +154,12 @@ class Wording:
             return found[0] if text is None else json.dumps(self._filled(text), ensure_ascii=False)
 
         return _LITERAL.sub(literal, source)
+
+
+@lru_cache(maxsize=32)
+def _speaking(wording: Wording, language: str) -> Wording:
+    """Return one and the same wording for each request: it has prepared what it looks for."""
+    return replace(wording, language=language)
 
 
 def in_texts(source: str, change: Callable[[str], str]) -> str:

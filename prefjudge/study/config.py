@@ -73,7 +73,7 @@ class DesignConfig(_Section):
     instructions: str = ""
     consent: str = ""
     examples: Annotated[tuple[ExampleConfig, ...], Field(max_length=10)] = ()
-    language: str = "en"
+    language: Literal["en", "de", "fr", "es", "zh"] = "en"
     pages_url: str = ""
     seconds_per_pair: Annotated[float, Field(ge=0.1, le=3600)] = 25.0
     hourly_floor: Money = Decimal("12.00")

@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from jinja2 import Environment, nodes
@@ -17,6 +18,7 @@ from prefjudge.marketplace.site import asset, render_page
 from prefjudge.marketplace.web.languages import preferred
 from prefjudge.marketplace.wording import ENGLISH, Wording, catalogues, in_texts
 from prefjudge.render.pages.hit import languages as of_the_judging_page
+from prefjudge.study.config import DesignConfig
 from tests.marketplace.people import Admin, Worker, offer
 from tests.site.gallery import PAGES, context
 
@@ -102,7 +104,8 @@ SAID_OTHERWISE = {
 
 
 def test_the_site_speaks_the_languages_of_the_judging_page() -> None:
-    assert set(catalogues()) == set(of_the_judging_page())
+    of_a_study = get_args(get_type_hints(DesignConfig, include_extras=False)["language"])
+    assert set(catalogues()) == set(of_the_judging_page()) == set(of_a_study)
 
 
 @pytest.mark.parametrize("code", OTHERS)

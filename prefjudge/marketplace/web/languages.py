@@ -16,10 +16,10 @@ def language_of(state: AppState, request: Request) -> str:
     if request.url.path.startswith("/admin"):
         return ENGLISH
     known = catalogues()
-    chosen = request.cookies.get(state.cookie(COOKIE), "")
-    if chosen in known:
-        return chosen
-    return state.settings.language or preferred(request.headers.get("accept-language", ""))
+    for language in (request.cookies.get(state.cookie(COOKIE), ""), state.settings.language):
+        if language in known:
+            return language
+    return preferred(request.headers.get("accept-language", ""))
 
 
 def preferred(header: str) -> str:
