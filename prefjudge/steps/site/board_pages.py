@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.boards import Board
+from prefjudge.evaluation.leaderboards.boards import Board, on_common_queries
 from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.formats.run_metadata import RunMetadata
 from prefjudge.render.pages.site.addresses import version_address
 from prefjudge.render.pages.site.page import Fact, Page, Part
 from prefjudge.render.tables.history import changes_table, versions_table
-from prefjudge.render.tables.leaderboard import correlation_table, leaderboard_table, side_by_side_table
+from prefjudge.render.tables.leaderboard import leaderboard_table
 from prefjudge.render.tables.official import official_table
+from prefjudge.render.tables.score import score_tables
 from prefjudge.render.text.cells import Cell, Column, Table, bare
 from prefjudge.steps.history import Version
 from prefjudge.steps.site.answers import NOT_SHOWN
@@ -56,7 +58,9 @@ def first_page(state: SiteState, title: str) -> Page:
 def version_pages(state: SiteState) -> list[Page]:
     """Return the board of each version that is kept, and the answers that it changed."""
     pages = []
-    for one, past in zip(state.boards.versions, state.past.versions, strict=False):
+    known = {past.version: past for past in state.past.versions}
+    for one in state.boards.versions if known else ():
+        past = known[one.version]
         changes = changes_table({past.version: (past.changes, _public(state, past))})
         kept = [number for number, column in enumerate(changes.columns) if column.name != "version"]
         parts = [Part(heading="Leaderboard", tables=_tables(state, one, _ranks_before(state, one)))]
@@ -76,6 +80,7 @@ def version_pages(state: SiteState) -> list[Page]:
 
 def history_page(state: SiteState) -> Page:
     """Return the list of all versions."""
+    moved = {after.version: _moved(before, after) for before, after in pairwise(state.boards.versions)}
     rows: list[Mapping[str, Cell]] = [
         {
             "version": one.version,
@@ -85,9 +90,9 @@ def history_page(state: SiteState) -> Page:
             "challenge": one.challenge,
             "newcomers": sum(not duel.returned for duel in one.duels) if one.challenge else None,
             "changed": len(one.changes) if one.version > 1 else None,
-            "moved": len(_moved(state, number)) if number else None,
+            "moved": moved.get(one.version),
         }
-        for number, one in enumerate(state.past.versions)
+        for one in state.past.versions
     ]
     words = () if rows else ("The study keeps one version of its answers. `prefjudge run` keeps each.",)
     return Page(
@@ -155,10 +160,10 @@ def _ranks_before(state: SiteState, one: VersionBoards) -> dict[str, int] | None
     return {row.run: row.rank for row in earlier.ranked if row.rank is not None}
 
 
-def _moved(state: SiteState, place: int) -> list[str]:
-    """Return the runs whose rank changed, among those that were there before."""
-    before, after = (state.boards.versions[number].first.leaderboard for number in (place - 1, place))
-    return [shift.run for shift in correlate(before, after).shifts if shift.shift]
+def _moved(before: VersionBoards, after: VersionBoards) -> int:
+    """Return how many runs changed their ranks, among those that were there before."""
+    shifts = correlate(before.first.leaderboard, after.first.leaderboard).shifts
+    return sum(shift.shift != 0 for shift in shifts)
 
 
 def _public(state: SiteState, past: Version) -> list[Duel]:
@@ -172,22 +177,21 @@ def _public(state: SiteState, past: Version) -> list[Duel]:
 
 def _beside_labels(state: SiteState) -> list[Part]:
     """Return how the same runs stand under the labels that were pooled."""
+    boards = [*state.boards.labels, *state.boards.current.boards]
     pairs = [
-        (board.leaderboard, best.leaderboard)
+        (board, best)
         for board in state.boards.labels
         for best in state.boards.current.boards
         if board.leaderboard.measure == best.leaderboard.measure
+        and set(board.scores.queries) & set(best.scores.queries)
     ]
-    if not pairs:
+    taus = [
+        correlate(one.leaderboard, other.leaderboard, common=on_common_queries(one, other))
+        for one, other in pairs
+    ]
+    if not state.boards.labels:
         return []
-    tables = []
-    for measure in dict.fromkeys(one.measure for one, _ in pairs):
-        boards = list(dict.fromkeys(board for pair in pairs for board in pair if board.measure == measure))
-        tables.append(side_by_side_table(boards, same_queries=len({one.queries for one in boards}) == 1))
-    taus = [correlate(one, other) for one, other in pairs] if len(pairs[0][0].ranked) > 1 else []
-    if taus:
-        tables.append(correlation_table(taus))
-    return [Part(heading="Under the labels", tables=tuple(tables))]
+    return [Part(heading="Under the labels", tables=tuple(score_tables(boards, tau=taus)))]
 
 
 def _official(state: SiteState) -> list[Part]:

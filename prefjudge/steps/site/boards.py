@@ -36,6 +36,8 @@ class VersionBoards:
 class AllBoards:
     """The boards under the labels that were pooled, and under each version of the answers, the last one last.
 
+    A version of whose runs none is shown has no board.
+
     ``top`` and ``top_ten`` say how many runs have a best-known answer to a query first, or among their first
     ten; ``runs`` how many were looked at.
     """
@@ -93,7 +95,9 @@ def make_boards(
     )
     versions = []
     for version, one in answers.items():
-        there = [run for run in ranks if joined.get(run.run, 0) <= version] or ranks
+        there = [run for run in ranks if joined.get(run.run, 0) <= version]
+        if not there:
+            continue  # the runs of its day are not shown
         placed = relabel(there, documents, one)
         versions.append(
             VersionBoards(

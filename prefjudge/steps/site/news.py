@@ -14,15 +14,15 @@ from prefjudge.steps.site.state import SiteState
 def site_feed(state: SiteState, title: str, url: str) -> Feed:
     """Return the versions of the answers as news, the latest first; of one version, the board."""
     stamp = (str(state.rehearsal),) if state.rehearsal else ()
-    pairs = zip(state.past.versions, state.boards.versions, strict=False)
+    known = {past.version: past for past in state.past.versions}
     entries = [
         Entry(
-            address=version_address(past.version),
-            title=f"Version {past.version} of the best-known answers",
-            words=(version_words(past, one), *stamp),
-            when=past.made or "",
+            address=version_address(one.version),
+            title=f"Version {one.version} of the best-known answers",
+            words=(version_words(known[one.version], one), *stamp),
+            when=one.made or "",
         )
-        for past, one in pairs
+        for one in (state.boards.versions if known else ())
     ]
     if not entries:
         current = state.boards.current

@@ -26,6 +26,8 @@ from prefjudge.steps.site.run_pages import run_pages
 from prefjudge.steps.site.state import SiteState, gather_state
 from prefjudge.study.study import Study, open_study
 
+CSV_FILE = "leaderboard.csv"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SiteResult(Shown):
@@ -105,7 +107,8 @@ def site(
     today = datetime.now(UTC).date()
     # A study that is being collected shows one state on all pages.
     with opened.reading(), asking_once():
-        check_outputs(folder / "index.html", inputs=(official,), study=opened)
+        written = (folder / name for name in ("index.html", CSV_FILE))
+        check_outputs(*written, inputs=(official,), study=opened)
         state = gather_state(opened, several(runs), official, today, notices, health=health, **how)
         done = write_site(folder, opened.mark, _files(state, contact=contact, url=url, texts=texts))
     return SiteResult(
@@ -141,7 +144,7 @@ def _files(state: SiteState, *, contact: str, url: str, texts: bool) -> Iterator
     yield STYLE_FILE, style_text()
     yield "feed.xml", atom_feed(feed)
     yield "feed.json", json_feed(feed)
-    yield "leaderboard.csv", leaderboard_csv(state)
+    yield CSV_FILE, leaderboard_csv(state)
     if stamp:
         yield "leaderboard.rehearsal.txt", f"{stamp}: see leaderboard.csv\n"
     yield ".nojekyll", ""
