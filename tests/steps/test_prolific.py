@@ -202,6 +202,8 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert states == {"APPROVED": 3, "AWAITING REVIEW": 1}
     assert [cents for _, cents in platform.paid] == [200]
     assert platform.spent() == ledger(study) == 7 * cost(200)
+    (last,) = [one for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
+    assert "there were no more for you" in last.told[0], "who took the seventh HIT has not stopped"
 
 
 def test_serve_takes_in_the_work_of_people_from_prolific_and_waits_for_a_token(

@@ -35,8 +35,10 @@ _CENT = Decimal("0.01")
 _PATIENCE = 3600.0
 """Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
 _WHY_BACK = (
-    "You stopped before the end, as you may. What you did is paid by a bonus; please return this submission."
+    "Not all tasks of this submission were done and accepted: you stopped early, or there were no more for "
+    "you. What you did is paid by a bonus, so please return the submission."
 )
+"""True of everybody who is asked: Prolific's page is the first that says so to who took the last HIT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
