@@ -127,7 +127,7 @@ class RunFiles(Runs):
     @property
     def sources(self) -> tuple[str, ...]:
         """The run files."""
-        return tuple(map(str, self.paths))
+        return tuple(map(str, paths_of(self.paths)))  # without what a name may hold
 
     def found(self, work: Work[Found]) -> Iterator[Found]:
         """Return what ``work`` finds in each run, in their order."""
