@@ -91,6 +91,12 @@ def packed(place: Path) -> None:
     run.unlink()
 
 
+def torn(place: Path) -> None:
+    packed(place)
+    run = place / FOLDER / f"{NEW}.txt.gz"
+    run.write_bytes(run.read_bytes()[:100])
+
+
 def linked(place: Path) -> None:
     new()(place)
     run = place / FOLDER / f"{NEW}.txt"
@@ -169,6 +175,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
         "bytes, and at most 20,000 are taken",
     ),
     "unpacks to more": (packed, "has more than 0.05 MB unpacked"),
+    "torn": (torn, "the gz data ends before its end"),
     "another's tag": (rows("q1 Q0 d1 1 2.5 bm25\n"), f"its tag is 'bm25', and is to be '{NEW}'"),
     "not a run": (rows("<html>\n"), ""),
     "two runs": (both(new(), file(f"{FOLDER}/{NEW}.txt.gz")), "is its run already"),

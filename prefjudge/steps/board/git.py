@@ -37,6 +37,7 @@ class Git:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._trees: dict[str | None, dict[str, Entry]] = {}
         self._git = ["git", "-C", str(folder), "--no-replace-objects"]
         top = self._run("rev-parse", "--show-prefix").decode().strip()
         if top:
@@ -85,7 +86,9 @@ class Git:
 
     def tree(self, sha: str | None) -> dict[str, Entry]:
         """Return all files of a commit by their paths; None has none."""
-        found = {}
+        if sha in self._trees:
+            return self._trees[sha]
+        found = self._trees[sha] = {}
         for line in self._run("ls-tree", "-r", "-z", "-l", "--full-tree", sha or _NOTHING).split(b"\0")[:-1]:
             about, _, raw = line.partition(b"\t")
             mode, _, name, size = about.decode().split()

@@ -27,11 +27,13 @@ _FIXED = ("team", "submitter", "type")
 class Change:
     """What would be in the repository after a change, and what it changes.
 
-    ``before`` are the submissions of the base, ``after`` those with the change; ``changed`` are the paths.
+    ``before`` are the submissions of the base, ``after`` those with the change; ``runs`` are the new run
+    files by their names, whatever is said of them; ``changed`` are the paths.
     """
 
     before: Mapping[str, Submission]
     after: Mapping[str, Submission]
+    runs: Mapping[str, str]
     changed: frozenset[str]
     entries: Mapping[str, Entry]
 
@@ -74,9 +76,10 @@ def examine(
     changed = {path for path in meeting.keys() | new.keys() if meeting.get(path) != new.get(path)}
     merged = {path: one for path, one in old.items() if path not in changed}
     merged |= {path: new[path] for path in changed if path in new}
-    before, _ = read_submissions(old, _metadata(git, old), rules)
-    after, problems = read_submissions(merged, _metadata(git, merged), rules)
-    change = Change(before=before, after=after, changed=frozenset(changed), entries=merged)
+    before, known_runs, _ = read_submissions(old, _metadata(git, old), rules)
+    after, runs, problems = read_submissions(merged, _metadata(git, merged), rules)
+    fresh = {name: path for name, path in runs.items() if path in changed and name not in known_runs}
+    change = Change(before=before, after=after, runs=fresh, changed=frozenset(changed), entries=merged)
     if base:
         known = {one.path for one in problems} & changed
         problems = [one for one in problems if one.path in known or _names_one(one, changed)]

@@ -1,6 +1,7 @@
 """What people read of a change: a verdict, the health of its runs, and the audit, as Markdown."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -8,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
+from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import audit as audits
 from prefjudge.evaluation.submissions import submissions as entries
 from prefjudge.evaluation.submissions.findings import Rules
@@ -37,39 +39,46 @@ class Review:
 
 def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
     """Look into the new runs of a change, and audit them with those that are in."""
-    health, problems, warnings = [], [], []
+    health: list[FileCheck] = []
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
     with TemporaryDirectory() as place:
-        for one in change.fresh:
-            path = Path(place) / one.run
+        for name, run in change.runs.items():
+            path = Path(place) / run
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(git.blob(change.entries[one.run]))
+            path.write_bytes(git.blob(change.entries[run]))
             if _is_long(path, rules.unpacked_megabytes):
                 what = f"has more than {rules.unpacked_megabytes:g} MB unpacked, and no more are taken"
-                problems.append(Problem(path=one.run, what=what))
-                path.unlink()
+                problems.append(Problem(path=run, what=what))
                 continue
             found = _located(check(path, kind="run").files[0], f"{place}/")
             health.append(found)
-            problems += [Problem(path=one.run, what=_plain(text, one.run)) for text in found.errors]
-            warnings += [Problem(path=one.run, what=_plain(text, one.run)) for text in found.warnings]
-            if found.health and found.health.columns == 6 and found.health.tag != one.name:
-                problems.append(
-                    Problem(path=one.run, what=f"its tag is {found.health.tag!r}, and is to be {one.name!r}")
-                )
+            problems += [
+                Problem(path=run, what=_plain(text, run)) for text in (*found.errors, *_tag(found, name))
+            ]
+            warnings += [Problem(path=run, what=_plain(text, run)) for text in found.warnings]
         runs = [Path(place) / found.path for found in health if found.ok]
-        findings = _audit(change, rules, runs, today) if change.after else ()
+        findings = _audit(change, rules, runs) if change.after else ()
     return Review(
         health=tuple(health), problems=tuple(problems), warnings=tuple(warnings), findings=tuple(findings)
     )
 
 
+def _tag(found: FileCheck, name: str) -> list[str]:
+    """Return why a run goes by another name than its file: boards would list it under that."""
+    if found.health is None or found.health.columns != 6 or found.health.tag == name:
+        return []
+    return [f"its tag is {found.health.tag!r}, and is to be {name!r}"]
+
+
 def _is_long(path: Path, megabytes: float) -> bool:
     """Return whether a file is longer than so much when it is unpacked; no more of it is unpacked."""
     left = megabytes * 1_000_000
-    for piece in pieces(path):
-        left -= len(piece)
-        if left < 0:
-            return True
+    with suppress(InputError):  # what cannot be unpacked is reported with all else that is wrong
+        for piece in pieces(path):
+            left -= len(piece)
+            if left < 0:
+                return True
     return False
 
 
@@ -88,7 +97,7 @@ def _plain(text: str, path: str) -> str:
     return text.removeprefix(f"{path}: ").removeprefix(f"{path}:")
 
 
-def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path], today: date) -> tuple[str, ...]:
+def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path]) -> tuple[str, ...]:
     """Return what the rules of leaderboards say of all submissions, where it is about one of the new ones."""
     fresh = {one.name for one in change.fresh}
     board = [

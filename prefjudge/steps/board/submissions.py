@@ -86,8 +86,8 @@ class Submission:
 
 def read_submissions(
     tree: Tree, metadata: Mapping[str, bytes], rules: BoardConfig
-) -> tuple[dict[str, Submission], list[Problem]]:
-    """Return the submissions of a tree by their names, and what is wrong with its files.
+) -> tuple[dict[str, Submission], dict[str, str], list[Problem]]:
+    """Return the submissions of a tree by their names, its runs by theirs, and what is wrong with its files.
 
     ``metadata`` has the bytes of those files that are small enough to be read.
     """
@@ -118,7 +118,7 @@ def read_submissions(
         for name, about in said.items()
         if name in runs
     }
-    return whole, problems
+    return whole, runs, problems
 
 
 _HOW_NAMED = (
