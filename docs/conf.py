@@ -3,7 +3,10 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -17,7 +20,7 @@ author = "the authors of prefjudge"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["notebooks"]
 suppress_warnings = ["misc.highlighting_failure"]  # Pygments takes no quote over two lines in a console
 smartquotes = False  # would make a dash of an option's two
@@ -31,6 +34,7 @@ html_theme = "furo"
 html_title = "prefjudge"
 html_copy_source = False
 html_use_index = False
+html_math_renderer = "mathml"  # MathJax would be fetched from elsewhere by each reader
 
 man_pages = [
     ("reference/verbs", "prefjudge", "preference qrels by side-by-side judgments", author, 1),
@@ -42,6 +46,20 @@ def setup(app: Sphinx) -> None:
     """Fill the pages of the reference from the code."""
     app.connect("source-read", from_code.fill)
     app.connect("build-finished", write_open_api)
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
+
+
+def inline_math(page: Any, node: nodes.Element) -> None:
+    """Write a formula in a line as browsers show it by themselves."""
+    page.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_math(page: Any, node: nodes.Element) -> None:
+    """Write a formula on lines of its own."""
+    formula = tex2mathml(node.astext()).replace("<math", '<math display="block"', 1)
+    page.body.append(f'<div class="math">{formula}</div>')
+    raise nodes.SkipNode
 
 
 def write_open_api(app: Sphinx, error: Exception | None) -> None:
