@@ -19,11 +19,12 @@ def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
     """Print each step, the leaderboards and what can be typed by hand."""
     result = call(tell=say, show_pool=None if json else show_sizes)
     if json:
-        print_json({"folder": result.folder, "commands": result.commands})
+        print_json({"folder": result.folder, "report": result.report, "commands": result.commands})
         return
     stamp(result.score.rehearsal)
     score(result.score)
-    say(f"\nEverything is in {result.folder}. The same, typed by hand:\n")
+    say(f"\nEverything is in {result.folder}; the report is {result.report} (--open shows it).")
+    say("The same, typed by hand:\n")
     for command in result.commands:
         say(f"  {command}")
     if which("prefjudge") is None:

@@ -1,23 +1,32 @@
 """``prefjudge report``."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.output import say
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, say, stamp
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.report.report import ReportResult
+    from prefjudge.steps.report.page import ReportResult
 
 
 def report(
-    result: "ReportResult",
+    call: "Callable[..., ReportResult]",
     *,
     tables: Annotated[tuple[str, Path] | None, typer.Option("--tables", metavar="FORM DIR")] = None,
+    json: Json = False,
 ) -> None:
-    """Print where the page is, its sections, and where other files are."""
+    """Print where the page is, its sections, and where other files are; the address of one that is served."""
+    result = call(ready=lambda address: say(f"{address}   (made again when the study changes; Ctrl-C stops)"))
+    notice(result.notices)
+    stamp(result.rehearsal)
+    if json:
+        print_json(result, result.notices)
+        return
     say(f"wrote {result.out}: {', '.join(result.sections).lower()}")
     for folder in dict.fromkeys(str(Path(file).parent) for file in result.files):
         beside = [Path(file).name for file in result.files if str(Path(file).parent) == folder]

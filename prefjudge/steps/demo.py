@@ -1,5 +1,6 @@
 """Walks the whole road on a small collection that ships with prefjudge."""
 
+import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,12 @@ from prefjudge.render.shown import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult
+from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
+from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.result import ScoreResult
+from prefjudge.steps.score.score import score
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 
@@ -32,21 +35,25 @@ class DemoResult(Shown):
     folder: str
     pool: PoolResult
     score: ScoreResult
+    report: str
     commands: tuple[str, ...]
 
 
 def demo(
     folder: str | Path | None = None,
     *,
+    open: bool = False,
     tell: Callable[[str], None] | None = None,
     show_pool: Callable[[PoolResult], None] | None = None,
 ) -> DemoResult:
-    """Pool, publish, judge with simulated workers, collect, resolve and score, on the shipped collection.
+    """Pool, publish, judge with simulated workers, collect, resolve, score and report: a small collection.
 
     Parameters
     ----------
     folder : Path, optional
         A new folder for everything; ``prefjudge-demo``, numbered if need be, by default.
+    open : bool
+        Open the report in a browser at the end.
     tell : callable, optional
         Told each step in a line.
     show_pool : callable, optional
@@ -57,9 +64,6 @@ def demo(
     StudyError
         The folder exists and is not empty.
     """
-    from prefjudge.steps.pool.pool import pool
-    from prefjudge.steps.score.score import score
-
     folder = as_folder(folder)
     tell = tell or (lambda _: None)
     home = _new_folder(folder)
@@ -103,7 +107,12 @@ def demo(
     found = resolve(opened)
     decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
     tell(f"Resolved the judgments into {many(found.qrels, 'preference qrel')} ({decided}).")
-    return DemoResult(folder=str(home), pool=pooled, score=score(opened), commands=_commands(study, files))
+    scored, page = score(opened), report(opened).out
+    if open:
+        webbrowser.open(Path(page).absolute().as_uri())
+    return DemoResult(
+        folder=str(home), pool=pooled, score=scored, report=page, commands=_commands(study, files)
+    )
 
 
 def _new_folder(folder: Path | None) -> Path:
@@ -143,4 +152,5 @@ def _commands(study: Path, files: Path) -> tuple[str, ...]:
         f"prefjudge collect {quoted(study)}    # exit code 3: work and collect again",
         f"prefjudge resolve {quoted(study)}",
         f"prefjudge score {quoted(study)}",
+        f"prefjudge report {quoted(study)}",
     )

@@ -40,6 +40,20 @@ ORDER BY p.pair_id
 """
 
 
+def load_mark(db: Connection) -> tuple[int, ...]:
+    """Return numbers of which one changes whenever something is added to the study, dropped or settled."""
+    tables = ("pooled", "pairs", "judgments", "drops", "assignments", "intents", "answers", "duels", "barred",
+              "imports", "model_votes", "remarks")  # fmt: skip
+    counted = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
+    others = (
+        "(SELECT count(*) FROM hits WHERE status = 'open')",
+        "(SELECT count(*) FROM intents WHERE outcome IS NOT NULL)",
+        "(SELECT count(*) FROM challenges WHERE concluded IS NOT NULL)",
+        "(SELECT count(*) FROM assignments WHERE decision IS NOT NULL)",
+    )
+    return tuple(map(int, db.execute(f"SELECT {counted}, {', '.join(others)}")[0]))
+
+
 def count_hits(db: Connection, target: str | None = None) -> dict[str, int]:
     """Return how many HITs are in each state."""
     return dict(

@@ -135,6 +135,7 @@ def test_the_demo_walks_the_road_and_its_commands_can_be_typed(tmp_path: Path) -
     for left in (
         "study/preference.qrels",
         "study/leaderboard.csv",
+        "study/report.html",
         "study/study.toml",
         "collection/gold.tsv",
     ):
@@ -143,7 +144,8 @@ def test_the_demo_walks_the_road_and_its_commands_can_be_typed(tmp_path: Path) -
         line.split("prefjudge ", 1)[1] for line in done.stderr.splitlines() if line.startswith("  prefjudge")
     ]
     verbs = [line.split()[0] for line in typed]
-    assert verbs == ["init", "pool", "gold", "publish", "work", "collect", "resolve", "score"]
+    assert verbs == ["init", "pool", "gold", "publish", "work", "collect", "resolve", "score", "report"]
+    assert "the report is trial/study/report.html" in done.stderr
     again = prefjudge("demo", "trial", cwd=tmp_path)
     assert again.returncode == 1
     assert "exists and is not empty" in again.stderr

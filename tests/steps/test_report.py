@@ -4,11 +4,15 @@ import base64
 import hashlib
 import json
 import re
+import signal
+import subprocess
 import sys
 from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from shutil import copytree
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -320,7 +324,7 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     assert len(loaded) == 1, "every section asks for the judgments of one state of the store"
     page = (judged / "report.html").read_text(encoding="utf-8")
     assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
-    monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
+    monkeypatch.setattr(sys.modules["prefjudge.steps.report.page"], "asking_once", nullcontext)
     report(judged)
     assert len(asked) == 3
     assert len(loaded) == 1 + 4
@@ -343,3 +347,43 @@ def test_what_is_read_once_is_read_again_where_the_file_has_changed(tmp_path: Pa
         assert (rr(), rr()) == (1.0, 1.0)
         other.replace(run)
         assert rr() == 0.5
+
+
+def fetched(address: str, path: str = "", host: str = "") -> tuple[int, str]:
+    request = Request(f"{address}{path}", headers={"Host": host} if host else {})
+    try:
+        with urlopen(request, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_a_report_that_is_served_follows_its_study(judged: Path) -> None:
+    command = [sys.executable, "-m", "prefjudge", "report", str(judged), "--live", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        try:
+            address = next(line.split()[0] for line in server.stderr if line.startswith("http://127.0.0.1:"))
+            status_code, page = fetched(address)
+            _, mark = fetched(address, "mark")
+            assert status_code == 200
+            assert f'<body data-mark="{mark}">' in page
+            assert "default-src 'none'; connect-src 'self'; script-src 'sha256-" in page
+            assert "<body>" in (judged / "report.html").read_text(), "the file asks nobody"
+            with Study(judged).transaction() as db:
+                db.execute("UPDATE queries SET text = 'asked anew'")
+                db.execute("DELETE FROM drops WHERE judgment_id = (SELECT max(judgment_id) FROM drops)")
+            assert fetched(address, "mark")[1] != mark
+            assert "asked anew" in fetched(address)[1]
+            assert "asked anew" in (judged / "report.html").read_text()
+            assert fetched(address, "study.db")[0] == 404
+            assert fetched(address, host="evil.example:80")[0] == 421
+            taken = prefjudge("report", judged, "--live", "--port", address.rstrip("/").rpartition(":")[2])
+            assert taken.returncode == 1
+            assert "--port 0 takes a free one" in taken.stderr
+            server.send_signal(signal.SIGINT)
+            said = server.stderr.read()
+            assert server.wait(timeout=60) == 0
+            assert "wrote" in said
+        finally:
+            server.kill()

@@ -1,49 +1,24 @@
 """Writes a study's report, an HTML page: leaderboards, changed answers, and how it was judged."""
 
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Unpack
+from typing import Annotated, Unpack
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.counts import many
-from prefjudge.errors import InputError, PrefjudgeError, StudyError, quoted
-from prefjudge.formats.lines.atomic import write_text
+from annotated_types import Interval
+
+from prefjudge.errors import InputError
 from prefjudge.gather.inputs import as_path
-from prefjudge.gather.once import asking_once
-from prefjudge.gather.open_work import what_is_open
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.report import Section, report_page
-from prefjudge.render.shown import Shown
-from prefjudge.steps.report.boards import boards_section
-from prefjudge.steps.report.changed_answers import answers_section
-from prefjudge.steps.report.closer_look import look_closer
-from prefjudge.steps.report.files import folder_for, table_form, write_paper, write_plots, write_tables
-from prefjudge.steps.report.judging import challenges_section, design_section, judging_section
-from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.methods import methods_section, people_of
-from prefjudge.steps.report.papers import top_section
-from prefjudge.steps.status import StatusResult, status
-from prefjudge.study.models import load_votes
-from prefjudge.study.rehearsal import load_judges
-from prefjudge.study.study import Study, open_study
+from prefjudge.render.pages.report import as_live
+from prefjudge.steps.report.files import folder_for, table_form
+from prefjudge.steps.report.live import LivePage, serve_live
+from prefjudge.steps.report.page import ReportResult, Wanted, make_report
+from prefjudge.study.progress import load_mark
+from prefjudge.study.study import CONFIG_FILE, QRELS_FILE, Study, open_study
 
 REPORT_FILE = "report.html"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReportResult(Shown):
-    """What a report holds: the headings of its sections, how many plots, and the files written beside it."""
-
-    study: str
-    out: str
-    sections: tuple[str, ...]
-    plots: int
-    files: tuple[str, ...]
-    rehearsal: "Rehearsal | None"
-    notices: tuple[str, ...]
 
 
 def report(
@@ -53,6 +28,9 @@ def report(
     plots: str | Path | None = None,
     tables: tuple[str, str | Path] | None = None,
     bibtex: bool = False,
+    live: bool = False,
+    port: Annotated[int, Interval(ge=0, le=65535)] = 7268,
+    ready: Callable[[str], None] | None = None,
     **how: Unpack[ReadOptions],
 ) -> ReportResult:
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
@@ -72,6 +50,12 @@ def report(
         A form (``tex``, ``md`` or ``csv``) and a folder: write every table of the page there.
     bibtex : bool
         Write a paragraph on methods with the study's numbers for a paper, as LaTeX, and what it cites.
+    live : bool
+        Serve the page to this machine until Ctrl-C, and make it again when the study has changed.
+    port : int
+        The port that ``live`` listens at; 0 takes a free one.
+    ready : callable, optional
+        Told the address once it answers.
     **how
         How the runs are read: the words of `ReadOptions`.
 
@@ -88,85 +72,35 @@ def report(
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
-    # A study that is being collected shows one state in all sections, and its runs are read once for them.
-    with opened.reading(), asking_once():
-        check_outputs(path, study=opened)
-        draw_into = None if plots is None else folder_for("--plots", plots, opened)
-        form = table_form(tables[0]) if tables else ""
-        into = folder_for("--tables", tables[1], opened) if tables else None
-        state = status(opened, confidence=False)
-        if not state.queries:
-            raise StudyError(
-                f"{opened.folder} has no pool", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
-            )
-        material = Material(study=opened, state=state, how=how, keep_figures=draw_into is not None)
-        sections = _sections(material)
-        page = report_page(
-            opened.config.name,
-            _lead(opened, state, what_is_open(opened)),
-            sections,
-            (said := tuple(dict.fromkeys(material.notices))),
-            stamp_of(state.rehearsal),
-            look_closer(material),
-        )
-        files = [
-            *(write_plots(material, draw_into) if draw_into else []),
-            *(write_tables(material, sections, form, into) if into else []),
-            *(write_paper(material, path) if bibtex else []),
-        ]
-    write_text(path, page)
-    return ReportResult(
-        study=str(opened.folder),
-        out=str(path),
-        sections=tuple(section.heading for section in sections),
-        plots=sum(len(section.pictures) for section in sections),
-        files=tuple(map(str, files)),
-        rehearsal=state.rehearsal,
-        notices=said,
+    check_outputs(path, study=opened)
+    wanted = Wanted(
+        page=path,
+        plots=None if plots is None else folder_for("--plots", plots, opened),
+        form=table_form(tables[0]) if tables else "",
+        tables=folder_for("--tables", tables[1], opened) if tables else None,
+        bibtex=bibtex,
     )
+    before = _mark(opened.folder) if live else ""
+    made, first = make_report(opened, wanted, how)
+    if not live:
+        return made
+    kept = [made]
+
+    def page(mark: str) -> str:
+        # each request has a thread of its own, and a connection is its thread's
+        with closing(Study(opened.folder)) as now:
+            kept[0], html = make_report(now, wanted, how)
+        return as_live(html, mark)
+
+    shown = LivePage(lambda: _mark(opened.folder), page, (before, as_live(first, before)))
+    serve_live(shown, port=port, ready=ready or (lambda _: None))
+    return kept[0]
 
 
-def _sections(material: Material) -> list[Section]:
-    """Return how far the study is; the material's notices grow by what a reader must know."""
-    sections: list[Section] = []
-    for part in (
-        boards_section,
-        top_section,
-        answers_section,
-        challenges_section,
-        judging_section,
-        methods_section,
-        design_section,
-    ):
-        try:
-            sections += part(material)
-        except PrefjudgeError as error:  # the study has no such section yet, or its files are gone
-            material.notices.append(error.message)
-    return sections
-
-
-def _lead(study: Study, state: StatusResult, under_way: str) -> list[str]:
-    """Return what was asked, who judged, and whether more is to come."""
-    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
-    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
-    judged = (
-        f"{many(state.judgments, 'judgment')} count{dropped}"
-        if state.assignments
-        else "no pair is judged yet"
-    )
-    return [
-        f"Passages are compared side by side: {pools}; {judged}.",
-        *_who_judged(study),
-        *([f"The study is under way: {under_way}."] if under_way else []),
-    ]
-
-
-def _who_judged(study: Study) -> list[str]:
-    with study.transaction(write=False) as db:
-        judges, models = load_judges(db), Counter(model for model, _ in load_votes(db))
-    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in judges]
-    asked = [f"{name} ({many(count, 'pair')})" for name, count in models.items()]
-    return [
-        *([f"Who judged: {'; '.join(told)}."] if told else []),
-        *([f"Models were asked, too, and do not count among these: {', '.join(asked)}."] if asked else []),
-    ]
+def _mark(folder: Path) -> str:
+    """Return what changes whenever the page would: what the store holds, the config, and the answers."""
+    with closing(Study(folder)) as study, study.transaction(write=False) as db:
+        counted = load_mark(db)
+    files = [folder / CONFIG_FILE, folder / QRELS_FILE]
+    times = [file.stat().st_mtime_ns if file.exists() else 0 for file in files]
+    return "-".join(map(str, [*counted, *times]))

@@ -1,0 +1,136 @@
+"""Makes the page of a report, and what goes beside it."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.counts import many
+from prefjudge.errors import PrefjudgeError, StudyError, quoted
+from prefjudge.formats.lines.atomic import write_text
+from prefjudge.gather.once import asking_once
+from prefjudge.gather.open_work import what_is_open
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.stamps import stamp_of
+from prefjudge.render.pages.report import Section, report_page
+from prefjudge.render.shown import Shown
+from prefjudge.steps.report.boards import boards_section
+from prefjudge.steps.report.changed_answers import answers_section
+from prefjudge.steps.report.closer_look import look_closer
+from prefjudge.steps.report.files import write_paper, write_plots, write_tables
+from prefjudge.steps.report.judging import challenges_section, design_section, judging_section
+from prefjudge.steps.report.material import Material
+from prefjudge.steps.report.methods import methods_section, people_of
+from prefjudge.steps.report.papers import top_section
+from prefjudge.steps.status import StatusResult, status
+from prefjudge.study.models import load_votes
+from prefjudge.study.rehearsal import load_judges
+from prefjudge.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReportResult(Shown):
+    """What a report holds: the headings of its sections, how many plots, and the files written beside it."""
+
+    study: str
+    out: str
+    sections: tuple[str, ...]
+    plots: int
+    files: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The files to write: the page, and folders for plots and for tables in a form; None where not wanted."""
+
+    page: Path
+    plots: Path | None
+    form: str
+    tables: Path | None
+    bibtex: bool
+
+
+def make_report(study: Study, wanted: Wanted, how: ReadOptions) -> tuple[ReportResult, str]:
+    """Write the page and what is wanted beside it, and return the page, too.
+
+    Raises
+    ------
+    StudyError
+        The study has no pool.
+    """
+    # A study that is being collected shows one state in all sections, and its runs are read once for them.
+    with study.reading(), asking_once():
+        state = status(study, confidence=False)
+        if not state.queries:
+            raise StudyError(
+                f"{study.folder} has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
+            )
+        material = Material(study=study, state=state, how=how, keep_figures=wanted.plots is not None)
+        sections = _sections(material)
+        notices = tuple(dict.fromkeys(material.notices))
+        lead, closer = _lead(study, state, what_is_open(study)), look_closer(material)
+        page = report_page(study.config.name, lead, sections, notices, stamp_of(state.rehearsal), closer)
+        files = [
+            *(write_plots(material, wanted.plots) if wanted.plots else []),
+            *(write_tables(material, sections, wanted.form, wanted.tables) if wanted.tables else []),
+            *(write_paper(material, wanted.page) if wanted.bibtex else []),
+        ]
+    write_text(wanted.page, page)
+    result = ReportResult(
+        study=str(study.folder),
+        out=str(wanted.page),
+        sections=tuple(section.heading for section in sections),
+        plots=sum(len(section.pictures) for section in sections),
+        files=tuple(map(str, files)),
+        rehearsal=state.rehearsal,
+        notices=notices,
+    )
+    return result, page
+
+
+def _sections(material: Material) -> list[Section]:
+    """Return how far the study is; the material's notices grow by what a reader must know."""
+    sections: list[Section] = []
+    for part in (
+        boards_section,
+        top_section,
+        answers_section,
+        challenges_section,
+        judging_section,
+        methods_section,
+        design_section,
+    ):
+        try:
+            sections += part(material)
+        except PrefjudgeError as error:  # the study has no such section yet, or its files are gone
+            material.notices.append(error.message)
+    return sections
+
+
+def _lead(study: Study, state: StatusResult, under_way: str) -> list[str]:
+    """Return what was asked, who judged, and whether more is to come."""
+    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
+    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
+    judged = (
+        f"{many(state.judgments, 'judgment')} count{dropped}"
+        if state.assignments
+        else "no pair is judged yet"
+    )
+    return [
+        f"Passages are compared side by side: {pools}; {judged}.",
+        *_who_judged(study),
+        *([f"The study is under way: {under_way}."] if under_way else []),
+    ]
+
+
+def _who_judged(study: Study) -> list[str]:
+    with study.transaction(write=False) as db:
+        judges, models = load_judges(db), Counter(model for model, _ in load_votes(db))
+    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in judges]
+    asked = [f"{name} ({many(count, 'pair')})" for name, count in models.items()]
+    return [
+        *([f"Who judged: {'; '.join(told)}."] if told else []),
+        *([f"Models were asked, too, and do not count among these: {', '.join(asked)}."] if asked else []),
+    ]
