@@ -1,7 +1,7 @@
 """The boards of a site: of the labels, of the best-known answers, and of each version of these before."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,17 +94,20 @@ def make_boards(
         for board in boards(one, relabel(ranks, documents, one), first=not number)
     )
     versions = []
+    latest = max(answers)
     for version, one in answers.items():
         there = [run for run in ranks if joined.get(run.run, 0) <= version]
         if not there:
             continue  # the runs of its day are not shown
-        placed = relabel(there, documents, one)
+        fresh = boards(one, relabel(there, documents, one), first=not labels)
         versions.append(
             VersionBoards(
-                version=version, made=made.get(version), boards=tuple(boards(one, placed, first=not labels))
+                version=version,
+                made=made.get(version),
+                boards=tuple(fresh if version == latest else map(_without_scores, fresh)),
             )
         )
-    last = [*answers.values()][-1]
+    last = answers[latest]
     top, ten = _placed(relabel(ranks, documents, last), last)
     return AllBoards(
         labels=of_labels,
@@ -113,6 +116,12 @@ def make_boards(
         top_ten=ten,
         runs=tuple(one.run for one in ranks),
     )
+
+
+def _without_scores(board: Board) -> Board:
+    """Return a past board without its queries' scores: those of dozens of boards would fill the memory."""
+    nothing = np.zeros(len(board.scores.queries), dtype=np.bool_)
+    return replace(board, scores=board.scores.where(nothing), perfect=None)
 
 
 def _placed(ranks: Sequence[JudgedRanks], answers: Qrels) -> tuple[dict[str, int], dict[str, int]]:
