@@ -22,7 +22,6 @@ class Provider:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.key = ECKey.generate_key("P-256", {"kid": "one"})
-        self.published = self.key
         self.issuer = self.calls_itself = ""
         self.forget()
 
@@ -32,6 +31,7 @@ class Provider:
         self.signed_by: Any = (self.key, "ES256")
         self.asked: list[str] = []
         self.public = False
+        self.published: Any = [self.key.as_dict(private=False)]
 
     def discovery(self) -> dict[str, str]:
         places = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
         elif parts.path == "/keys":
-            self._send(200, {"keys": [provider.published.as_dict(private=False)]})
+            self._send(200, {"keys": provider.published})
         else:
             assert parts.path == "/.well-known/openid-configuration"
             self._send(200, provider.discovery())

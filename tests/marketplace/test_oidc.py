@@ -1,6 +1,7 @@
 """Admins who sign in at an OpenID Connect provider: only whom it vouches for, and only who is listed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -9,6 +10,7 @@ import pytest
 import urllib3
 
 from prefjudge.errors import ConfigError
+from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.oidc import OidcSettings, read_oidc
 from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
@@ -18,6 +20,7 @@ from tests.marketplace.people import Clock
 
 pytest.importorskip("authlib", reason="no Authlib: pip install 'prefjudge[oidc]'")
 
+from prefjudge.marketplace.web import oidc_provider
 from tests.marketplace.oidc_provider import CLIENT, SECRET, Provider, by_our_secret, provided
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -144,6 +147,30 @@ def test_a_token_counts_by_the_provider_s_own_key_only(provider: Provider, marke
         browser = Browser(market)
         assert browser.get(browser.go(), **JSON).json()["code"] == "token"
         assert browser.overview() == 401
+
+
+def test_keys_that_are_none_open_nothing_and_break_nothing(provider: Provider, market: Server) -> None:
+    for odd in (None, 7, "x", [7], [None], [{}], [{"kty": "EC"}], [{"kty": 1}], [{"kty": "EC", "x": 1}], {}):
+        provider.published = odd
+        browser = Browser(market)
+        back = browser.get(browser.go(), **JSON)
+        assert (back.status, back.json()["code"]) == (401, "token"), odd
+        market.state.rate_limit._tries.clear()
+
+
+def test_a_public_client_proves_itself_by_what_it_has_begun_with(provider: Provider, market: Server) -> None:
+    provider.public = True
+    asked = oidc_provider.Provider(OidcSettings(issuer=provider.issuer, client_id=CLIENT))
+    begun = oidc_provider.Begun(redirect="http://127.0.0.1/back", state="s", nonce="n", verifier="v" * 43)
+    now = market.marketplace.clock()
+
+    def code() -> str:
+        back = HTTP.request("GET", asked.address(begun, now), redirect=False).headers["location"]
+        return parse_qs(urlsplit(back).query)["code"][0]
+
+    assert asked.person(begun, code(), now).email == "Olga@Example.org"
+    with pytest.raises(Refusal, match="invalid_grant"):
+        asked.person(replace(begun, verifier="w" * 43), code(), now)
 
 
 def test_what_comes_back_must_be_what_this_browser_has_begun(
