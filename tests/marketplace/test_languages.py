@@ -4,6 +4,7 @@ import ast
 import re
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -43,6 +44,7 @@ def literals(node: nodes.Node) -> Iterator[str]:
         yield from literals(part)
 
 
+@cache
 def of_templates() -> set[str]:
     found: set[str] = set()
     for path in (HOME / "site" / "templates").glob("*.html"):
@@ -56,12 +58,14 @@ def of_templates() -> set[str]:
     return {text for text in found if not MARKUP.fullmatch(text)}
 
 
+@cache
 def of_scripts() -> set[str]:
     scripts = [asset(name) for name in ("assignment.js", "question_form.js")]
     text = "".join(found[0].decode() for found in scripts if found)
     return {found for found in re.findall(r'"([A-Z][^"\n]*)"', text) if " " in found or found == "Saved"}
 
 
+@cache
 def of_the_server() -> set[str]:
     """What refuses a worker, with ``{1}`` for what is filled in."""
     found: set[str] = set()
