@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
+from prefjudge.formats.lines.problems import is_text
 
 Cell: TypeAlias = str | int | float | None
 CarriedRow: TypeAlias = Mapping[str, Cell]
@@ -35,12 +36,24 @@ class Carried:
         return self.texts + self.numbers
 
     def fits(self, row: Mapping[str, object]) -> bool:
-        """Return whether a row has these columns, each of its kind."""
+        """Return whether a row has these columns, each of its kind, as any database takes them."""
         return row.keys() == set(self.columns) and all(
-            isinstance(row[name], str if name in self.texts else int | float)
-            or (row[name] is None and name in self.maybe)
+            (row[name] is None and name in self.maybe)
+            or (_is_name(row[name]) if name in self.texts else _is_number(row[name], name in _FRACTIONS))
             for name in self.columns
         )
+
+
+_FRACTIONS = frozenset({"started", "concluded", "votes_for", "votes_against", "chance"})
+
+
+def _is_name(cell: object) -> bool:
+    return isinstance(cell, str) and is_text(cell) and "\0" not in cell
+
+
+def _is_number(cell: object, fraction: bool) -> bool:
+    kinds = (int, float) if fraction else (int,)
+    return isinstance(cell, kinds) and not isinstance(cell, bool) and abs(cell) < 2**53
 
 
 _CANDIDATE = ("query_id", "doc_id", "source")
@@ -120,12 +133,19 @@ def save_carried(db: Connection, folder: Path, rows: Sequence[tuple[str, Carried
             "the study has a pool or judgments already, and a study is rebuilt from its log in an empty one",
             "Make a new one beside it, or move the old store away.",
         )
+    known = {row.get("challenge") for what, row in rows if what == "challenge"}
     for kind, one in CARRIED.items():
         chosen = [dict(row) for what, row in rows if what == kind]
-        if odd := next((row for row in chosen if not one.fits(row)), None):
+        refers = "challenge" in one.key
+        odd = next(
+            (row for row in chosen if not one.fits(row) or (refers and row["challenge"] not in known)), None
+        )
+        if odd is not None:
             raise StudyError(f"the log has a {kind} of other columns or kinds: {odd}", "Take it from Git.")
         if kind == "run":
             chosen = [row | {"kind": "run", "path": str(_inside(folder, str(row["path"])))} for row in chosen]
+        if len({row["pair_id"] for row in chosen if kind == "pair"}) < len(chosen) * (kind == "pair"):
+            raise StudyError("the log has two pairs of one number", "Take it from Git.")
         db.insert_all(one.table, chosen)
 
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app, repeat_runs
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.formats.votes.board_log import read_log, write_lines
 from prefjudge.steps.board.board import board
 from prefjudge.steps.board.log import LOG_FILE, extend_log
 from prefjudge.steps.import_votes.import_votes import import_votes
@@ -257,3 +258,30 @@ def test_a_log_goes_with_its_own_study_into_an_empty_one(walked: Path, tmp_path:
     (tmp_path / "log.jsonl").write_bytes((walked / LOG_FILE).read_bytes())
     with pytest.raises(StudyError, match="is a judgment that the study's store does not have"):
         extend_log(Study(tmp_path / "other"), tmp_path / "log.jsonl")
+
+
+STRANGE = {
+    "which is not in the study's folder": '"kind": "run", "path": "../../x", "digest": "", "name": "r"',
+    "a candidate of other": '"kind": "candidate", "query_id": "q", "doc_id": "d\\u0000", "source": "s"',
+    "a pair of other": '"kind": "pair", "query_id": "q", "doc_a": "a", "doc_b": "b", "pair_id": 9e99',
+    "two pairs of one": (
+        '"kind": "pair", "query_id": "q", "doc_a": "a", "doc_b": "b", "pair_id": 1, "votes": 1'
+    ),
+    "a challenger of": '"kind": "challenger", "challenge": 9, "query_id": "q", "doc_id": "d", "source": "s"',
+    "is a 'settings' without its key": '"kind": "settings", "key": "secret", "value": "00"',
+    "a strategy of other": '"kind": "strategy", "key": "strategy", "value": "x", "target": "y"',
+    "not an assignment": '"kind": "assignment", "assignment": "x", "answered": 1e99',
+}
+
+
+def test_a_strangers_log_with_a_chain_that_is_right_stores_nothing(walked: Path, tmp_path: Path) -> None:
+    data = (walked / LOG_FILE).read_bytes()
+    _, chain = read_log(data, "")
+    board("init", tmp_path / "new")
+    for words, row in STRANGE.items():
+        (tmp_path / "log.jsonl").write_bytes(data + write_lines([json.loads(f"{{{row}}}")], chain))
+        with pytest.raises((InputError, StudyError), match=words):
+            import_votes(tmp_path / "new", tmp_path / "log.jsonl")
+    with Study(tmp_path / "new").transaction(write=False) as db:
+        for table in ("pooled", "pairs", "judgments", "inputs"):
+            assert not db.execute(f"SELECT 1 FROM {table} LIMIT 1")

@@ -27,6 +27,8 @@ KEYS = {JUDGMENT: ("number",), WORK: ("assignment",), MODEL: ("model", "query", 
 
 _LINE = re.compile(rb'(\{.*), "chain": "([0-9a-f]{32})"\}')
 _PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
+_MOST = 2**53
+"""Numbers from here on are not counts."""
 _ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
 
 
@@ -144,7 +146,9 @@ def _works(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, Work]]:
             try:
                 numbers = {name: int(row[name]) for name in ("answered", "gold_right", "gold_missed")}
                 work = Work(**numbers, seconds=float(row["seconds"]), verdict=str(row["verdict"]))
-            except (KeyError, TypeError, ValueError):
+                if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
+                    raise ValueError
+            except (KeyError, TypeError, ValueError, OverflowError):
                 raise InputError(f"{path}:{line.number}: not an assignment", _FROM_GIT) from None
             yield str(row["assignment"]), work
 

@@ -163,7 +163,8 @@ def _alone(runs: Mapping[str, str], paths: set[str]) -> list[Problem]:
     ]
     for path in sorted(paths):
         name = path.removeprefix(f"{FOLDER}/").removesuffix(METADATA)
-        if path.endswith(METADATA) and name not in runs and _FILE.fullmatch(path):
+        some = any(one.startswith(f"{FOLDER}/{name}.txt") for one in paths)  # which may be refused itself
+        if path.endswith(METADATA) and not some and _FILE.fullmatch(path):
             found.append(Problem(path=path, what=f"its run {FOLDER}/{name}.txt.gz is missing"))
     return found
 
