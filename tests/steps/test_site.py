@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -245,17 +246,16 @@ def test_nobody_who_worked_and_nothing_that_is_hidden_is_named(
 def test_the_same_study_gives_the_same_bytes_and_only_what_changed_is_written(
     driven: Path, made: tuple[SiteResult, Path], tmp_path: Path
 ) -> None:
-    folder, options = tmp_path / "site", {"contact": "who@example.org", "url": "https://example.org/board"}
-    first = site(driven, out=folder, **options)  # type: ignore[arg-type]
-    assert first.written == first.files == len(everything(folder))
-    assert everything(folder) == everything(made[1])
+    folder = tmp_path / "site"
+    copytree(made[1], folder)
+    assert made[0].written == made[0].files == len(everything(folder))
     ours, gone = folder / "run" / f"{RUNS[0].stem}.html", folder / "query" / "gone.html"
     gone.write_bytes(ours.read_bytes())
     for other in ("run/notes.html", "query/mine.txt", "CNAME"):
         (folder / other).write_text("somebody's")
     ours.write_text(ours.read_text() + " ")
     before = {name: path.stat().st_mtime_ns for name in everything(folder) if (path := folder / name)}
-    again = site(driven, out=folder, **options)  # type: ignore[arg-type]
+    again = site(driven, out=folder, contact="who@example.org", url="https://example.org/board")
     assert (again.written, again.removed) == (1, 1)
     changed = {
         name
@@ -291,8 +291,9 @@ def test_what_is_somebody_elses_is_never_replaced(driven: Path, tmp_path: Path) 
     refused("is a link")
     (folder / "query").unlink()
     (folder / "history.html").write_text("mine")
+    page = (folder / "index.html").read_text()
     with pytest.raises(InputError, match="is not a page of this site"):
-        site(driven, out=folder, health=False)
+        write_site(folder, mark, [("index.html", page), ("history.html", page)])
     assert (folder / "history.html").read_text() == "mine"
 
 
@@ -312,9 +313,10 @@ HOSTILE = ("<script>alert(1)</script>", "../../up", "CON", "con", "a:b?c#d", "Ü
 """Names of runs and queries; no blank can be in them."""
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of imported votes, of runs and queries with hostile names, and metadata beside the runs."""
+    tmp_path = tmp_path_factory.mktemp("hostile")
     study, runs = tmp_path / "study", tmp_path / "submissions"
     runs.mkdir()
     queries = [*HOSTILE, "q1", "Q1"]
@@ -336,34 +338,6 @@ def hostile(tmp_path: Path) -> Path:
         queries=tmp_path / "queries",
         collection=tmp_path / "docs",
     )
-    (tmp_path / "votes").write_text("".join(f"{q} d1 d2 d2 w{n}\n" for q in queries for n in range(3)))
-    import_votes(study, tmp_path / "votes")
-    resolve(study)
-    return study
-
-
-def test_hostile_names_and_texts_stay_names_and_texts(hostile: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    site(hostile, out=folder)
-    files = everything(folder)
-    pages = [name for name in files if name.startswith(("run/", "query/"))]
-    assert len(pages) == len(HOSTILE) * 2 + 5
-    assert len({name.lower() for name in pages}) == len(pages), "a file system may not tell capitals apart"
-    assert all(re.fullmatch(r"[a-z0-9~._-]+/[a-z0-9~._-]+\.html", name) for name in pages)
-    assert {"query/q1.html"} == {name for name in pages if "q1" in name and "~" not in name}
-    for name, data in files.items():
-        if name.endswith(".html"):
-            assert not re.search(rb"<(script|img|b)\b", data), name
-            links = re.findall(rb'href="((?:\.\./)?)([^":#]+)"', data)
-            assert {target.decode() for _, target in links} <= files.keys(), name
-    ET.fromstring(files["feed.xml"].decode())
-    assert len(read_leaderboard(folder / "leaderboard.csv")) == len(HOSTILE) + 3
-
-
-def test_what_submitters_tell_is_shown_and_what_is_withheld_is_named_nowhere(
-    hostile: Path, tmp_path: Path
-) -> None:
-    runs = tmp_path / "submissions"
     told = {
         "team": "Ada <i>",
         "model_description": "=1+1",
@@ -377,8 +351,40 @@ def test_what_submitters_tell_is_shown_and_what_is_withheld_is_named_nowhere(
     (runs / "nobody").mkdir()
     (runs / "nobody" / "eval.txt").write_text("q1 Q0 d1 1 1.0 late\n")
     (runs / "nobody-metadata.json").write_text(json.dumps({"team": "Late", "date": "2026-02-03"}))
-    result = site(hostile, out=tmp_path / "site", runs=[runs])
-    files = everything(tmp_path / "site")
+    (tmp_path / "votes").write_text("".join(f"{q} d1 d2 d2 w{n}\n" for q in queries for n in range(3)))
+    import_votes(study, tmp_path / "votes")
+    resolve(study)
+    return study
+
+
+@pytest.fixture(scope="module")
+def strange(hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[SiteResult, Path]:
+    folder = tmp_path_factory.mktemp("strange") / "site"
+    return site(hostile, out=folder, runs=[hostile.parent / "submissions"]), folder
+
+
+def test_hostile_names_and_texts_stay_names_and_texts(strange: tuple[SiteResult, Path]) -> None:
+    _, folder = strange
+    files = everything(folder)
+    pages = [name for name in files if name.startswith(("run/", "query/"))]
+    assert len(pages) == len(HOSTILE) * 2 + 4
+    assert len({name.lower() for name in pages}) == len(pages), "a file system may not tell capitals apart"
+    assert all(re.fullmatch(r"[a-z0-9~._-]+/[a-z0-9~._-]+\.html", name) for name in pages)
+    assert {"query/q1.html"} == {name for name in pages if "q1" in name and "~" not in name}
+    for name, data in files.items():
+        if name.endswith(".html"):
+            assert not re.search(rb"<(script|img|b)\b", data), name
+            links = re.findall(rb'href="((?:\.\./)?)([^":#]+)"', data)
+            assert {target.decode() for _, target in links} <= files.keys(), name
+    ET.fromstring(files["feed.xml"].decode())
+    assert len(read_leaderboard(folder / "leaderboard.csv")) == len(HOSTILE) + 1
+
+
+def test_what_submitters_tell_is_shown_and_what_is_withheld_is_named_nowhere(
+    strange: tuple[SiteResult, Path],
+) -> None:
+    result, folder = strange
+    files = everything(folder)
     assert result.runs == len(HOSTILE) + 1
     assert any("2 runs of the study not shown" in text for text in result.notices)
     assert any("2-metadata.json: this is not JSON" in text for text in result.notices)
@@ -389,11 +395,11 @@ def test_what_submitters_tell_is_shown_and_what_is_withheld_is_named_nowhere(
     assert "Ada &lt;i&gt;" in page
     assert 'href="https://x.org"' in page
     assert 'href="javascript' not in page
-    waiting = table(tmp_path / "site" / "index.html", "Runs that are not ranked")
+    waiting = table(folder / "index.html", "Runs that are not ranked")
     assert [(row["run"], row["team"], row["submitted"]) for row in waiting] == [
         ("nobody", "Late", "2026-02-03")
     ]
-    board = tmp_path / "site" / "leaderboard.csv"
+    board = folder / "leaderboard.csv"
     (entry,) = (one for one in read_leaderboard(board) if one.submission_id == "20260101-plain")
     assert (entry.team, entry.description, str(entry.date)) == ("Ada <i>", "'=1+1", "2026-01-01")
     assert read_measure(board) == "RR@10"
