@@ -52,6 +52,8 @@ def html() -> str:
         for query in queries[:2]
     ]
     looked[0] = replace(looked[0], said=(Said("cd34", "d0", "d1", "", EVIL),))
+    untold = replace(passages[0], doc="e0", text="")
+    looked[1] = replace(looked[1], candidates=(untold,), votes=())
     people = Table(
         title="Workers", columns=(Column(name="worker"), Column(name="judgments", kind="integer")),
         rows=(("ab12", 4), ("cd34", 4)),
@@ -122,9 +124,14 @@ def test_a_query_a_run_and_a_worker_are_opened_by_keyboard(open_page: Callable[.
     inspect(page)
     page.go_back()
     soon(page, lambda: page.locator("#view h1").inner_text() == EVIL, "back")
+    page.get_by_role("link", name="next query →").press("Enter")
+    soon(page, lambda: page.locator("#view dd").first.inner_text() == "q/1 &", "the next query")
+    assert page.locator("#view article").count() == 0, "nothing is shown of passages without texts"
+    page.go_back()
+    soon(page, lambda: page.locator("#view article").count() == 3, "back again")
     page.locator("#view").get_by_role("link", name="cd34").first.press("Enter")
     soon(page, lambda: page.locator("#view h1").inner_text() == "Worker cd34", "the worker")
-    assert page.locator("#view tbody tr").count() == 4
+    assert page.locator("#view tbody tr").count() == 2
     page.get_by_role("link", name="← Back to the report").press("Enter")
     soon(
         page,

@@ -262,7 +262,7 @@
       sourcesOf(query.from[place])]));
   }
   function texts(query) {
-    if (!data.texts.length) return [];
+    if (!query.docs.some((doc) => data.texts[doc])) return [];
     return make("div", {class: "texts"}, query.docs.map((doc, place) => make("article", {class: query.best[place] ? "best" : false},
       make("h2", {}, `${place + 1} `, make("bdi", {class: "soft"}, data.docs[doc])), make("p", {dir: "auto"}, data.texts[doc] || "(no text)"))));
   }
