@@ -76,3 +76,20 @@ def test_draws_find_a_posterior_with_long_tails() -> None:
     many = log_evidence(votes, fit, scale=4.0, draws=200_000, rng=np.random.default_rng(1), lapses=0.5)
     assert np.mean(few) == pytest.approx(many, abs=0.02)
     assert np.std(few) < 0.05
+
+
+@pytest.mark.parametrize(("size", "votes_each"), [(8, 3.0), (30, 1.0)])
+def test_draws_of_large_pools_err_no_more_than_is_said(size: int, votes_each: float) -> None:
+    rng = np.random.default_rng(2)
+    strength = rng.normal(0.0, 0.6, size)
+    prefer = rng.random((size, size)) < 1.0 / (1.0 + np.exp(strength - strength[:, None]))
+    votes = votes_each * np.where(np.triu(np.ones((size, size)), 1) > 0, prefer, ~prefer.T)[None]
+    votes[:, np.arange(size), np.arange(size)] = 0.0
+    fit = fit_strengths(votes, scale=0.6)
+    found = np.concatenate(
+        [
+            chance_best(votes, fit, scale=0.6, draws=1000, rng=np.random.default_rng(seed))
+            for seed in range(20)
+        ]
+    )
+    assert found.std(axis=0).max() < 0.5 / np.sqrt(1000)

@@ -166,6 +166,15 @@ def test_before_any_vote_crowds_err_as_they_usually_do() -> None:
     assert not scales.told
 
 
+def test_scales_are_weighed_again_however_much_is_added() -> None:
+    before = prior_scales()
+    found = before.weighed(1000.0 * (before.lapses == 0.5))
+    half = before.lapses == 0.5
+    assert found.weight[half] == pytest.approx(before.weight[half] / before.weight[half].sum())
+    assert found.weight[~half].sum() < 1e-100
+    assert before.weighed(np.log(3.0) * half).weight[half].sum() == pytest.approx(0.6)
+
+
 def test_neither_lapses_nor_chances_depend_on_the_seed() -> None:
     """A crowd that errs alike on every pair: half of its wrong votes, or all, may be lapses."""
     rng = np.random.default_rng(1)

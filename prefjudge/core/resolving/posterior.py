@@ -166,7 +166,9 @@ def _samples(
         own, turn = proposals.only(some), first[some]
         shown = None if cast is None else cast.between(some.start, some.stop)
         strength, weight = model.weigh(votes[some], shown, own, net, turns[turn % len(turns)])
-        for again in range(1, 1 + _AGAIN):
+        # Of large pools so many draws do not tell a covariance.
+        times = _AGAIN if k <= LARGEST else 0
+        for again in range(1, 1 + times):
             poor = effective_draws(weight) < _POOR * weight.shape[1]
             if not poor.any():
                 break

@@ -22,7 +22,8 @@ Singles = NDArray[np.float32]
 _WIDER = 1.1
 """How much wider than Laplace's approximation, so that no tail is missed."""
 _FREEDOM = 4
-"""Of the t distribution: with lapses the tails are heavier than a normal distribution's."""
+"""Of the t distribution: with lapses the tails are heavier than a normal distribution's. Of larger pools it
+is the number of dimensions: far out in many of them is nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,10 @@ class Proposal:
         centre = (self.centre @ basis.T)[:, :, None].astype(np.float32)
         strength = np.concatenate([centre + move, centre - move], axis=2)
         volume = np.log(np.diagonal(self.root, axis1=1, axis2=2)).sum(axis=1)
-        volume += scipy.special.gammaln(_FREEDOM / 2) - scipy.special.gammaln((_FREEDOM + size) / 2)
-        volume += 0.5 * size * np.log(_FREEDOM / 2)
-        tail = 0.5 * (_FREEDOM + size) * np.log1p((net**2).sum(axis=0) / _FREEDOM)
+        freedom = max(_FREEDOM, size)
+        volume += scipy.special.gammaln(freedom / 2) - scipy.special.gammaln((freedom + size) / 2)
+        volume += 0.5 * size * np.log(freedom / 2)
+        tail = 0.5 * (freedom + size) * np.log1p((net**2).sum(axis=0) / freedom)
         log_density = -(volume[:, None] + np.concatenate([tail, tail]))
         return strength, log_density.astype(np.float32)
 
@@ -135,8 +137,9 @@ def t_net(size: int, points: int) -> Singles:
     quantile = np.empty(points)
     quantile[np.argsort(uniform[:, size])] = (np.arange(points) + 0.5) / points
     # The squared length over the freedom follows a beta prime distribution.
-    beta = scipy.special.betaincinv(0.5 * size, 0.5 * _FREEDOM, quantile)
-    net = np.asarray(direction * np.sqrt(_FREEDOM * beta / (1.0 - beta)), dtype=np.float32)
+    freedom = max(_FREEDOM, size)
+    beta = scipy.special.betaincinv(0.5 * size, 0.5 * freedom, quantile)
+    net = np.asarray(direction * np.sqrt(freedom * beta / (1.0 - beta)), dtype=np.float32)
     net.flags.writeable = False
     return net
 

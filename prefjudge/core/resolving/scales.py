@@ -99,6 +99,13 @@ class Scales:
         """The mean share of the wrong votes that any pair would have got."""
         return float(self.weight @ self.lapses)
 
+    def weighed(self, more: Floats) -> "Scales":
+        """Return the scales with the logs of further weights, shape (m,), times those they have."""
+        # The greatest outside: over hundreds of large pools the logs themselves are beyond what exp can hold.
+        logs = np.log(np.maximum(self.weight, 1e-300)) + more
+        weight = np.exp(logs - logs.max())
+        return replace(self, weight=weight / weight.sum())
+
     def interval(self, share: float = 0.9) -> tuple[float, float]:
         """Return the bounds of the share of wrong votes between which it lies with this probability."""
         if self.scale.size == 1:
@@ -279,12 +286,12 @@ class _Evidence:
         """
         if not self._stacks or np.unique(scales.lapses[scales.weight > _COUNTS]).size < 2:
             return scales
-        weight = scales.weight.copy()
-        for one in np.flatnonzero(weight > _COUNTS).tolist():
+        more = np.zeros(scales.weight.size)
+        for one in np.flatnonzero(scales.weight > _COUNTS).tolist():
             model = (float(scales.scale[one]), float(scales.lapses[one]))
             if not all(is_exact(votes.shape[1], model[1]) for votes, _ in self._stacks):
-                weight[one] *= np.exp(self(*model, _FINE) - self(*model))
-        return replace(scales, weight=weight / weight.sum())
+                more[one] = self(*model, _FINE) - self(*model)
+        return scales.weighed(more)
 
     def _fitted(self, scale: float) -> list[Strengths]:
         # The grids of all shares of lapses begin with the same scales. A fit starts from that of the nearest.
