@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.boards import Board, on_common_queries
+from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.formats.run_metadata import RunMetadata
 from prefjudge.render.pages.site.addresses import version_address
@@ -178,20 +178,9 @@ def _public(state: SiteState, past: Version) -> list[Duel]:
 def _beside_labels(state: SiteState) -> list[Part]:
     """Return how the same runs stand under the labels that were pooled."""
     boards = [*state.boards.labels, *state.boards.current.boards]
-    pairs = [
-        (board, best)
-        for board in state.boards.labels
-        for best in state.boards.current.boards
-        if board.leaderboard.measure == best.leaderboard.measure
-        and set(board.scores.queries) & set(best.scores.queries)
-    ]
-    taus = [
-        correlate(one.leaderboard, other.leaderboard, common=on_common_queries(one, other))
-        for one, other in pairs
-    ]
     if not state.boards.labels:
         return []
-    return [Part(heading="Under the labels", tables=tuple(score_tables(boards, tau=taus)))]
+    return [Part(heading="Under the labels", tables=tuple(score_tables(boards, tau=state.taus)))]
 
 
 def _official(state: SiteState) -> list[Part]:

@@ -1,6 +1,6 @@
 """Everything that the pages of a site say, gathered from one state of the study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -11,6 +11,8 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.engines.health import RunHealth
 from prefjudge.errors import StudyError, quoted
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.submissions.audit import Audit
 from prefjudge.evaluation.submissions.official import OfficialBoard
@@ -23,7 +25,9 @@ from prefjudge.gather.official import official_scores, stamped
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.score_inputs import ScoreInputs, gather
+from prefjudge.gather.vote_sets import VoteSet
 from prefjudge.steps.history import HistoryResult, history
+from prefjudge.steps.score.boards import Ceilings, correlations
 from prefjudge.steps.site.answers import Answers, explain_answers
 from prefjudge.steps.site.boards import AllBoards, first_versions, make_boards
 from prefjudge.steps.site.entries import Entries, audit_entries, find_entries, with_leaderboard
@@ -50,7 +54,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteState:
-    """Everything that the pages say. ``waiting`` are runs whose challenge is under way."""
+    """Everything that the pages say.
+
+    ``taus`` hold the boards under the answers against those under the labels, as ``score`` does. ``waiting``
+    are runs whose challenge is under way.
+    """
 
     study: Study
     stored: Stored
@@ -58,6 +66,7 @@ class SiteState:
     progress: StatusResult
     answers: Answers
     boards: AllBoards
+    taus: tuple[RankCorrelation, ...]
     entries: Entries
     waiting: tuple[str, ...]
     health: Mapping[str, RunHealth]
@@ -101,6 +110,7 @@ def gather_state(
     order = found.order(None)
     with reading(found.runs, order, notices, **how) as reader:
         boards = make_boards(found, versions, made, joined, reader)
+        taus = tuple(_correlations(found, boards, reader, notices))
         heads = reader.top(_TOP) if listed or any(one.submitted for one in entries.shown.values()) else None
         official = _official(leaderboard, found, boards, reader)
         checked = _health(found, boards, reader) if health else {}
@@ -111,6 +121,7 @@ def gather_state(
         progress=progress,
         answers=explain_answers(study, past, versions),
         boards=boards,
+        taus=taus,
         entries=entries,
         waiting=tuple(
             name for name in (found.waiting.names if found.waiting else ()) if name in entries.shown
@@ -148,6 +159,28 @@ def _only_shown(found: ScoreInputs, entries: Entries) -> ScoreInputs:
             "all runs that would be shown wait for a challenge to end", "Run `prefjudge run` to end it."
         )
     return replace(found, runs=tuple(kept))
+
+
+def _correlations(
+    found: ScoreInputs, boards: AllBoards, reader: Reader, notices: list[Notice]
+) -> Iterator[RankCorrelation]:
+    """Compare the boards under the labels and the answers: no τ is shown without its noise ceiling."""
+    if not boards.labels:
+        return
+    ceilings = None
+    if found.judgments is not None and len(found.judgments) and found.pools:
+        documents = pooled_documents(found.pools)
+        votes = VoteSet(
+            PREFERENCE_NAME,
+            found.judgments,
+            documents,
+            reader.judged(documents),
+            rule=found.rule,
+            pools=found.pools,
+            asked=found.asked,
+        )
+        ceilings = Ceilings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
+    yield from correlations([*boards.labels, *boards.current.boards], found, ceilings, notices)
 
 
 def _official(
