@@ -11,7 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, as_good, compare_plans
 from prefjudge.core.planning.plan_choice import choose_plan, look_again
-from prefjudge.core.planning.power import QueriesNeeded, queries_needed
+from prefjudge.core.planning.power import QueriesNeeded
 from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
@@ -23,8 +23,8 @@ from prefjudge.gather.seeds import generator
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.plan import plans_table
 from prefjudge.render.text.cells import Table
+from prefjudge.steps.plan.needed import find_needed, needed_words
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
-from prefjudge.steps.plan.pilot import read_pilot
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.values import Dollars
@@ -79,7 +79,7 @@ class PlanResult(Shown):
                 f"{', '.join(plan.name for plan in best)}."
             )
         if self.needed is not None:
-            notes.append(_words_of_needed(self.needed, self.plans, self.queries))
+            notes.append(needed_words(self.needed, self.plans, self.queries))
         if any(plan.name == DEFAULT.name for plan in self.plans):
             notes.append(
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
@@ -185,7 +185,7 @@ def plan(
     _check(trials, "--trials", 1, 100_000)
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
-    needed = _needed(queries, deviation, opened, runs, qrels, odd)
+    needed = find_needed(queries, deviation, opened, runs, qrels, odd)
     model, share, source = find_noise(
         noise, error, opened, maybe(take_judgments, judgments), odd, bad_workers
     )
@@ -227,58 +227,6 @@ def plan(
             *_left_out(plans, left, most_rounds),
             *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
         ),
-    )
-
-
-def _needed(
-    difference: float | None,
-    deviation: float | None,
-    study: PlannedStudy,
-    runs: Runs,
-    qrels: LabelSets,
-    notices: list[Notice],
-) -> QueriesNeeded | None:
-    piloted = bool(runs or qrels)
-    if difference is None:
-        if deviation is None and not piloted:
-            return None
-        raise InputError(
-            "--deviation, --runs and --qrels are for --queries", "Add --queries DIFFERENCE, such as 0.02."
-        )
-    if deviation is not None and piloted:
-        raise InputError(
-            "--deviation and a pilot say the same", "Leave out --deviation, or --runs and --qrels."
-        )
-    if deviation is None:
-        if not piloted and study.study is None:
-            raise InputError(
-                "--queries needs the deviation of a difference over queries",
-                "Give --deviation, or a pilot: --runs 'runs/*' --qrels FILE.",
-            )
-        own, judged = (
-            None if piloted else study.study,
-            study.judgments is not None and len(study.judgments) > 0,
-        )
-        pilot = read_pilot(own, runs, qrels, notices, judged=judged)
-        notices.append(Notice(where="pilot", what=str(pilot)))
-        deviation = pilot.deviation
-    try:
-        return queries_needed(difference, deviation)
-    except ValueError as error:
-        raise InputError(
-            f"--queries {difference:g} --deviation {deviation:g}: {error}",
-            "Give a difference of mean scores, such as 0.02, and its deviation over queries, such as 0.3.",
-        ) from None
-
-
-def _words_of_needed(needed: QueriesNeeded, plans: Sequence[Plan], queries: int) -> str:
-    votes = ", ".join(
-        f"{plan.name} {round(plan.judgments / max(queries, 1) * needed.queries):,}" for plan in plans
-    )
-    return (
-        f"To tell two runs apart whose means differ by {needed.difference:g} (deviation over queries "
-        f"{needed.deviation:.3g}) in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} "
-        f"of this kind; votes: {votes}."
     )
 
 
