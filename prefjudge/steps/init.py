@@ -39,13 +39,13 @@ def init(
     ConfigError
         The name is too long, or the config that is there is wrong.
     """
-    from prefjudge.study.config_file import load_config, parse_config, template
+    from prefjudge.study.config_file import load_config, parse_config, schema_text, template
 
     study = as_folder(study)
     path = study / CONFIG_FILE
     text = fill(template(config), name=name or study.resolve().name[:100])
     if not path.exists():
         parse_config(text, path)
-    created = create(study, text)
+    created = create(study, text, schema_text() + "\n")
     load_config(path)
     return InitResult(study=str(study), config=str(path), created=created)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
 
 CONFIG_FILE = "study.toml"
+SCHEMA_FILE = "study.schema.json"
+"""By which editors complete and check the config: its first line names it."""
 STORE_FILE = "study.db"
 MARKETPLACE_FILE = "marketplace.db"
 QRELS_FILE = "preference.qrels"
@@ -255,8 +257,8 @@ def fill(template: str, *, name: str) -> str:
     return template.replace('"{name}"', quoted).replace("{id}", os.urandom(6).hex())
 
 
-def create(folder: Path, config: str) -> bool:
-    """Make a study folder with the given config text; return whether anything was written.
+def create(folder: Path, config: str, schema: str) -> bool:
+    """Make a study folder with the given config and its schema; return whether anything was written.
 
     Raises
     ------
@@ -272,6 +274,7 @@ def create(folder: Path, config: str) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text(_PRIVATE, encoding="utf-8")
+        (folder / SCHEMA_FILE).write_text(schema, encoding="utf-8")
         path.write_text(config, encoding="utf-8")
     except OSError as error:
         raise StudyError(f"cannot make {folder}: {error.strerror}", "Give another folder.") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.steps.init import init
 from prefjudge.study.config import StudyConfig
 from prefjudge.study.config_file import schema_text, template
 
@@ -53,3 +54,10 @@ def test_init_prints_the_schema_and_makes_nothing(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == schema_text() + "\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_study_names_its_schema_in_the_first_line(tmp_path: Path) -> None:
+    init(tmp_path / "study")
+    first = (tmp_path / "study" / "study.toml").read_text().splitlines()[0]
+    assert first.startswith("#:schema ./")
+    assert (tmp_path / "study" / first.removeprefix("#:schema ./")).read_text() == schema_text() + "\n"

@@ -152,8 +152,8 @@ def test_git_takes_nothing_private_of_a_study(tmp_path: Path) -> None:
     taken = git("ls-files", "--others", "--exclude-standard")
     assert sorted(taken) == [
         ".gitignore", "leaderboard.csv", "leaderboard.provenance.json", "leaderboard.rehearsal.txt",
-        "preference.qrels", "preference.rehearsal.txt", "report.html", "study.toml", "winratio.csv",
-        "winratio.rehearsal.txt",
+        "preference.qrels", "preference.rehearsal.txt", "report.html", "study.schema.json", "study.toml",
+        "winratio.csv", "winratio.rehearsal.txt",
     ]  # fmt: skip
     with Study(study).transaction(write=False) as db:
         workers = {str(row[0]) for row in db.execute("SELECT DISTINCT worker_id FROM assignments")}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.resources import resource_dir
-from prefjudge.study.config_file import load_config, parse_config, template
-from prefjudge.study.study import CONFIG_FILE, create, fill
+from prefjudge.study.config_file import load_config, parse_config, schema_text, template
+from prefjudge.study.study import CONFIG_FILE, SCHEMA_FILE, create, fill
 from prefjudge.version import __version__
 
 _WHERE = {"workflows": ".github/workflows", "hooks": ".githooks", "CODEOWNERS": ".github/CODEOWNERS"}
@@ -31,7 +31,8 @@ def make_repository(folder: Path) -> list[str]:
     text = fill(template("default"), name=folder.resolve().name[:100])
     if not path.exists():
         parse_config(text, path)
-    made = [CONFIG_FILE, ".gitignore"] if create(folder, text) else []
+    is_new = create(folder, text, schema_text() + "\n")
+    made = [CONFIG_FILE, SCHEMA_FILE, ".gitignore"] if is_new else []
     load_config(path)
     ignored = folder / ".gitignore"
     before = ignored.read_text(encoding="utf-8") if ignored.is_file() else ""
