@@ -27,9 +27,9 @@ def test_every_option_refuses_what_is_empty_and_what_is_no_number(verb: Verb) ->
             assert "it is empty. Give a value, or leave it out." in refusal(verb, [""])
         elif isinstance(option, TyperOption) and not option.is_flag:
             name = option.opts[0]
-            assert refusal(verb, [name, ""]) == f"Invalid value for '{name}': it is empty. " + (
-                "Give a value, or leave it out."
-            )
+            assert refusal(
+                verb, [name, *[""] * option.nargs]
+            ) == f"Invalid value for '{name}': it is empty. " + ("Give a value, or leave it out.")
             if option.min is not None:
                 for text in ("x", "nan", "-1", str(option.min - 1)):
                     assert re.fullmatch(

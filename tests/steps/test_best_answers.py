@@ -141,7 +141,7 @@ def test_there_are_no_answers_before_resolve_or_run_found_them(judged: Path) -> 
     for verb in (release, score):
         with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
             verb(judged)
-    assert report(judged).sections == ("Judging", "How it was made")
+    assert report(judged).sections == ("Judging", "For a paper", "How it was made")
     with Study(judged).transaction() as db:
         db.execute("INSERT INTO settings VALUES ('strategy', 'lead:2')")
     with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
@@ -163,7 +163,7 @@ def test_a_study_that_is_judged_too_little_has_no_answer_yet(served: Path) -> No
         with pytest.raises(StudyError, match="no query of the study has a best answer yet"):
             verb(served)
     done = report(served)
-    assert done.sections == ("Judging", "How it was made")
+    assert done.sections == ("Judging", "For a paper", "How it was made")
     assert done.notices == ("no query of the study has a best answer yet",)
 
 

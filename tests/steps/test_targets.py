@@ -456,7 +456,7 @@ def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, li
     publish(pooled, live=True, yes=True)
     with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
         score(pooled)
-    assert report(pooled).sections == ("Judging", "How it was made")
+    assert report(pooled).sections == ("Judging", "For a paper", "How it was made")
 
 
 def test_answers_that_run_kept_in_a_rehearsal_are_none_once_the_study_is_live(

@@ -15,6 +15,7 @@ from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_
 from prefjudge.study.imports import load_imports
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes
+from prefjudge.study.trust import load_workers
 from prefjudge.version import __version__
 
 
@@ -101,7 +102,7 @@ def _remarks(material: Material) -> Table | None:
     if not said:
         return None
     with material.study.transaction(write=False) as db:
-        words = PrivateWords(worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM assignments"))
+        words = PrivateWords(load_workers(db))
     cleaned = [replace(one, comment=words.without_names(one.comment)) for one in said]
     return remarks_table([asdict(one) for one in cleaned])
 

@@ -72,16 +72,17 @@ def report(
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
-    check_outputs(path, study=opened)
-    wanted = Wanted(
-        page=path,
-        plots=None if plots is None else folder_for("--plots", plots, opened),
-        form=table_form(tables[0]) if tables else "",
-        tables=folder_for("--tables", tables[1], opened) if tables else None,
-        bibtex=bibtex,
-    )
     before = _mark(opened.folder) if live else ""
-    made, first = make_report(opened, wanted, how)
+    with opened.reading():  # what is checked and what is shown are one state
+        check_outputs(path, study=opened)
+        wanted = Wanted(
+            page=path,
+            plots=None if plots is None else folder_for("--plots", plots, opened),
+            form=table_form(tables[0]) if tables else "",
+            tables=folder_for("--tables", tables[1], opened) if tables else None,
+            bibtex=bibtex,
+        )
+        made, first = make_report(opened, wanted, how)
     if not live:
         return made
     kept = [made]
