@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
 
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -24,7 +26,7 @@ class OidcSettings:
         What proves it; empty for a public client.
     owners, assistants : frozenset of str
         Who may sign in, and as what: e-mail addresses in lower case, which the provider must have verified,
-        or the provider's own ids (``sub``).
+        or the provider's own ids (``sub``), those with an @ after ``sub:``.
     """
 
     issuer: str
@@ -34,14 +36,27 @@ class OidcSettings:
     assistants: frozenset[str] = frozenset()
 
     def listed(self, subject: str, email: str) -> str | None:
-        """Return as what a person is listed: the id, which nobody else gets, before the address."""
-        names = (subject, email.lower())
+        """Return as what a person is listed: the id, which nobody else gets, before the address.
+
+        What has an @ in the lists is an address: some providers let people choose their id, and another's
+        address may be chosen.
+        """
+        names = [f"sub:{subject}"] if "@" in subject else [f"sub:{subject}", subject]
+        names += [_same_address(email)] if "@" in email else []
         return next((one for one in names if one in self.owners | self.assistants), None)
 
     def may_ask(self, url: str) -> bool:
-        """Tell whether secrets may travel to an address: over TLS, or to a provider of this machine."""
-        there = urlsplit(url)
-        return there.scheme == "https" or (there.scheme == "http" and there.hostname in _LOOPBACK)
+        """Tell whether secrets may travel to an address: over TLS, or in clear between parts of this machine.
+
+        Only its own provider may name those: one elsewhere could have other services of this machine asked.
+        """
+        try:
+            there, issuer = urlsplit(url), urlsplit(self.issuer)
+        except ValueError:  # a bracket is open
+            return False
+        if there.scheme == "http":
+            return issuer.scheme == "http" and there.hostname in _LOOPBACK
+        return there.scheme == "https" and bool(there.hostname)
 
 
 def read_oidc(
@@ -80,11 +95,7 @@ def read_oidc(
 
 
 def _check(settings: OidcSettings) -> None:
-    try:
-        sound = settings.may_ask(settings.issuer) and not urlsplit(settings.issuer).query
-    except ValueError:  # a bracket is open
-        sound = False
-    if not sound:
+    if not settings.may_ask(settings.issuer) or "?" in settings.issuer or "#" in settings.issuer:
         raise ConfigError(
             f"{settings.issuer} cannot be an OpenID Connect provider",
             "Give its https address, as its own pages write it.",
@@ -104,7 +115,17 @@ def _check(settings: OidcSettings) -> None:
 def _names(listed: str) -> frozenset[str]:
     """Return the people of a list; the case of an e-mail address means nothing, and that of an id does."""
     names = (one.strip() for one in listed.split(","))
-    return frozenset(one.lower() if "@" in one else one for one in names if one)
+    return frozenset(
+        _same_address(one) if "@" in one and not one.startswith("sub:") else one for one in names if one
+    )
+
+
+def _same_address(email: str) -> str:
+    """Return an e-mail address with ASCII's letters in lower case.
+
+    No others: lower case makes a k of the Kelvin sign, which another person's address may have.
+    """
+    return email.translate(_LOWER)
 
 
 def _secret(path: Path) -> str:

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import ECKey, OctKey
 
 CLIENT, SECRET = "prefjudge-of-tests", "a-secret-of-tests"
@@ -30,7 +30,7 @@ class Provider:
         self.codes: dict[str, dict[str, str]] = {}
         self.signed_by: Any = (self.key, "ES256")
         self.asked: list[str] = []
-        self.public = False
+        self.public, self.payload = False, ""
         self.published: Any = [self.key.as_dict(private=False)]
 
     def discovery(self) -> dict[str, str]:
@@ -67,7 +67,8 @@ class Provider:
         }  # fmt: skip
         key, algorithm = self.signed_by
         told = {name: value for name, value in claims.items() if value is not None}
-        token = jwt.encode({"alg": algorithm, "kid": "one"}, told, key, algorithms=[algorithm])
+        said = self.payload or json.dumps(told)
+        token = jws.serialize_compact({"alg": algorithm, "kid": "one"}, said, key, algorithms=[algorithm])
         return 200, {"access_token": "a", "token_type": "Bearer", "id_token": token}
 
 

@@ -38,7 +38,7 @@ def listed(provider: Provider, *owners: str) -> OidcSettings:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Provider, Server, Clock]]:
     clock = Clock()
     with provided(clock) as provider:
-        oidc = listed(provider, "olga@example.org")
+        oidc = listed(provider, "olga@example.org", "kate@example.org")
         store = f"sqlite:///{tmp_path_factory.mktemp('oidc')}/m.db"
         with start(store, clock=clock, settings=Settings(oidc=oidc)) as server:
             yield provider, server, clock
@@ -129,6 +129,10 @@ def test_who_is_listed_signs_in_with_the_role_of_the_list(provider: Provider, ma
         ({"email_verified": None}, "not_listed"),
         ({"email": ["olga@example.org"]}, "not_listed"),
         ({"email": "", "sub": "olga@example.org "}, "not_listed"),
+        ({"email": None, "sub": "olga@example.org"}, "not_listed"),  # an id that somebody has chosen
+        ({"email": "user-2", "sub": "user-3"}, "not_listed"),  # an address that is somebody's id
+        ({"email": "\u212aate@example.org", "sub": "user-3"}, "not_listed"),  # the Kelvin sign, not a K
+        ({"email_verified": 1}, "not_listed"),
     ],
 )
 def test_a_token_that_is_not_for_this_sign_in_opens_nothing(
@@ -156,6 +160,49 @@ def test_keys_that_are_none_open_nothing_and_break_nothing(provider: Provider, m
         back = browser.get(browser.go(), **JSON)
         assert (back.status, back.json()["code"]) == (401, "token"), odd
         market.state.rate_limit._tries.clear()
+
+
+def test_a_token_that_cannot_be_read_is_refused(provider: Provider, market: Server) -> None:
+    for odd in ("[" * 40_000, "{" * 7, "7"):
+        provider.payload = odd
+        browser = Browser(market)
+        assert browser.get(browser.go(), **JSON).json()["code"] == "token"
+
+
+def test_a_key_of_a_kind_that_nobody_knows_does_not_spoil_the_others(
+    provider: Provider, market: Server
+) -> None:
+    provider.published = [{"kty": "AKP", "alg": "ML-DSA-44", "pub": "x"}, *provider.published]
+    browser = Browser(market)
+    assert browser.sign_in().status == 303
+    assert browser.overview() == 200
+
+
+def test_an_id_with_an_at_sign_is_listed_as_an_id(tmp_path: Path) -> None:
+    listed = {"issuer": "https://login.example.org", "client_id": "c", "secret_file": None, "assistants": ""}
+    settings = read_oidc(**listed, owners="sub:Eve@campus, OLGA@example.org")
+    assert settings is not None
+    assert settings.listed("Eve@campus", "") == "sub:Eve@campus"
+    assert settings.listed("eve@campus", "Eve@campus") is None
+    assert settings.listed("7", "Olga@EXAMPLE.org") == "olga@example.org"
+
+
+def test_only_a_provider_of_this_machine_may_lead_to_it_in_clear() -> None:
+    def may_ask(issuer: str, place: str) -> bool:
+        return OidcSettings(issuer=issuer, client_id="c").may_ask(place)
+
+    here, there = "http://127.0.0.1:9", "https://login.example.org"
+    assert may_ask(here, f"{here}/token")
+    assert may_ask(there, "https://tokens.example.org/token")
+    for place in (
+        "http://127.0.0.1:8000/admin",
+        "http://localhost/",
+        "https://[x",
+        "https:///x",
+        "//evil",
+        "",
+    ):
+        assert not may_ask(there, place), place
 
 
 def test_a_public_client_proves_itself_by_what_it_has_begun_with(provider: Provider, market: Server) -> None:

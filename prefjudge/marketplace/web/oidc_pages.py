@@ -115,5 +115,5 @@ def _count(state: AppState, request: Request) -> None:
 
 def _shown(person: Person) -> str:
     """Return a person's name for owners, who may want to list it."""
-    told = person.email or person.subject
+    told = person.email or (f"sub:{person.subject}" if "@" in person.subject else person.subject)
     return "".join(one for one in told if one.isprintable())[:100]

@@ -1,5 +1,6 @@
 """Asks an OpenID Connect provider who somebody is: discovery, a token for the code, what the token says."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import KeySet, import_key
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.oidc import OidcSettings
@@ -101,7 +102,7 @@ class Provider:
             raise _bad_token("it has none")
         keys = self._ask("GET", self._place("jwks_uri", now))
         try:
-            read = jwt.decode(token, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
+            read = jwt.decode(token, _usable(keys.get("keys")), algorithms=_ALGORITHMS)
             claims = CodeIDToken(
                 read.claims,
                 read.header,
@@ -113,12 +114,13 @@ class Provider:
                 },
             )
             claims.validate(int(now), _CLOCKS)
-        except (JoseError, ValueError, TypeError, KeyError) as error:
+        except (JoseError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise _bad_token(str(error) or type(error).__name__) from error
         subject, email = claims["sub"], claims.get("email")
         if not isinstance(subject, str):
             raise _bad_token("its subject is not a text")
-        verified = claims.get("email_verified") in (True, "true") and isinstance(email, str)
+        said = claims.get("email_verified")  # some say it in words; 1 equals True, and says nothing
+        verified = (said is True or said == "true") and isinstance(email, str)
         return Person(subject=subject, email=str(email) if verified else "")
 
     def _token_request(self, begun: Begun, code: str) -> tuple[dict[str, str], str]:
@@ -161,6 +163,15 @@ class Provider:
             why = said.get("error") if isinstance(said, dict) else None
             raise _broken(f"status {answer.status}{f' {str(why)[:100]}' if why else ''}")
         return said
+
+
+def _usable(keys: object) -> KeySet:
+    """Return the keys that can be read: a set may have kinds that nobody here knows (RFC 7517, section 5)."""
+    usable = []
+    for key in keys if isinstance(keys, list) else []:
+        with contextlib.suppress(JoseError, ValueError, TypeError, KeyError):
+            usable.append(import_key(key))
+    return KeySet(usable)
 
 
 def _broken(why: str) -> Refusal:
