@@ -301,6 +301,28 @@ def test_a_board_is_drawn_in_the_order_of_another() -> None:
     ]
 
 
+def test_a_figure_is_drawn_once_in_each_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    drawings = 0
+    draw = Figure.draw
+
+    def counted(figure: Figure, renderer: object) -> None:
+        nonlocal drawings
+        drawings += 1
+        draw(figure, renderer)
+
+    plain = render_figure(plots.plot_pool_sizes({1: 3, 2: 5}), "svg")
+    monkeypatch.setattr(Figure, "draw", counted)
+    with matplotlib.rc_context({"figure.constrained_layout.use": True}):  # as a user's own style may say
+        figure = plots.plot_pool_sizes({1: 3, 2: 5})
+        assert drawings == 0, "laying it out is not drawing it"
+        same = render_figure(figure, "svg", "a stamp") and render_figure(figure, "svg") == plain
+    assert drawings == 2
+    assert same
+
+
 def test_a_figure_is_stamped_once_in_each_form() -> None:
     figure, stamp = plots.plot_pool_sizes({2: 3, 4: 1}), "rehearsal: 4 of 4 judgments are simulated"
     first = render_figure(figure, "svg", stamp)

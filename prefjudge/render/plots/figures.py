@@ -39,6 +39,8 @@ _STYLE: Any = {
     "text.parse_math": False,  # a run may be called $x$
     "legend.frameon": False,
     "figure.facecolor": "white",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "svg.hashsalt": "prefjudge",
     "svg.fonttype": "path",
 }
@@ -64,26 +66,28 @@ def drawing_grid(
     """Open a figure with rows and columns of plots on common axes, in the common style: see `drawing`."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with rc_context(_STYLE):
         figure = Figure(figsize=(width, height))
         grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         yield figure, grid.tolist()
         _make_room(figure, width, height)
-        figure.set_layout_engine("constrained")
+        layout = ConstrainedLayoutEngine()
+        figure.set_layout_engine(layout)
         for _ in range(8):  # where a plot keeps its proportions, half of what a figure grows by is margin
-            figure.draw_without_rendering()
+            layout.execute(figure)
             if not _grow(figure):
                 break
-        figure.set_layout_engine("none")  # laid out once: drawing it again must not move anything
+        # Laid out once: drawing it must not move it. With any engine, also "none", each file is drawn twice.
+        figure.set_layout_engine(None)
 
 
 def _make_room(figure: "Figure", width: float, height: float) -> None:
     """Widen a figure by what the names beside the plots take, where it is more than names usually do."""
-    figure.draw_without_rendering()
     names = [0.0, 0.0]
     for axes in figure.axes:
-        inner, outer = axes.get_window_extent(), axes.get_tightbbox(for_layout_only=True)
+        outer, inner = axes.get_tightbbox(for_layout_only=True), axes.get_window_extent()
         if outer is not None:
             names[0] = max(names[0], (outer.width - inner.width) / figure.dpi)
             names[1] = max(names[1], (outer.height - inner.height) / figure.dpi)
