@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
 from prefjudge.crowd.submissions import PaidBonus, SubmissionState
-from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
 
@@ -213,4 +213,13 @@ class Recruiting(Protocol):
 
     def settle(self) -> None:
         """Pay what was decided, each once, and let as many people come as the tasks still need."""
+        ...
+
+
+@runtime_checkable
+class Testing(Protocol):
+    """What a crowd has besides that can test workers before their first task (``Eligibility.tested_by``)."""
+
+    def fault_of_test(self, test: EntryTest) -> str:
+        """Return why the crowd refuses a test; empty where it accepts it. Called as ``fault_of`` is."""
         ...

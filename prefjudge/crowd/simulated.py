@@ -6,7 +6,7 @@ and re-issues, before people work.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
@@ -55,6 +55,7 @@ class SimulatedWorker:
         self._mind = mind
         self._pause = pause
         self._begun: set[str] = set()
+        self._tried: set[str] = set()
         self._http = urllib3.PoolManager(
             retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
         )
@@ -72,6 +73,8 @@ class SimulatedWorker:
         Returns whether there was one.
         """
         offered = self._get("/hits")
+        if self._take_tests(offered["groups"]):
+            offered = self._get("/hits")
         for held in offered["open"]:
             if held["assignment_id"] not in self._begun:
                 self._judge(self._get(f"/assignments/{held['assignment_id']}")["assignment"])
@@ -83,6 +86,30 @@ class SimulatedWorker:
                     self._judge(accepted)
                     return True
         return False
+
+    def _take_tests(self, groups: Sequence[Mapping[str, Any]]) -> bool:
+        """Take each test that HITs require and that was not tried yet; return whether there was one."""
+        needs = {
+            need["qualification_type_id"] for one in groups for need in one["missing"] if need["has_page"]
+        }
+        new = sorted(needs - self._tried)
+        self._tried |= needs
+        for path in (f"/qualifications/{type_id}" for type_id in new):
+            self._post(path)  # refused while it is too early for another try
+            if form := self._get(path)["form"]:
+                self._post(path, {"hand_in": "1", **dict(map(self._answer, form["questions"]))})
+        return bool(new)
+
+    def _answer(self, question: Mapping[str, Any]) -> tuple[str, str]:
+        """Choose in a test as in a HIT: a question of two texts is a pair."""
+        first, second = question["answer"]["options"]
+        slot = SeenSlot(
+            name=question["identifier"],
+            query=seen(question["content"][0]["text"]),
+            tokens=(first["identifier"], second["identifier"]),
+            passages=(seen(first["content"]["text"]), seen(second["content"]["text"])),
+        )
+        return slot.name, slot.tokens[self._mind.choose(slot, first_on_left=True)]
 
     def _judge(self, accepted: Mapping[str, Any]) -> None:
         assignment_id = str(accepted["assignment_id"])
@@ -141,8 +168,10 @@ class SimulatedWorker:
             raise CrowdError(f"the worker site answered {reply.status} to GET {path}")
         return reply.json()  # type: ignore[no-any-return]
 
-    def _post(self, path: str) -> tuple[int, dict[str, Any]]:
-        reply = self._http.request("POST", f"{self._site}{path}", headers=self._headers, body=b"")
+    def _post(self, path: str, fields: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any]]:
+        reply = self._http.request(
+            "POST", f"{self._site}{path}", headers=self._headers, fields=fields or {}, encode_multipart=False
+        )
         if reply.status >= 500:
             raise CrowdError(f"the worker site answered {reply.status} to POST {path}")
         return reply.status, reply.json()

@@ -20,6 +20,42 @@ class WorkerGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A question of a test: of its ``options``, in the order shown, the one at ``right`` is right."""
+
+    key: str
+    text: str
+    options: tuple[str, ...]
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryTest:
+    """A test that workers take before their first task.
+
+    Attributes
+    ----------
+    group : WorkerGroup
+        Those who took it; it is known by the group's name, and they may read its notice before.
+    intro : str
+        What stands above the questions.
+    choices : tuple of Choice
+        The questions.
+    min_rate : int
+        The least percentage of right answers with which a worker is offered tasks.
+    work_seconds, retry_seconds : int
+        How long a worker may take, and how long who took it waits before taking it again.
+    """
+
+    group: WorkerGroup
+    intro: str
+    choices: tuple[Choice, ...]
+    min_rate: int
+    work_seconds: int
+    retry_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Eligibility:
     """Who may take a task.
 
@@ -36,6 +72,8 @@ class Eligibility:
     limited_by : WorkerGroup, optional
         Nobody takes more of the tasks with this group than :meth:`Crowd.allow` has allowed; a worker for whom
         it was never called takes one.
+    tested_by : EntryTest, optional
+        Nobody takes the task without having passed; for crowds that are :class:`~.protocol.Testing`.
     """
 
     locales: tuple[str, ...] = ()
@@ -43,6 +81,7 @@ class Eligibility:
     min_approval_rate: int | None = None
     closed_to: tuple[WorkerGroup, ...] = ()
     limited_by: WorkerGroup | None = None
+    tested_by: EntryTest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

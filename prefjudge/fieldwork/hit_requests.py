@@ -7,6 +7,7 @@ from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
 from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.fieldwork.entry_test import entry_test
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
 from prefjudge.study.config import EarlyExit
@@ -29,10 +30,14 @@ class Pages:
             self._gold = load_gold(db)
             practice = load_practice(db)
             self._pairs = load_pairs_by_number(db)
-        self._practice = tuple(
+        pairs = tuple(
             Example(query=pair.query, better=pair.good, worse=pair.bad, reason=pair.practice)
             for pair in practice
         )
+        # Who answered them in a test reads the reasons, rather than answer them again.
+        tested = study.config.workers.min_practice_rate is not None
+        self._practice = () if tested else pairs
+        self._explained = pairs if tested else ()
         wanted = {doc for _, a, b in self._pairs.values() for doc in (a, b)}
         without = [
             *(f"query {query}" for query, _, _ in self._pairs.values() if query not in self._queries),
@@ -83,7 +88,10 @@ class Pages:
                 allow_ties=design.allow_ties,
                 strengths=design.strengths,
                 language=design.language,
-                examples=tuple(Example(**one.model_dump()) for one in design.examples),
+                examples=(
+                    *(Example(**one.model_dump()) for one in design.examples),
+                    *self._explained,
+                ),
                 practice=self._practice,
                 task=words.task,
                 passage=words.passage,
@@ -137,6 +145,7 @@ def eligibility(study: Study) -> Eligibility:
         min_approval_rate=workers.min_approval_rate,
         closed_to=(barred_group(study),) if workers.exclude_barred else (),
         limited_by=trusted_group(study) if climbs(study) else None,
+        tested_by=entry_test(study),
     )
 
 

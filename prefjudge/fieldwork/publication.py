@@ -9,6 +9,7 @@ from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import Eligibility, Task
 from prefjudge.errors import BudgetError, CrowdError
 from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.entry_test import refuse_test
 from prefjudge.fieldwork.exclusion import exclude_earlier
 from prefjudge.fieldwork.hit_requests import Pages, eligibility
 from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
@@ -43,6 +44,7 @@ def publish_hits(
     if not hits:
         return
     pages, who = Pages(study), eligibility(study)
+    refuse_test(crowd, who.tested_by)
     for start in range(0, len(hits), _TOGETHER):
         some = hits[start : start + _TOGETHER]
         # before anything is intended: a page may be one that the crowd does not take

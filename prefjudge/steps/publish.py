@@ -10,6 +10,7 @@ from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.entry_test import entry_test, refuse_test
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.pool_store import follow_design
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
@@ -100,6 +101,7 @@ def publish(
     opened = open_study(study)
     with open_crowd(opened, target) as crowd:
         refuse_unknown_hits(opened, crowd, target)
+        refuse_test(crowd, entry_test(opened))
         agreed = None
         if dry_run or not yes:  # asked before its turn, so that no other verb waits for an answer
             due = _due(opened, target)

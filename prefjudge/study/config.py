@@ -112,6 +112,8 @@ class WorkersConfig(_Section):
     locales: tuple[str, ...] = ()
     approved_more_than: Annotated[int, Field(ge=0)] | None = None
     min_approval_rate: Annotated[int, Field(ge=0, le=100)] | None = None
+    min_practice_rate: Annotated[int, Field(ge=1, le=100)] | None = None
+    practice_retry_hours: Annotated[float, Field(ge=0, le=8760)] = 24.0
     exclude_barred: bool = True
     most_hits: Annotated[int, Field(ge=1)] | None = None
     most_share: Annotated[float, Field(gt=0, le=1)] = 1.0

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,11 +13,11 @@ import pytest
 
 from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, groups, listed
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.tasks import Eligibility
+from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.keys import LOCAL_KEY, issue_key
 from prefjudge.marketplace.server import Server, start
-from tests.crowd.contract import BARRED, CrowdContract, task
+from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
 from tests.marketplace.conftest import stopping as stopping
 from tests.marketplace.people import Admin, Clock, Worker
 
@@ -149,3 +150,88 @@ class TestMTurkCrowd(CrowdContract):
         )
         assert "get_hit" not in called
         assert "list_assignments_for_hit" not in called, "nothing was submitted to them"
+
+
+CHOICES = (
+    Choice(key="k1", text=f"what is {SHARP}", options=(f"good {SHARP}", "\n  bad\n\n\x00line two"), right=0),
+    Choice(key="k2", text="שאלה", options=("לא", "כן"), right=1),
+)
+ENTRY = EntryTest(
+    group=WorkerGroup(name="practice of study 1", notice="Half must be right."),
+    intro="Read <both>.", choices=CHOICES, min_rate=50, work_seconds=600, retry_seconds=3600,
+)  # fmt: skip
+
+
+class TestEntryTests:
+    """Workers take a test before their first task; a requester's boto3 script could have made it."""
+
+    stage = TestMTurkCrowd.stage
+
+    @staticmethod
+    def sit(worker: Worker, path: str, *options: str) -> int:
+        """Take the test, and return the value that it gives."""
+        worker.post(path)
+        answers = {choice.key: option for choice, option in zip(CHOICES, options, strict=True)}
+        return int(worker.post(path, {"hand_in": "1", **answers})["value"])
+
+    def test_who_fails_waits_and_who_passes_works(self, stage: MarketplaceStage) -> None:
+        who = Eligibility(tested_by=ENTRY)
+        task_id = stage.crowd.publish(task(eligibility=who))
+        worker_id = stage.join()
+        worker = stage._workers[worker_id]
+        assert not stage.offers(worker_id, task_id)
+        (group,) = worker.groups()
+        (need,) = group["missing"]
+        assert (need["name"], need["requirement"]) == ("practice of study 1", "is at least 50")
+        path = f"/qualifications/{need['qualification_type_id']}"
+        assert self.sit(worker, path, "2", "1") == 0
+        assert not stage.offers(worker_id, task_id)
+        assert worker.post(path, status=409)["code"] == "retry_later"
+        shown = worker.get(path)["type"]
+        assert (shown["value"], shown["again"], shown["retry_after"] is not None) == (0, True, True)
+        stage.pass_time(3601)
+        assert worker.get(path)["type"]["retry_after"] is None
+        worker.post(path)
+        html = {**worker.headers, "Accept": "text/html"}
+        page = worker.http.request("GET", worker.endpoint + path, headers=html).data.decode()
+        assert "Submit the test" in page, "who has a low value takes it again"
+        texts = [[one["content"]["text"] for one in question["answer"]["options"]]
+                 for question in worker.get(path)["form"]["questions"]]  # fmt: skip
+        assert texts == [[f"good {SHARP}", "bad\n\nline two"], ["לא", "כן"]]
+        assert page.count(' dir="auto">') >= 7, "the intro, each question, and each option"
+        assert self.sit(worker, path, "1", "1") == 50
+        stage.submit(worker_id, stage.take(worker_id, task_id), {"choice": "a"})
+
+    def test_a_test_is_made_once_and_follows_what_it_is_made_of(self, stage: MarketplaceStage) -> None:
+        calls: list[str] = []
+        made = client.Client.call
+
+        def counted(self: client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            reply = made(self, operation, **parameters)
+            calls.append(operation)
+            if operation == "create_qualification_type" and calls.count(operation) == 1:
+                raise CrowdError("the line is dead")
+            return reply
+
+        stage._patch.setattr(client.Client, "call", counted)
+        with pytest.raises(CrowdError, match="dead"):
+            stage.crowd.publish(task(eligibility=Eligibility(tested_by=ENTRY)))
+        for key in ("task-1", "task-2"):
+            stage.open_again().publish(task(key, eligibility=Eligibility(tested_by=ENTRY)))
+        assert calls.count("create_qualification_type") == 1
+        assert "update_qualification_type" not in calls
+        easier = replace(ENTRY, choices=CHOICES[:1])
+        for _ in range(2):
+            stage.open_again().publish(task("task-3", eligibility=Eligibility(tested_by=easier)))
+        assert calls.count("create_qualification_type") == calls.count("update_qualification_type") == 1
+        worker_id = stage.join()
+        need = stage._workers[worker_id].groups()[0]["missing"][0]
+        path = f"/qualifications/{need['qualification_type_id']}"
+        stage._workers[worker_id].post(path)
+        assert len(stage._workers[worker_id].get(path)["form"]["questions"]) == 1
+
+    def test_what_a_question_form_cannot_hold_is_told_before(self) -> None:
+        crowd = MTurkCrowd("http://127.0.0.1:9")
+        assert crowd.fault_of_test(ENTRY) == ""
+        long = replace(CHOICES[0], text="<" * 17_000)  # each is four bytes in XML
+        assert "the API accepts at most 65,535" in crowd.fault_of_test(replace(ENTRY, choices=(long,)))

@@ -51,7 +51,7 @@ WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00
 TYPE = {
     "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
     "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
-    "final": False,
+    "again": False, "final": False,
 }  # fmt: skip
 PACE = {"done": 3, "total": 84, "today": "6.16", "hourly": "12.40"}
 DONE_VISIT = {"wanted": 3, "done": 3, "held": 0, "over": True}
@@ -148,7 +148,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
     "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
         "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
-    "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Once only", "status": "rejected", "final": True}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92}]}),
+    "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Once only", "status": "rejected", "final": True}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92, "again": True}]}),
     "qualification": ("/qualifications/3QUAL", {"type": TYPE, "form": FORM, "deadline": "2026-11-21T11:00:00Z"}),
     "qualification-once": ("/qualifications/3QUAL", {"type": TYPE | {"status": "rejected", "final": True}, "form": None, "deadline": None}),
     "qualification-ask": ("/qualifications/3QUAL", {"type": TYPE | {"has_test": False}, "form": None, "deadline": None}),

@@ -8,6 +8,7 @@ from typing import Any
 
 from prefjudge.crowd.mturk.answers import read_answers
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateError
+from prefjudge.crowd.mturk.entry_tests import fault_of_test
 from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
 from prefjudge.crowd.mturk.groups import SIMULATED, Groups
 from prefjudge.crowd.mturk.identity import ask_identity
@@ -15,7 +16,7 @@ from prefjudge.crowd.mturk.listed import is_untouched, list_hits
 from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
-from prefjudge.crowd.tasks import ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
 PULSE = "x-prefjudge-submissions"
@@ -89,6 +90,10 @@ class MTurkCrowd:
     def fault_of(self, html: str) -> str:
         """Return why a page does not fit into a HIT's question; empty where it does."""
         return fault_of_page(html)
+
+    def fault_of_test(self, test: EntryTest) -> str:
+        """Return why a test does not fit into a qualification type; empty where it does."""
+        return fault_of_test(test)
 
     def publish(self, task: Task) -> str:
         """Publish a HIT and return its id; the same id for a repeat."""

@@ -4,9 +4,10 @@ from functools import cached_property
 from typing import Any
 
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client
+from prefjudge.crowd.mturk.entry_tests import write_test
 from prefjudge.crowd.mturk.identity import knows_comparator
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.tasks import Eligibility, WorkerGroup
+from prefjudge.crowd.tasks import Eligibility, EntryTest, WorkerGroup
 
 LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
@@ -26,7 +27,7 @@ class Groups:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._known: dict[str, str] | None = None
+        self._types: dict[str, dict[str, Any]] | None = None
 
     def requirements(self, who: Eligibility) -> list[dict[str, Any]]:
         """Return the qualification requirements of a HIT."""
@@ -44,9 +45,26 @@ class Groups:
                     {"QualificationTypeId": kind, "Comparator": comparator, "IntegerValues": [value]}
                 )
         for group in who.closed_to:
-            needs.append({"QualificationTypeId": self._find(group), "Comparator": "DoesNotExist"})
+            needs.append({"QualificationTypeId": self._id(group), "Comparator": "DoesNotExist"})
         needs = [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
+        if who.tested_by:
+            needs.append(self._passed(who.tested_by))
         return [*needs, self._limit(who.limited_by)] if who.limited_by else needs
+
+    def _passed(self, test: EntryTest) -> dict[str, object]:
+        """Return the requirement that a worker passed a test; the test is brought up to date before."""
+        wanted = write_test(test)
+        found = self._find(test.group.name, wanted)
+        if any(found.get(name) != value for name, value in wanted.items()):
+            changed = {"QualificationTypeId": found["QualificationTypeId"], **wanted}
+            self._client.call("update_qualification_type", **changed)
+            found.update(wanted)
+        return {
+            "QualificationTypeId": found["QualificationTypeId"],
+            "Comparator": "GreaterThanOrEqualTo",
+            "IntegerValues": [test.min_rate],
+            "ActionsGuarded": "PreviewAndAccept",  # listed, so that workers find the test
+        }
 
     def _limit(self, group: WorkerGroup) -> dict[str, object]:
         """Return the requirement by which a score limits how many HITs a worker takes.
@@ -56,7 +74,7 @@ class Groups:
         """
         comparator, value = (TAKEN, 1) if self._counts_taken else ("GreaterThan", 0)
         return {
-            "QualificationTypeId": self._find(group, granted=not self._counts_taken),
+            "QualificationTypeId": self._id(group, granted=not self._counts_taken),
             "Comparator": comparator,
             "IntegerValues": [value],
             # Listed, so that workers read why they cannot take another one yet; not shown, as it hides gold.
@@ -78,7 +96,7 @@ class Groups:
 
     def remove(self, worker_id: str, group: WorkerGroup) -> None:
         """Take the qualification from a worker, who may not have it."""
-        whose = {"QualificationTypeId": self._find(group), "WorkerId": worker_id}
+        whose = {"QualificationTypeId": self._id(group), "WorkerId": worker_id}
         try:
             self._client.call("disassociate_qualification_from_worker", **whose)
         except RefusedError:
@@ -95,44 +113,44 @@ class Groups:
     def _score(self, worker_id: str, group: WorkerGroup, score: int) -> None:
         self._client.call(
             "associate_qualification_with_worker",
-            QualificationTypeId=self._find(group),
+            QualificationTypeId=self._id(group),
             WorkerId=worker_id,
             IntegerValue=score,
             SendNotification=False,
         )
 
-    def _find(self, group: WorkerGroup, *, granted: bool = False) -> str:
-        """Return the id of the qualification; make it if there is none."""
-        if self._known is None:
-            self._known = self._listed()
-        if group.name not in self._known:
-            self._known[group.name] = self._make(group, granted)
-        return self._known[group.name]
+    def _id(self, group: WorkerGroup, *, granted: bool = False) -> str:
+        """Return the id of the group's qualification."""
+        wanted = {"Description": group.notice, "QualificationTypeStatus": "Active"}
+        more = {"AutoGranted": True, "AutoGrantedValue": 1} if granted else {}
+        return str(self._find(group.name, {**wanted, **more})["QualificationTypeId"])
 
-    def _make(self, group: WorkerGroup, granted: bool) -> str:
+    def _find(self, name: str, wanted: dict[str, object]) -> dict[str, Any]:
+        """Return the qualification type of this name; make it as wanted if there is none."""
+        if self._types is None:
+            self._types = self._listed()
+        if name not in self._types:
+            self._types[name] = self._make(name, wanted)
+        return self._types[name]
+
+    def _make(self, name: str, wanted: dict[str, object]) -> dict[str, Any]:
         try:
-            made = self._client.call(
-                "create_qualification_type",
-                Name=group.name,
-                Description=group.notice,
-                QualificationTypeStatus="Active",
-                **({"AutoGranted": True, "AutoGrantedValue": 1} if granted else {}),
-            )
+            made = self._client.call("create_qualification_type", Name=name, **wanted)
         except AlreadyDoneError:  # by an earlier attempt of this call, whose reply was lost
             listed = self._listed()
-            if group.name not in listed:
+            if name not in listed:
                 raise
-            return listed[group.name]
-        return str(made["QualificationType"]["QualificationTypeId"])
+            return listed[name]
+        return {**wanted, **made["QualificationType"]}
 
-    def _listed(self) -> dict[str, str]:
+    def _listed(self) -> dict[str, dict[str, Any]]:
         kinds = self._client.each(
             "list_qualification_types",
             "QualificationTypes",
             MustBeRequestable=False,
             MustBeOwnedByCaller=True,
         )
-        return {kind["Name"]: str(kind["QualificationTypeId"]) for kind in kinds}
+        return {kind["Name"]: kind for kind in kinds}
 
 
 def _locale(code: str) -> dict[str, str]:

@@ -33,6 +33,7 @@ class TypeView(TypedDict):
     auto_granted: bool
     status: str
     value: int | None
+    again: bool
     retry_after: str | None
     final: bool
 
@@ -41,10 +42,13 @@ def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
     last = qualification_requests.latest(tx, kind, worker_id)
     grant = qualifications.get_grant(tx, kind.qualification_type_id, worker_id)
     granted = grant if grant and grant.status == "Granted" else None
-    retry, rejected = None, bool(last and last.status == "Rejected")
-    if last and rejected and kind.retry_delay is not None:
-        again = (last.submitted_at or last.started) + kind.retry_delay
-        retry = iso(again) if again > tx.now else None
+    rejected = bool(last and last.status == "Rejected")
+    # a test is granted whatever its score, and may be taken again for a better one
+    again = kind.retry_delay is not None and bool(last and last.status == "Granted" and kind.test)
+    retry = None
+    if last and (rejected or again) and kind.retry_delay is not None:
+        then = (last.submitted_at or last.started) + kind.retry_delay
+        retry = iso(then) if then > tx.now else None
     return {
         "qualification_type_id": kind.qualification_type_id,
         "name": kind.name,
@@ -53,6 +57,7 @@ def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
         "auto_granted": bool(kind.auto_granted),
         "status": "granted" if granted else _STATUS[last.status] if last else "none",
         "value": granted.value if granted else None,
+        "again": again,
         "retry_after": retry,
         "final": rejected and kind.retry_delay is None,
     }
@@ -103,18 +108,15 @@ async def request_type(state: AppState, request: Request, session: Session) -> P
     sent = [(name, text) for name, text in await remembered_pairs(request) if name != "csrf"]
     fields = [(name, text) for name, text in sent if name != HAND_IN]
 
-    def act(tx: Transaction) -> TypeView:
+    def act(tx: Transaction) -> tuple[TypeView, bool]:
         kind = _kind(tx, type_id)
-        if sent and kind.test is not None:
+        handed_in = bool(sent) and kind.test is not None
+        if handed_in:
             qualification_requests.finish(tx, type_id, session.worker_id, fields)
         else:
             qualification_requests.begin(tx, type_id, session.worker_id)
-        return _view(tx, kind, session.worker_id)
+        return _view(tx, kind, session.worker_id), kind.test is not None and not handed_in
 
-    context = await state.executor.run(act)
-    back = (
-        f"/qualifications/{type_id}"
-        if context["has_test"] and context["status"] == "none"
-        else "/qualifications"
-    )
+    context, begun = await state.executor.run(act)
+    back = f"/qualifications/{type_id}" if begun else "/qualifications"
     return Page(name="qualification", context=context, location=back)
