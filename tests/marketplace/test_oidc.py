@@ -1,6 +1,8 @@
 """Admins who sign in at an OpenID Connect provider: only whom it vouches for, and only who is listed."""
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 import urllib3
 
 from prefjudge.errors import ConfigError
+from prefjudge.marketplace import calls
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.oidc import OidcSettings, read_oidc
 from prefjudge.marketplace.server import Server, start
@@ -20,10 +23,10 @@ from tests.marketplace.people import Clock
 
 pytest.importorskip("authlib", reason="no Authlib: pip install 'prefjudge[oidc]'")
 
-from prefjudge.marketplace.web import oidc_provider
+from prefjudge.marketplace.web import oidc_pages, oidc_provider
 from tests.marketplace.oidc_provider import CLIENT, SECRET, Provider, by_our_secret, provided
 
-HTTP = urllib3.PoolManager(retries=False)
+HTTP = urllib3.PoolManager(retries=False, maxsize=40)
 JSON = {"Accept": "application/json"}
 
 
@@ -277,6 +280,43 @@ def test_a_provider_that_fails_lets_nobody_in_and_breaks_nothing(
         Browser(market).get(f"{market.endpoint}/admin/oidc", **JSON) for _ in range(2 * rate_limit.TRIES + 1)
     ]
     assert tried[-1].json()["code"] == "too_many_tries"
+
+
+def test_a_provider_that_does_not_answer_keeps_nobody_else_waiting(
+    provider: Provider, market: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc_pages, "TRIES", 1000)
+    waiting = min(32, (os.cpu_count() or 1) + 4)  # the threads of asyncio's own pool
+    backs = [(browser := Browser(market), browser.go()) for _ in range(waiting)]
+    provider.answers.clear()
+    try:
+        with ThreadPoolExecutor(waiting) as threads:
+            came = [threads.submit(browser.get, back, **JSON) for browser, back in backs]
+            assert all(provider.waiting.acquire(timeout=5) for _ in range(4))
+            form = {"name": "nobody", "password": "a password"}
+            place = f"{market.endpoint}/admin/signin"
+            refused = HTTP.request("POST", place, fields=form, headers=JSON, timeout=5)
+            assert refused.json()["code"] == "wrong_password"
+            provider.answers.set()
+            assert {one.result().status for one in came} == {200}, "all sign in once it answers"
+    finally:
+        provider.answers.set()
+
+
+def test_a_provider_that_is_slow_or_says_too_much_is_left(
+    provider: Provider, market: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.published = ["x" * 1_100_000]
+    much = Browser(market)
+    assert much.get(much.go(), **JSON).json()["code"] == "provider"
+    slow = Browser(market)
+    back = slow.go()
+    monkeypatch.setattr(calls, "TIMEOUT", 0.2)
+    provider.answers.clear()
+    try:
+        assert slow.get(back, **JSON).json()["code"] == "provider"
+    finally:
+        provider.answers.set()
 
 
 def test_who_is_no_longer_listed_is_out_and_has_no_password_here(provider: Provider, market: Server) -> None:

@@ -8,6 +8,7 @@ import tracemalloc
 
 import pytest
 
+from prefjudge.marketplace import calls
 from prefjudge.marketplace.notifications import webhooks
 
 INSIDE = [
@@ -67,7 +68,7 @@ def test_a_name_that_stands_for_an_address_inside_is_not_called(hook, monkeypatc
     called = []
     port = hook(lambda connection: called.append(connection))
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-    monkeypatch.setattr(webhooks.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(calls.socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(OSError, match="inside this marketplace's network"):
         post(port, inside=False, host="hook.example")
     assert called == []
@@ -93,7 +94,7 @@ def test_what_a_hook_pours_out_is_not_read(hook):
 
 
 def test_a_hook_that_drips_is_left(hook, monkeypatch):
-    monkeypatch.setattr(webhooks, "TIMEOUT", 0.5)
+    monkeypatch.setattr(calls, "TIMEOUT", 0.5)
 
     def drip(connection):
         while True:

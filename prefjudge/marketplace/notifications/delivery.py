@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
+from prefjudge.marketplace import calls
 from prefjudge.marketplace.notifications import webhooks
 from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -159,7 +160,7 @@ def _claim_of(tx: Transaction, secret: str) -> list[Delivery]:
         tx.run(
             "UPDATE deliveries SET attempts = :attempts, due = :due WHERE seq = :seq",
             attempts=delivery.attempts,
-            due=tx.now + webhooks.TIMEOUT * place + FIRST_WAIT * 2 ** (delivery.attempts - 1),
+            due=tx.now + calls.TIMEOUT * place + FIRST_WAIT * 2 ** (delivery.attempts - 1),
             seq=delivery.seq,
         )
     return claimed

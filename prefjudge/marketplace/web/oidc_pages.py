@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -32,6 +33,8 @@ class SignOn:
 
     def __init__(self, settings: OidcSettings) -> None:
         self.settings, self.provider = settings, Provider(settings)
+        # its own threads: on others passwords are checked, which must not wait for a provider
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="oidc")
 
     async def begin(self, state: AppState, request: Request) -> Page:
         """Lead to the provider."""
@@ -40,7 +43,7 @@ class SignOn:
         begun = _begun(state, request, cookie)
         try:
             _count(state, request)
-            address = await _aside(self.provider.address, begun, now)
+            address = await self._aside(self.provider.address, begun, now)
         except Refusal as refusal:
             return sign_in_page(state, refusal)
         return Page(name="admin_signin", location=address, cookies={state.cookie(_COOKIE): cookie})
@@ -59,7 +62,7 @@ class SignOn:
     async def _admin(self, state: AppState, request: Request) -> Admin:
         _count(state, request)
         begun = self._expected(state, request)
-        person = await _aside(
+        person = await self._aside(
             self.provider.person, begun, request.query_params.get("code", ""), state.marketplace.clock()
         )
         name = self.settings.listed(person.subject, person.email)
@@ -69,6 +72,10 @@ class SignOn:
             await state.executor.run(lambda tx: log_sign_in(tx, f"{ELSEWHERE}{who}", 403))
             raise Refusal("not_listed", f"You are {who} there, who is not listed here. Ask an owner.", 403)
         return admin
+
+    async def _aside(self, ask: Callable[..., T], *given: object) -> T:
+        """Ask the provider, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, ask, *given)
 
     def _expected(self, state: AppState, request: Request) -> Begun:
         """Return what must have come back; refuse what this browser has not begun, or what went wrong there.
@@ -89,11 +96,6 @@ class SignOn:
             host = urlsplit(self.settings.issuer).hostname
             raise Refusal("refused", f"{host} has not signed you in: {why[:100]}.", 403)
         return begun
-
-
-async def _aside(ask: Callable[..., T], *given: object) -> T:
-    """Ask the provider, off the event loop."""
-    return await asyncio.get_running_loop().run_in_executor(None, ask, *given)
 
 
 def _begun(state: AppState, request: Request, cookie: str) -> Begun:

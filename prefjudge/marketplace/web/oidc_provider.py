@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import urllib3
 from authlib.oauth2.auth import ClientAuth
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_request
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -16,6 +15,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet, import_key
 
+from prefjudge.marketplace.calls import call
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.oidc import OidcSettings
 
@@ -26,7 +26,6 @@ _CLOCKS = 30
 _FRESH = 600.0
 """Seconds for which what the provider says of itself is not asked for again."""
 _LARGEST = 1_000_000
-_TIMEOUT = urllib3.Timeout(connect=5.0, read=10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,6 @@ class Provider:
 
     def __init__(self, settings: OidcSettings) -> None:
         self._settings = settings
-        self._http = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
         self._lock = threading.Lock()
         self._known: tuple[Mapping[str, Any], float] = ({}, float("-inf"))
 
@@ -149,19 +147,16 @@ class Provider:
         return place
 
     def _ask(self, verb: str, url: str, sent: tuple[dict[str, str], str] | None = None) -> Any:
-        headers, body = sent or ({}, None)
+        headers, body = sent or ({}, "")
+        asks = {"Accept": "application/json", **headers}
         try:
-            answer = self._http.request(
-                verb, url, body=body, headers={"Accept": "application/json", **headers}, redirect=False,
-                preload_content=False,
-            )  # fmt: skip
-            said = json.loads(answer.read(_LARGEST))
-            answer.release_conn()
-        except (urllib3.exceptions.HTTPError, ValueError, RecursionError) as error:
+            status, content = call(verb, url, body.encode(), asks, inside=True, largest=_LARGEST)
+            said = json.loads(content)
+        except (OSError, ValueError, RecursionError) as error:
             raise _broken(type(error).__name__) from error
-        if not isinstance(said, dict) or answer.status != 200:
+        if not isinstance(said, dict) or status != 200:
             why = said.get("error") if isinstance(said, dict) else None
-            raise _broken(f"status {answer.status}{f' {str(why)[:100]}' if why else ''}")
+            raise _broken(f"status {status}{f' {str(why)[:100]}' if why else ''}")
         return said
 
 

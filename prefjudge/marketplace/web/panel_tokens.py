@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,10 @@ class PanelTokens:
     Anybody may send a token that names a key, so that more would let strangers keep the panel's server busy.
     """
 
+    threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(4, thread_name_prefix="keys")
+    )
+    """Where to call :meth:`read`: on others passwords are checked, and must not wait for a panel's server."""
     _known: "dict[str, tuple[dict[str, PyJWK], float]]" = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -73,8 +73,9 @@ async def _look(state: AppState, request: Request) -> Arrival:
     address, now = f"{state.origin(request)}{request.url.path}", state.marketplace.clock()
     token = query.get(panel_tokens.NAME, "")
     # off the event loop: the panel's keys may have to be fetched
+    tokens = state.panel_tokens
     told = await asyncio.get_running_loop().run_in_executor(
-        None, state.panel_tokens.read, panel.keys, token, address, now
+        tokens.threads, tokens.read, panel.keys, token, address, now
     )
     return visits.arrival(
         panel, told.get(panel.participant, ""), told.get(panel.study, ""), told["session"], confirmed=True
