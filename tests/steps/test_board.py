@@ -22,10 +22,12 @@ from prefjudge.formats.votes.board_log import read_log, write_lines
 from prefjudge.steps.board.board import board
 from prefjudge.steps.board.log import LOG_FILE, extend_log
 from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.study import Study
-from tests.steps.conftest import contents, fix_key, let_all_work_at_once
+from tests.steps.conftest import COLLECTION, contents, fix_key, let_all_work_at_once
 from tests.steps.repositories import NOBODY, TODAY, write_submission
+from tests.steps.test_run import RUNS, pool_runs
 
 CALL = """
 import json, os, socket, sys
@@ -288,3 +290,19 @@ def test_a_strangers_log_with_a_chain_that_is_right_stores_nothing(walked: Path,
     with Study(tmp_path / "new").transaction(write=False) as db:
         for table in ("pooled", "pairs", "judgments", "inputs"):
             assert not db.execute(f"SELECT 1 FROM {table} LIMIT 1")
+
+
+def test_a_log_of_what_is_not_judged_yet_makes_the_study_again(tmp_path: Path) -> None:
+    """With the texts of its candidates, which nobody has compared: they are to be shown next."""
+    for name in ("first", "again"):
+        init(tmp_path / name, config="demo", name="board")
+    pool_runs(tmp_path / "first", RUNS[:2])
+    assert extend_log(Study(tmp_path / "first"), tmp_path / "log.jsonl")
+    texts = {name: COLLECTION / f"{name}.tsv" for name in ("queries", "collection")}
+    made = import_votes(tmp_path / "again", tmp_path / "log.jsonl", **texts)
+    assert (made.votes, made.read_as) == (0, "board-log")
+    first, again = (contents(tmp_path / name) for name in ("first", "again"))
+    for table in ("pooled", "pairs", "queries", "passages"):
+        assert first[table] == again[table], table
+    assert first["passages"]
+    assert extend_log(Study(tmp_path / "again"), tmp_path / "log.jsonl") == 0

@@ -182,4 +182,4 @@ def _flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
         yield line, {**row, "_id": number, **{f"_{name}": row.get(name) for name in _ALSO}}
 
 
-FORM = VoteForm(fits=_fits, flatten=_flatten, parts=lambda rows: dict(_PARTS))
+FORM = VoteForm(fits=_fits, flatten=_flatten, parts=lambda rows: dict(_PARTS), may_be_empty=True)

@@ -50,6 +50,8 @@ class VoteForm:
         Returns the questions that the file has votes on, where there may be several.
     sides : callable
         Tells by the parts whether left and right are those of a screen.
+    may_be_empty : bool
+        Whether a file without votes says something all the same.
     """
 
     fits: Callable[[Rows], bool]
@@ -57,6 +59,7 @@ class VoteForm:
     parts: Callable[[Rows], dict[str, str]] = guess_parts
     criteria: Callable[[Rows], tuple[str, ...]] = _none
     sides: Callable[[Mapping[str, str]], bool] = lambda parts: True
+    may_be_empty: bool = False
 
 
 def choose_criterion(found: Sequence[str], asked: str | None, path: str) -> str:

@@ -114,12 +114,13 @@ def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: li
         context = Context(path=str(path), criterion=criterion, items=_items(how.items, notices))
         votes = form.flatten(chain(first, rows), context)
         shown = list(islice(votes, _LOOKED_AT))
-        if not shown:
+        if not shown and not form.may_be_empty:
             raise InputError(f"{path} has no votes", "Check that somebody has annotated, and the criterion.")
         flats = [row for _, row in shown]
         parts = {**form.parts(flats), **how.told}
         columns = list(dict.fromkeys(column for row in flats for column in row if not column.startswith("_")))
-        check_parts(_known(parts, how.told), how.told, columns, str(path))
+        if shown:
+            check_parts(_known(parts, how.told), how.told, columns, str(path))
         problems = Problems(str(path), "file of votes")
         try:
             table = read_table(chain(shown, votes), _known(parts, how.told), problems)
@@ -127,7 +128,7 @@ def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: li
         except Stop:
             raise problems.error() from None
         problems.check()
-    if not len(found.log):
+    if not len(found.log) and not form.may_be_empty:
         why = f": {notices[-1].what}" if notices else ""
         raise InputError(f"{path} has no votes{why}", "Every row was left out.")
     return replace(found, criterion=criterion)

@@ -11,7 +11,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.digests import digest_of_content
 from prefjudge.formats.lines.held import Held
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.problems import Notice, is_text
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
 from prefjudge.formats.votes.board_log import LOG_FORM, with_log
@@ -158,21 +158,32 @@ def _digest(path: Path | Held[Sequence[Row]]) -> str:
 def _with_texts(
     votes: Votes, queries: Source | None, collection: Source | None, notices: list[Notice]
 ) -> Votes:
-    """Return the votes with the texts of other files in the place of their own."""
+    """Return the votes with the texts of other files in the place of their own.
+
+    What a log carries is judged later: its candidates need their texts, too.
+    """
     asked, shown = dict(votes.queries), dict(votes.passages)
+    query_ids = _named(votes.log.queries, votes, "query_id")
+    doc_ids = _named(votes.log.docs, votes, "doc_id")
     if queries is not None:
         known = read_queries(queries, notices=notices)
-        asked |= {query: known[query] for query in votes.log.queries if query in known}
+        asked |= {query: known[query] for query in query_ids if query in known}
     if collection is not None:
-        shown |= read_texts(collection, votes.log.docs, notices=notices)
+        shown |= read_texts(collection, doc_ids, notices=notices)
     for path, what, names, texts in (
-        (queries, "queries", votes.log.queries, asked),
-        (collection, "documents", votes.log.docs, shown),
+        (queries, "queries", query_ids, asked),
+        (collection, "documents", doc_ids, shown),
     ):
         missing = [name for name in names if name not in texts]
         if path is not None and missing:
             found = (
-                f"lacks {len(missing):,} of the {len(names):,} {what} of the votes, such as {missing[0]!r}"
+                f"lacks {len(missing):,} of the {len(names):,} {what} that are named, such as {missing[0]!r}"
             )
             notices.append(Notice(where=str(path), what=found))
     return replace(votes, queries=asked, passages=shown)
+
+
+def _named(names: Sequence[str], votes: Votes, column: str) -> list[str]:
+    """Return the ids of votes, and those in a column of what a log carries beside them."""
+    carried = (row.get(column) for _, row in votes.carried)
+    return list(dict.fromkeys([*names, *(one for one in carried if isinstance(one, str) and is_text(one))]))

@@ -63,9 +63,10 @@ def store_votes(study: Study, made: Import) -> Stored:
             rows = _in_pool(rows, pools, result)
         else:
             add_pooled(db, _contributions(made.votes, rows))
-        if not rows:
+        if not rows and not made.votes.carried:
             return result
-        _store(db, study, made, rows, result)
+        if rows:
+            _store(db, study, made, rows, result)
         save_texts(db, made.votes.queries, made.votes.passages)
         if not made.votes.carried:  # what a log carries says how many votes each pair is to have
             ask_for_what_there_is(db)
