@@ -11,6 +11,7 @@ from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say, stamp, to_plain
 from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
     from prefjudge.steps.board.board import BoardResult
@@ -41,12 +42,13 @@ def board(
 
 def show(result: "BoardResult") -> None:
     """Print what was written, and what is wrong."""
+    # Strangers name files: a name that breaks the line could give commands to a terminal, or to a workflow.
     for found in result.problems:
-        say(f"error: {found}", "red", err=False)
+        say(f"error: {printable(str(found))}", "red", err=False)
     for found in result.warnings:
-        say(f"note: {found}", "yellow", err=False)
+        say(f"note: {printable(str(found))}", "yellow", err=False)
     for text in result.audit:
-        say(f"audit: {text}", err=False)
+        say(f"audit: {printable(text)}", err=False)
     for one in result.submissions:
         say(f"{one.name} ({one.team}): {one.state}", err=False)
     if result.action == "log":

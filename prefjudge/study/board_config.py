@@ -39,3 +39,12 @@ class BoardConfig(BaseModel):
     unpacked_megabytes: Annotated[float, Field(gt=0, le=100_000)] = 1000
     types: Annotated[tuple[str, ...], Field(min_length=1)] = ("full ranking", "reranking")
     links: tuple[Annotated[str, Field(pattern="^(paper|code)$")], ...] = ()
+
+    def trusts(self, login: str) -> bool:
+        """Return whether a login is that of a maintainer."""
+        return any(is_same_login(login, one) for one in self.maintainers)
+
+
+def is_same_login(one: str, other: str) -> bool:
+    """Return whether two logins are one: hosts of repositories do not tell capitals apart."""
+    return one.casefold() == other.casefold()

@@ -3,12 +3,16 @@
 import gzip
 import json
 import os
+import re
+import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from shutil import which
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
@@ -20,6 +24,7 @@ from prefjudge.steps.board.log import LOG_FILE
 from prefjudge.steps.board.submissions import FOLDER
 from tests.steps.repositories import TODAY, commit_all, git, write_submission
 
+BOARD = Path(__file__).parents[2] / "configs" / "board"
 OLD = f"{TODAY - timedelta(days=60):%Y%m%d}-old"
 NEW = f"{TODAY:%Y%m%d}-new"
 ROWS = [{"kind": "candidate", "query_id": "q1", "doc_id": doc, "source": "old"} for doc in "abc"]
@@ -54,7 +59,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def attempt(repository: Path, change: Change, submitter: str = "eve") -> BoardResult:
     """Return what the check says of a change."""
     git(repository, "checkout", "-qf", "-B", "attempt", "base")
-    git(repository, "clean", "-qfd")
+    git(repository, "clean", "-qffd")  # also other repositories
     change(repository)
     git(repository, "add", "-Af")
     git(repository, "commit", "-q", "--allow-empty", "--no-verify", "-m", "An attempt")
@@ -130,6 +135,25 @@ def removed_later(place: Path) -> None:
     git(place, "add", "-A")
     git(place, "commit", "-q", "--no-verify", "-m", "Oh")
     new()(place)
+
+
+def another_repository(path: str) -> Change:
+    """A link to a commit of another repository in the place of a file."""
+
+    def change(place: Path) -> None:
+        inner = place / path
+        inner.unlink(missing_ok=True)
+        inner.mkdir(parents=True)
+        git(inner, "init", "-q")
+        git(inner, "commit", "-q", "--allow-empty", "-m", "x")
+
+    return change
+
+
+def in_utf_16(place: Path) -> None:
+    """Metadata that JSON's reader takes, and the site does not."""
+    new(embargo_until=LATER)(place)
+    (place / ABOUT).write_bytes((place / ABOUT).read_text().encode("utf-16"))
 
 
 def both(*changes: Change) -> Change:
@@ -212,6 +236,13 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "an edited run": (file(f"{FOLDER}/{OLD}.txt", "q1 Q0 d9 1 2.5 x\n"), "a run that is in stays as it is"),
     "a removed run": (without(f"{FOLDER}/{OLD}.txt"), "a run that is in stays as it is"),
     "removed metadata": (without(f"{FOLDER}/{OLD}-metadata.json"), "take the run back"),
+    "what explains how to submit": (file(f"{FOLDER}/README.md", "Mail it to me"), "only a maintainer"),
+    "another repository as a run": (another_repository(f"{FOLDER}/{NEW}.txt"), "is another repository"),
+    "another repository as metadata": (another_repository(ABOUT), "is another repository"),
+    "another repository as the log": (another_repository(LOG_FILE), "stays, as a plain file"),
+    "UTF-16": (in_utf_16, "not UTF-8 text"),
+    "a team like another but for what nobody sees": (new(team="Eve\u200b's"), "has the character U+200B"),
+    "a team that breaks the line": (new(team="x\n::error::y"), "has the character U+000A"),
     "looser rules": (rules("per_team = 99"), "only a maintainer"),
     "its own maintainer": (rules('maintainers = ["eve"]'), "only a m"),
     "the workflow": (file(".github/workflows/submission.yml"), "only a maintainer changes this"),
@@ -266,6 +297,82 @@ def test_nobody_changes_anothers(repository: Path) -> None:
     assert [one.what for one in found.warnings if "team" in one.what] == [
         "so far eve submitted for this team, and now bob"
     ]
+
+
+def test_logins_and_teams_are_the_same_in_other_letters(repository: Path) -> None:
+    assert attempt(repository, file("README.md"), "ADA").ok
+    for submitter, team in (("Eve", "Eve's"), ("bob", "Ｅｖｅ's ")):
+        found = attempt(repository, new(submitter=submitter, team=team), submitter)
+        notes = [one.what for one in found.warnings if "for this team" in one.what]
+        assert (found.problems, len(notes)) == ((), submitter == "bob")
+
+
+def test_a_submitter_whom_nobody_verified_is_a_note(repository: Path) -> None:
+    found = attempt(repository, new(submitter="ada"), "")
+    assert found.ok
+    assert any("nobody has verified that ada submits it" in one.what for one in found.warnings)
+
+
+def test_the_terminal_and_the_workflow_read_no_command_in_a_name(repository: Path) -> None:
+    attempt(repository, both(*(file(f"{FOLDER}/{name}.txt") for name in ("\n::error::x", "\x9b31m\x07y"))))
+    words = ["board", "check", str(repository), "--base", "base", "--submitter", "eve"]
+    for form in ("terminal", "github"):
+        done = CliRunner().invoke(app, [*words, "--format", form])
+        assert done.exit_code == 1
+        assert not re.search(r"^::error::", done.output, re.MULTILINE)
+        assert form == "github" or not re.search("[\x07\x9b]", done.output)
+
+
+def test_all_small_files_are_read_by_one_program(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    run = Git._run
+    monkeypatch.setattr(
+        Git, "_run", lambda git, *words, feed=b"": (calls.append(words[0]), run(git, *words, feed=feed))[1]
+    )
+    counts = []
+    for files in (1, 20):
+        attempt(repository, both(*(file(f"{FOLDER}/{n}.txt", str(n)) for n in range(files))))
+        counts.append(len(calls))
+        calls.clear()
+    assert counts[0] == counts[1]
+
+
+def test_the_workflows_give_no_right_and_no_word_to_a_stranger() -> None:
+    """Their text, as GitHub reads it: what a stranger names is in no script, and nobody else's code moves."""
+    flows = {path.name: yaml.safe_load(path.read_text()) for path in (BOARD / "workflows").iterdir()}
+    assert set(flows) == {"submission.yml", "comment.yml", "board.yml"}
+    for flow in flows.values():
+        assert "pull_request_target" not in flow[True], "`on` is a truth of YAML"
+        steps = [step for job in flow["jobs"].values() for step in job["steps"]]
+        assert not [step for step in steps if "${{" in step.get("run", "")]
+        assert all(
+            re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step
+        )
+        assert "secrets." not in str(flow)
+    assert flows["submission.yml"]["permissions"] == {"contents": "read"}
+    assert "permissions" not in flows["submission.yml"]["jobs"]["check"]
+    assert flows["comment.yml"]["permissions"] == flows["board.yml"]["permissions"] == {}
+    (comment,) = flows["comment.yml"]["jobs"].values()
+    assert comment["permissions"] == {"actions": "read", "pull-requests": "write"}
+    assert not [step for step in comment["steps"] if "checkout" in step.get("uses", "")]
+
+
+def test_make_gives_no_shell_what_others_chose(repository: Path, tmp_path: Path) -> None:
+    if which("make") is None:
+        pytest.skip("no make")
+    planted = tmp_path / "planted"
+    for name in ("BASE", "SUBMITTER"):
+        hostile = f"x'\"; touch {planted} #$(touch {planted})"
+        env = {**os.environ, "PREFJUDGE": "echo", name: hostile}
+        done = subprocess.run(
+            ["make", "-f", BOARD / "Makefile", "check"],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            check=True,
+        )
+        assert hostile.encode() in done.stdout.splitlines()[-1]
+    assert not planted.exists()
 
 
 def test_a_large_file_is_not_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

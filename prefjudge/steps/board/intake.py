@@ -7,15 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from unicodedata import normalize
 
 from prefjudge.errors import InputError
 from prefjudge.formats.votes.board_log import read_log
-from prefjudge.steps.board.git import Entry, Git
+from prefjudge.steps.board.git import FILE, Entry, Git
 from prefjudge.steps.board.log import LOG_FILE
 from prefjudge.steps.board.secrets import LOOKED_AT, is_private
-from prefjudge.steps.board.submissions import FOLDER, METADATA, Problem, Submission, read_submissions
-from prefjudge.study.board_config import BoardConfig
-from prefjudge.study.config import StudyConfig
+from prefjudge.steps.board.submissions import (
+    FOLDER,
+    METADATA,
+    MOST_METADATA,
+    Problem,
+    Submission,
+    is_open,
+    read_submissions,
+)
+from prefjudge.study.board_config import BoardConfig, is_same_login
 from prefjudge.study.config_file import parse_config
 from prefjudge.study.study import CONFIG_FILE
 
@@ -59,11 +67,7 @@ def rules_of(git: Git, sha: str) -> BoardConfig:
             f"{git.folder} has no {CONFIG_FILE} in Git", "Run: prefjudge board init DIR; commit."
         )
     text = git.blob(entry).decode("utf-8", "replace")
-    return _rules(parse_config(text, Path(f"{CONFIG_FILE} of {sha[:12]}")))
-
-
-def _rules(config: StudyConfig) -> BoardConfig:
-    return config.board
+    return parse_config(text, Path(f"{CONFIG_FILE} of {sha[:12]}")).board
 
 
 def examine(
@@ -89,12 +93,17 @@ def examine(
     problems += _too_many(change, rules, whole=base is None)
     problems += _broken_log(git, old, merged)
     problems += _private(git, base, head, new, changed)
-    return change, list(dict.fromkeys(problems)), _unusual(change, changed, rules, submitter)
+    unusual = _unusual(change, changed, rules, submitter) if base else []
+    return change, list(dict.fromkeys(problems)), unusual
 
 
 def _metadata(git: Git, tree: Mapping[str, Entry]) -> dict[str, bytes]:
-    wanted = (one for path, one in tree.items() if path.startswith(FOLDER) and path.endswith(METADATA))
-    return {one.path: git.blob(one, 65_537) for one in wanted}
+    wanted = (
+        one
+        for path, one in tree.items()
+        if path.startswith(f"{FOLDER}/") and path.endswith(METADATA) and one.size <= MOST_METADATA
+    )
+    return {one.path: data for one, data in git.blobs(wanted, MOST_METADATA)}
 
 
 def _names_one(problem: Problem, changed: Iterable[str]) -> bool:
@@ -104,11 +113,11 @@ def _names_one(problem: Problem, changed: Iterable[str]) -> bool:
 
 def _outside(changed: Iterable[str], rules: BoardConfig, submitter: str) -> Iterator[Problem]:
     """Refuse changes beside the submissions, but those of a maintainer."""
-    if submitter in rules.maintainers:
+    if rules.trusts(submitter):
         return
     who = submitter or "a submitter whom nobody named"
     for path in sorted(changed):
-        if not path.startswith(f"{FOLDER}/"):
+        if not is_open(path):
             what = f"only a maintainer changes this, and {who} is not in [board] maintainers of {CONFIG_FILE}"
             yield Problem(path=path, what=what)
 
@@ -127,7 +136,7 @@ def _later(change: Change, old: Mapping[str, Entry], rules: BoardConfig, submitt
             if was.metadata not in change.entries:
                 yield Problem(path=was.metadata, what="stays; say withdrawn in it to take the run back")
             continue
-        if submitter not in (was.about.submitter, *rules.maintainers):
+        if not (is_same_login(submitter, was.about.submitter) or rules.trusts(submitter)):
             who = submitter or "a submitter whom nobody named"
             what = f"belongs to {was.about.submitter}, who submitted it, and is changed by {who}"
             yield Problem(path=was.metadata, what=what)
@@ -149,7 +158,7 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
                 f"the date in its name, {one.day}, is not of the last {rules.late_days} days before {today}"
             )
             yield Problem(path=one.run, what=what)
-        if submitter and one.about.submitter != submitter:
+        if submitter and not is_same_login(one.about.submitter, submitter):
             what = f"submitter is {one.about.submitter!r}, and {submitter!r} submits it"
             yield Problem(path=one.metadata, what=what)
         if one.about.withdrawn:
@@ -163,7 +172,7 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
 
 def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Problem]:
     """Refuse what is beyond the limit of a team, and of a submitter, who may name many teams."""
-    bound = [one for one in change.after.values() if one.about.submitter not in rules.maintainers]
+    bound = [one for one in change.after.values() if not rules.trusts(one.about.submitter)]
     days = timedelta(days=rules.days)
     for one in bound if whole else change.fresh:
         for kind in ("team", "submitter"):
@@ -180,7 +189,8 @@ def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Pr
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.casefold().split())
+    """Return a name without what a reader does not see: capitals, blanks, and wide or joined letters."""
+    return " ".join(normalize("NFKC", name).casefold().split())
 
 
 def _broken_log(git: Git, old: Mapping[str, Entry], new: Mapping[str, Entry]) -> Iterator[Problem]:
@@ -188,9 +198,9 @@ def _broken_log(git: Git, old: Mapping[str, Entry], new: Mapping[str, Entry]) ->
     was, now = old.get(LOG_FILE), new.get(LOG_FILE)
     if was is not None and was == now:
         return
-    if now is None:
-        if was is not None:
-            yield Problem(path=LOG_FILE, what="the log of the judgments stays")
+    if now is None or now.mode != FILE:
+        if was is not None or now is not None:
+            yield Problem(path=LOG_FILE, what="the log of the judgments stays, as a plain file")
         return
     data = git.blob(now)
     if was is not None and not data.startswith(git.blob(was)):
@@ -206,8 +216,8 @@ def _private(
 ) -> Iterator[Problem]:
     """Refuse stores and secrets in any commit: a later one that removes them leaves them in the history."""
     added = {one.sha: one for one in git.added(base, head)}
-    for entry in added.values():
-        if why := is_private(entry.path, git.blob(entry, LOOKED_AT)):
+    for entry, data in git.blobs(added.values(), LOOKED_AT):
+        if why := is_private(entry.path, data):
             yield Problem(path=entry.path, what=why)
     for path in changed:  # what was in before, by a harmless name
         if path in new and (why := is_private(path, b"")):
@@ -219,9 +229,9 @@ def staged_problems(git: Git) -> list[Problem]:
     new, old = git.tree(git.staged()), git.tree(git.last())
     changed = [path for path, one in new.items() if old.get(path) != one]
     found = [
-        Problem(path=path, what=why)
-        for path in changed
-        if (why := is_private(path, git.blob(new[path], LOOKED_AT)))
+        Problem(path=entry.path, what=why)
+        for entry, data in git.blobs((new[path] for path in changed), LOOKED_AT)
+        if (why := is_private(entry.path, data))
     ]
     return [*found, *_broken_log(git, old, new)]
 
@@ -231,18 +241,23 @@ def _unusual(change: Change, changed: Iterable[str], rules: BoardConfig, submitt
     found = []
     teams: dict[str, set[str]] = {}
     for one in change.before.values():
-        teams.setdefault(one.about.team.casefold(), set()).add(one.about.submitter)
+        teams.setdefault(_plain(one.about.team), set()).add(one.about.submitter)
     for one in change.fresh:
-        others = teams.get(one.about.team.casefold(), set())
-        if others and one.about.submitter not in others:
+        if not submitter:
+            what = (
+                f"nobody has verified that {one.about.submitter} submits it: say who does, --submitter LOGIN"
+            )
+            found.append(Problem(path=one.metadata, what=what))
+        others = teams.get(_plain(one.about.team), set())
+        if others and not any(is_same_login(one.about.submitter, other) for other in others):
             what = (
                 f"so far {', '.join(sorted(others))} submitted for this team, and now {one.about.submitter}"
             )
             found.append(Problem(path=one.metadata, what=what))
-    if submitter in rules.maintainers:
+    if rules.trusts(submitter):
         found += [
             Problem(path=path, what="changed by a maintainer")
             for path in sorted(changed)
-            if not path.startswith(f"{FOLDER}/") and path != LOG_FILE
+            if not is_open(path) and path != LOG_FILE
         ]
     return found

@@ -20,7 +20,7 @@ _NAME = r"(?P<day>\d{8})-[a-z0-9][a-z0-9_-]{0,60}"
 _FILE = re.compile(
     rf"{FOLDER}/(?P<name>{_NAME}?)(?P<kind>{METADATA}|\.txt(?:\.(?:{'|'.join(COMPRESSIONS)}))?)", re.ASCII
 )
-_MOST_METADATA = 65_536
+MOST_METADATA = 65_536
 _Day = Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")]
 _Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://\S+)?$")]
 
@@ -39,6 +39,14 @@ class Metadata(BaseModel):
     embargo_until: _Day = ""
     withdrawn: _Day = ""
     withdrawn_because: Annotated[str, Field(max_length=1000)] = ""
+
+    @field_validator("team", "paper", "code")
+    @classmethod
+    def _can_be_seen(cls, text: str) -> str:
+        hidden = next((letter for letter in text if not letter.isprintable()), None)
+        if hidden is not None:  # a blank that is none tells two teams apart that read the same
+            raise ValueError(f"has the character U+{ord(hidden):04X}, which nobody sees")
+        return text
 
     @field_validator("embargo_until", "withdrawn")
     @classmethod
@@ -127,6 +135,11 @@ _HOW_NAMED = (
 )
 
 
+def is_open(path: str) -> bool:
+    """Return whether a path is where anybody may submit: what explains how to is the maintainers' own."""
+    return path.startswith(f"{FOLDER}/") and path != _KEPT
+
+
 def _alike(entries: Iterable[Entry]) -> list[Problem]:
     """Return the files that some file systems take for one."""
     seen: dict[str, str] = {}
@@ -143,7 +156,7 @@ def _wrong_file(entry: Entry, rules: BoardConfig) -> str:
     if entry.mode != FILE:
         kinds = {LINK: "a symbolic link", MODULE: "another repository"}
         return f"is {kinds.get(entry.mode, 'a program')}, and not a plain file (mode {entry.mode})"
-    most = _MOST_METADATA if entry.path.endswith(METADATA) else int(rules.megabytes * 1_000_000)
+    most = MOST_METADATA if entry.path.endswith(METADATA) else int(rules.megabytes * 1_000_000)
     return f"has {entry.size:,} bytes, and at most {most:,} are taken" if entry.size > most else ""
 
 
@@ -172,7 +185,10 @@ def _alone(runs: Mapping[str, str], paths: set[str]) -> list[Problem]:
 def _read_metadata(data: bytes, rules: BoardConfig) -> tuple[Metadata | None, list[str]]:
     """Return what is said of a run, or what is wrong with how it is said."""
     try:
-        about = Metadata.model_validate(json.loads(data, object_pairs_hook=_once))
+        # Only UTF-8: what the check can read and the site cannot would hide an embargo from the site.
+        about = Metadata.model_validate(json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once))
+    except UnicodeDecodeError:
+        return None, ["not UTF-8 text: save it as UTF-8"]
     except ValidationError as error:
         return None, [_explained(one) for one in error.errors(include_url=False)]
     except (ValueError, RecursionError) as error:
