@@ -8,7 +8,7 @@ them. So it is with the share of lapses: whether wrong votes gather on close pai
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy
@@ -20,6 +20,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.posterior import is_exact, log_evidence
+from prefjudge.core.resolving.scale_grids import POINTS, LogDensity, find_grids
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.trust import Trust, learn_trust
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
@@ -31,18 +32,17 @@ _SPREAD = 0.6
 votes, and the mean of one vote's being right is 0.68."""
 _SAMPLE = 500
 """How many queries are enough to tell the scale."""
-_ROUGH, _FINE = (200, 500, 1 << 20), (800, 3000, 1 << 23)
+_FEWEST, _ROUGH, _FINE = (200, 200, 1), (200, 500, 1 << 20), (800, 3000, 1 << 23)
 """The least and the most posterior samples of each query, and about how many samples times cells of vote
-matrices: to weigh scales, and to weigh the shares of lapses against each other."""
+matrices: to look for scales, to weigh them, and to weigh the shares of lapses against each other."""
 LAPSES = (0.0, 0.5, 1.0)
 """The shares of wrong votes that may be lapses, as probable as each other before any vote: Bradley and
 Terry's model, one error on all pairs, and half way, as where some workers vote by chance."""
-_POINTS = 9
 _COUNTS = 1e-3
 """A model that is less probable is weighed only once. More samples weigh the others again where shares of
 lapses compete."""
-_NEGLIGIBLE = 10.0
-"""A scale that is less probable than the likeliest one by so many logs does not count."""
+_PART, _LEAST_PART = 8, 12
+"""A part of so many queries, if it has so many, tells where to look for the scales."""
 
 
 @dataclass(frozen=True)
@@ -142,64 +142,33 @@ def log_prior(scale: float) -> float:
 _USUAL = scale_of_error(USUAL_ERROR)
 
 
-def weigh_scales(log_likelihood: Callable[[float, float], float]) -> Scales:
+def weigh_scales(log_likelihood: LogDensity, *, roughly: LogDensity | None = None) -> Scales:
     """Return the posterior probabilities of scales on grids that cover all that are probable.
 
     Parameters
     ----------
     log_likelihood : callable
         The log probability of what was observed, given a scale and a share of lapses.
+    roughly : callable, optional
+        The same of a part of that, which costs less and tells where to look.
     """
-    grids: list[Floats] = []
-    masses: list[Floats] = []
-    for lapses in LAPSES:
-        grid, mass = _weigh(log_likelihood, lapses, grids[-1] if grids else None)
-        grids.append(grid)
-        masses.append(mass)
-    mass = np.concatenate(masses)
+    find = partial(find_grids, lapses=LAPSES, within=(float(np.log(LOWEST)), float(np.log(HIGHEST))))
+    rough = None if roughly is None else find(_posterior(roughly))
+    grids = find(_posterior(log_likelihood), rough=rough)
+    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
+    # are not much more than a standard deviation apart.
+    part = np.array([0.5, *[1.0] * (POINTS - 2), 0.5])
+    mass = np.concatenate([logs + np.log(part * (grid[1] - grid[0])) for grid, logs in grids])
     weight = np.exp(mass - mass.max())
     return Scales(
-        scale=np.exp(np.concatenate(grids)), weight=weight / weight.sum(), lapses=np.repeat(LAPSES, _POINTS)
+        scale=np.exp(np.concatenate([grid for grid, _ in grids])),
+        weight=weight / weight.sum(),
+        lapses=np.repeat(LAPSES, POINTS),
     )
 
 
-def _weigh(
-    log_likelihood: Callable[[float, float], float], lapses: float, near: Floats | None
-) -> tuple[Floats, Floats]:
-    """Return the logs of scales, and the log of the probability of each, up to a constant.
-
-    Where ``near`` has the probable scales at another share of lapses, they are looked for about these first.
-    """
-    least, most = float(np.log(LOWEST)), float(np.log(HIGHEST))
-    found = None
-    if near is not None:
-        wide = 0.5 * float(near[-1] - near[0])  # of the widths tried, the one that takes the fewest steps
-        low, high = float(near[0]) - wide, float(near[-1]) + wide
-        found = _narrowed(log_likelihood, lapses, max(low, least), min(high, most))
-        ends = found[1][[0, -1]] > found[1].max() - _NEGLIGIBLE
-        if (ends & (found[0][[0, -1]] != (least, most))).any():
-            found = None  # some that are probable are beyond them
-    grid, logs = found or _narrowed(log_likelihood, lapses, least, most)
-    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
-    # are not much more than a standard deviation apart.
-    logs[[0, -1]] += np.log(0.5)
-    return grid, logs + np.log(grid[1] - grid[0])
-
-
-def _narrowed(
-    log_likelihood: Callable[[float, float], float], lapses: float, low: float, high: float
-) -> tuple[Floats, Floats]:
-    """Return the logs of the probable scales from ``low`` to ``high``, and the log of the density of each."""
-    while True:
-        grid = np.linspace(low, high, _POINTS)
-        logs = np.array([log_likelihood(scale, lapses) + log_prior(scale) for scale in np.exp(grid).tolist()])
-        probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
-        # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
-        # 1.5 apart. Fewer, and all but one point to each side of them can go.
-        if probable.size >= _POINTS - 2 or high - low < 1e-3:
-            return grid, logs
-        low = float(grid[max(0, probable[0] - 1)])
-        high = float(grid[min(_POINTS - 1, probable[-1] + 1)])
+def _posterior(log_likelihood: LogDensity) -> LogDensity:
+    return lambda scale, lapses: log_likelihood(scale, lapses) + log_prior(scale)
 
 
 def estimate_scales(
@@ -240,9 +209,13 @@ def estimate_scales(
                 found += int(judged.sum())
         if found >= _SAMPLE:
             break
-    evidence = _Evidence(stacks, rng)
+    evidence = _Evidence(stacks, int(rng.integers(1 << 32)))
+    part = evidence.part()
     found_scales = evidence.weigh_again(
-        weigh_scales(lambda scale, lapses: evidence(scale, lapses) + log_weight(scale))
+        weigh_scales(
+            lambda scale, lapses: evidence(scale, lapses) + log_weight(scale),
+            roughly=part and (lambda scale, lapses: part(scale, lapses, _FEWEST) + log_weight(scale)),
+        )
     )
     return found_scales if trust is None else replace(found_scales, trust=trust.mean)
 
@@ -261,14 +234,21 @@ def estimate_with_trust(
 class _Evidence:
     """The log probability of all votes as a function of the scale and the share of lapses."""
 
-    def __init__(self, stacks: Sequence[tuple[Floats, CastVotes | None]], rng: np.random.Generator) -> None:
+    def __init__(self, stacks: Sequence[tuple[Floats, CastVotes | None]], seed: int) -> None:
         self._stacks = stacks
-        self._seed = int(rng.integers(1 << 32))
+        self._seed = seed
         self._cells = max(1, sum(votes.size for votes, _ in stacks))
         self._fits: dict[float, list[Strengths]] = {}
+        self._found: dict[tuple[float, float, tuple[int, int, int]], float] = {}
 
     def __call__(self, scale: float, lapses: float, samples: tuple[int, int, int] = _ROUGH) -> float:
         """Return it by so many samples: the least, the most, and as many as make so many cells."""
+        model = (scale, lapses, samples)
+        if model not in self._found:
+            self._found[model] = self._sampled(*model)
+        return self._found[model]
+
+    def _sampled(self, scale: float, lapses: float, samples: tuple[int, int, int]) -> float:
         least, most, cells = samples
         draws = min(most, max(least, cells // self._cells))
         # The same draws for every scale: their errors then cancel in comparisons.
@@ -277,6 +257,14 @@ class _Evidence:
             log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast)
             for (votes, cast), fit in zip(self._stacks, self._fitted(scale), strict=True)
         )
+
+    def part(self) -> "_Evidence | None":
+        """Return that of the votes on a part of the queries; None where these are few."""
+        some = [(votes, cast, len(votes) // _PART) for votes, cast in self._stacks]
+        if sum(count for _, _, count in some) < _LEAST_PART:
+            return None
+        stacks = [(votes[:count], cast and cast.between(0, count)) for votes, cast, count in some if count]
+        return _Evidence(stacks, self._seed)
 
     def weigh_again(self, scales: Scales) -> Scales:
         """Return the scales with those that count weighed by more samples.
