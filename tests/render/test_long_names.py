@@ -103,6 +103,7 @@ def test_no_text_is_outside_the_figure(draw: "Callable[[tuple[str, ...], str], F
     import matplotlib.text
 
     figure = draw(LONG, LABELS)
+    figure.draw_without_rendering()  # a legend places its texts when it is drawn
     width, height = figure.bbox.width, figure.bbox.height
     for text in figure.findobj(matplotlib.text.Text):
         if len(text.get_text()) > 20:  # type: ignore[attr-defined]  # and no tick beyond the plot

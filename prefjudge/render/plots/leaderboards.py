@@ -203,6 +203,7 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
                         ha="center", va="center", fontsize=7.5,
                         fontweight="bold" if found.significant[row, column] else "normal",
                         color="white" if abs(ratio - 0.5) > 0.38 else INK,
+                        in_layout=False,  # it is in its cell: measuring it would cost as much as drawing it
                     )  # fmt: skip
         axes.set_yticks(range(len(runs)), [*map(printable, runs)])
         axes.set_xticks(
