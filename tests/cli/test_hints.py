@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,70 +48,72 @@ def take(said: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
-    """A new study whose path holds a blank."""
-    folder = tmp_path / "my study"
-    made = prefjudge("init", folder, "--config", "demo")
-    assert made.returncode == 0, made.stderr
-    return folder
-
-
-def pooled(study: Path) -> str:
-    return prefjudge("pool", study, *files(*FILES)).stderr
-
-
-def accepted(study: Path) -> str:
-    pooled(study)
-    return prefjudge("gold", study, "--accept", "--file", COLLECTION / "gold.tsv").stderr
-
-
-def published(study: Path) -> str:
-    accepted(study)
-    return prefjudge("publish", study, "--sandbox", "--yes").stderr
-
-
-def worked(study: Path) -> str:
-    published(study)
-    return prefjudge("work", study, "--workers", 8, "--error", 0, "--truth", COLLECTION / "truth.tsv").stderr
-
-
-def collected(study: Path) -> str:
-    worked(study)
-    return prefjudge("collect", study).stderr
-
-
-def resolved(study: Path) -> str:
-    collected(study)
-    return prefjudge("resolve", study).stderr
-
-
-def suggested(study: Path) -> str:
-    pooled(study)
-    return prefjudge("gold", study, "--suggest", 12).stderr
-
-
-def planned(study: Path) -> str:
-    accepted(study)
-    return prefjudge("plan", study, "--error", 0.2).stderr
-
-
-STATES: dict[str, Callable[[Path], str]] = {
-    "pooled": pooled, "suggested": suggested, "accepted": accepted, "published": published, "worked": worked,
-    "collected": collected, "resolved": resolved,
-    "publish before gold": lambda study: (pooled(study), prefjudge("publish", study, "--sandbox").stderr)[1],
-    "collect before publish": lambda study: (accepted(study), prefjudge("collect", study).stderr)[1],
-    "work before publish": lambda study: (accepted(study), prefjudge("work", study).stderr)[1],
-    "resolve before collect": lambda study: (worked(study), prefjudge("resolve", study).stderr)[1],
-    "workers before collect": lambda study: (worked(study), prefjudge("workers", study).stderr)[1],
-    "score before resolve": lambda study: (collected(study), prefjudge("score", study).stderr)[1],
+ROAD: dict[str, tuple[object, ...]] = {  # each state, and the verb that leads to it from the one before
+    "pooled": ("pool", *files(*FILES)),
+    "accepted": ("gold", "--accept", "--file", COLLECTION / "gold.tsv"),
+    "published": ("publish", "--sandbox", "--yes"),
+    "worked": ("work", "--workers", 8, "--error", 0, "--truth", COLLECTION / "truth.tsv"),
+    "collected": ("collect",),
+    "resolved": ("resolve",),
+}  # fmt: skip
+ASIDE: dict[str, tuple[str, str, tuple[object, ...]]] = {  # off the road: from which state, by which verb
+    "suggested": ("pooled", "gold", ("--suggest", 12)),
+    "publish before gold": ("pooled", "publish", ("--sandbox",)),
+    "collect before publish": ("accepted", "collect", ()),
+    "work before publish": ("accepted", "work", ()),
+    "resolve before collect": ("worked", "resolve", ()),
+    "workers before collect": ("worked", "workers", ()),
+    "score before resolve": ("collected", "score", ()),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_what_is_advised_works(study: Path, state: str) -> None:
-    with keep_marketplace_open(Study(study)):
-        said = STATES[state](study)
+class Road:
+    """One study's states, each reached once, and put back into the one folder that the hints name."""
+
+    def __init__(self, top: Path) -> None:
+        self.study, self.kept = top / "my study", top / "kept"  # a path that holds a blank
+        self.said: dict[str, str] = {}
+        made = prefjudge("init", self.study, "--config", "demo")
+        assert made.returncode == 0, made.stderr
+        self.keep("made", made.stderr)
+
+    def keep(self, state: str, said: str) -> None:
+        shutil.copytree(self.study, self.kept / state)
+        self.said[state] = said
+
+    def to(self, state: str) -> str:
+        """Put the study into a state, and return what the verb that led there said."""
+        if state not in self.said:
+            states = ("made", *ROAD)
+            self.to(states[states.index(state) - 1])
+            verb, *options = ROAD[state]
+            with keep_marketplace_open(Study(self.study)):
+                said = prefjudge(verb, self.study, *options).stderr
+            self.keep(state, said)
+        shutil.rmtree(self.study)
+        shutil.copytree(self.kept / state, self.study)
+        return self.said[state]
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory: pytest.TempPathFactory) -> Road:
+    return Road(tmp_path_factory.mktemp("road"))
+
+
+@pytest.fixture
+def study(road: Road) -> Path:
+    """A new study."""
+    road.to("made")
+    return road.study
+
+
+@pytest.mark.parametrize("state", [*ROAD, *ASIDE])
+def test_what_is_advised_works(road: Road, state: str) -> None:
+    before, verb, options = ASIDE.get(state, (state, "", ()))
+    said = road.to(before)
+    with keep_marketplace_open(Study(road.study)):
+        if verb:
+            said = prefjudge(verb, road.study, *options).stderr
         done = take(said)
     asked = "it was not confirmed" in done.stderr  # publish asks on a terminal, and there is none
     assert done.returncode in (0, 3) or asked, f"{said}\n{done.args}\n{done.stderr}"
@@ -134,7 +135,7 @@ def test_a_pool_without_texts_says_what_it_lacks(study: Path) -> None:
     said = prefjudge("pool", study, *files("--runs", "--qrels")).stderr
     assert "warning: the study has no texts to show" in said
     assert "next: " not in said
-    pooled(study)
+    assert prefjudge("pool", study, *files(*FILES)).returncode == 0
     assert prefjudge("gold", study, "--suggest", 12).returncode == 0
 
 
@@ -147,9 +148,10 @@ def test_a_run_is_not_taken_for_a_study(tmp_path: Path) -> None:
     assert "init" not in refused.stderr
 
 
-def test_during_a_challenge_collect_leads_to_run(study: Path) -> None:
+def test_during_a_challenge_collect_leads_to_run(road: Road) -> None:
+    road.to("published")
+    study = road.study
     with keep_marketplace_open(Study(study)):
-        published(study)
         for _ in range(9):
             prefjudge("work", study, "--workers", 8, "--error", 0, "--truth", COLLECTION / "truth.tsv")
             if prefjudge("collect", study).returncode == 0:
@@ -173,24 +175,26 @@ def test_a_challenge_without_newcomers_leads_to_score(tmp_path: Path) -> None:
     assert "new" in take(said).stdout
 
 
-def test_the_hint_of_a_plan_can_be_taken(study: Path) -> None:
-    with keep_marketplace_open(Study(study)):
-        said = planned(study)
+def test_the_hint_of_a_plan_can_be_taken(road: Road) -> None:
+    road.to("accepted")
+    said = prefjudge("plan", road.study, "--error", 0.2).stderr
+    with keep_marketplace_open(Study(road.study)):
         done = take(said)
     assert "--strategy" in done.args
     assert "it was not confirmed" in done.stderr, said  # `run` asks on a terminal, and there is none
 
 
-def both_targets(study: Path, url: str) -> None:
-    """Publish a study to its sandbox, and give it a live target."""
-    accepted(study)
-    add_live(study, url)
-    publish(study, yes=True)
+def both_targets(road: Road, url: str) -> Path:
+    """Return a study that is published to its sandbox and has a live target."""
+    road.to("accepted")
+    add_live(road.study, url)
+    publish(road.study, yes=True)
+    return road.study
 
 
-def test_the_hints_of_a_live_study_are_for_the_live_target(study: Path, live: Server) -> None:  # noqa: F811
+def test_the_hints_of_a_live_study_are_for_the_live_target(road: Road, live: Server) -> None:  # noqa: F811
     """None leads back to the sandbox, whose rehearsal is over."""
-    both_targets(study, live.endpoint)
+    study = both_targets(road, live.endpoint)
     done = take(prefjudge("publish", study, "--live", "--yes").stderr)
     assert (done.returncode, "--live" in done.args) == (3, True), done.stderr
     done = take(prefjudge("resolve", study).stderr)
@@ -202,9 +206,9 @@ def test_the_hints_of_a_live_study_are_for_the_live_target(study: Path, live: Se
         work(study)
 
 
-def test_a_live_study_is_recovered_as_advised(study: Path, live: Server) -> None:  # noqa: F811
+def test_a_live_study_is_recovered_as_advised(road: Road, live: Server) -> None:  # noqa: F811
     """What its sandbox tells is not all, neither before the store knows that it is live nor then."""
-    both_targets(study, live.endpoint)
+    study = both_targets(road, live.endpoint)
     backup(study, study.parent / "before.db")
     publish(study, live=True, yes=True)
     backup(study, study.parent / "after.db")
