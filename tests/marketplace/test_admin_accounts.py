@@ -3,8 +3,9 @@
 import pytest
 import urllib3
 
-from prefjudge.marketplace.people import admin_log
+from prefjudge.marketplace.people import admin_log, admins
 from prefjudge.marketplace.server import Server
+from prefjudge.marketplace.web import accounts
 from prefjudge.marketplace.web.access import ASSISTANTS_MAY, LOGGED_READS
 from prefjudge.marketplace.web.app import ADMIN_ROUTES
 from prefjudge.marketplace.web.rate_limit import TRIES, RateLimit, limits
@@ -78,6 +79,30 @@ def test_who_is_removed_or_gets_another_password_is_out_at_once(
     assert owner.send("POST", "/admin/accounts/ann/remove").status == 200
     assert again.send("GET", "/admin/overview").status == 401
     assert Person(market, "ann", "given by the owner").status == 401
+
+
+def test_a_password_that_is_taken_back_while_it_is_checked_opens_nothing(
+    market: Server, admin: Admin, people: tuple[Person, Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert people[1].status == 200
+    right, hashed = accounts.matches, accounts.hash_password
+
+    def given_another(*_: object) -> bool:
+        kept = market.state.executor.call(lambda tx: admins.password_of(tx, "ann"), write=False)
+        market.state.executor.call(lambda tx: admins.set_password(tx, "ann", hashed("another one")))
+        return right(PASSWORD, kept)
+
+    monkeypatch.setattr(accounts, "matches", given_another)
+    assert Person(market, "ann").status == 401
+    admin.call("POST", "/admin/accounts/ann/password", {"password": PASSWORD})
+    monkeypatch.setattr(accounts, "matches", right)
+    assistant = Person(market, "ann")
+    monkeypatch.setattr(accounts, "matches", given_another)
+    assert (
+        assistant.send("POST", "/admin/password", old=PASSWORD, password="mine again, and long").status == 401
+    )
+    monkeypatch.setattr(accounts, "matches", right)
+    assert Person(market, "ann", "another one").status == 200, "the owner's word stands"
 
 
 def test_a_change_needs_the_token_of_the_session(people: tuple[Person, Person]) -> None:

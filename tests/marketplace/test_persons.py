@@ -13,6 +13,7 @@ from prefjudge.database import Database
 from prefjudge.marketplace import persons as door
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.people import sessions
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.marketplace import Marketplace
@@ -21,6 +22,7 @@ from tests.marketplace.people import Admin, Clock, new_requester, offer
 from tests.marketplace.test_panels import CODES, Desk, Visitor
 
 HTTP = urllib3.PoolManager(retries=False)
+JSON = {"Accept": "application/json"}
 PID, SESSION, NAME = "5f00PRIVATEPID", "6a1bPRIVATESESSION", "Private Ann"
 SAID = ("PRIVATE comment on a pair", "PRIVATE remark", "PRIVATE draft", "PRIVATE message", "PRIVATE dispute")
 PRIVATE = (PID, SESSION, NAME, *SAID, "PRIVATE feedback", "PRIVATE reason")
@@ -89,9 +91,15 @@ def test_a_person_is_forgotten_down_to_the_bytes_and_the_work_and_the_ledger_sta
     assert "<QuestionIdentifier>first</QuestionIdentifier><FreeText>a</FreeText>" in kept["Answer"]
     assert "comment" not in kept["Answer"]
     assert person.get("/hits")["code"] == "signed_out"
-    assert Visitor(person.link.partition("?")[0], PID, "new").worker_id != person.worker_id
+    desk, url = Desk(admin), person.link.partition("?")[0]
+    assert Visitor(url, PID, SESSION).status == 410, "a session is paid once, whoever comes with it"
+    assert desk.says("lab", (SESSION, PID, "known"))["not_here"] == 1
+    assert Visitor(url, "somebody else", SESSION).status == 200
+    assert Visitor(url, PID, "new").worker_id != person.worker_id
+    answer = admin.call("POST", f"/admin/workers/{person.worker_id}/invite", status=410)
+    assert answer["code"] == "forgotten"
     again = admin.call("POST", f"/admin/workers/{person.worker_id}/forget")["receipt"]
-    assert again["erased"] == {"visits": 1}
+    assert again["erased"] == {}, "a repeat changes nothing more"
     assert other.get("/account")["name"] == "Other Person"
 
 
@@ -120,6 +128,48 @@ def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
     market.close()
     read = set(re.findall(r"FROM (\w+)", " ".join(persons._KNOWN.values())))
     assert tables - read == set()
+
+
+def test_work_that_no_panel_has_confirmed_is_free_again_once_nobody_can(served):
+    server, requester, _ = served
+    admin, hit = Admin(server), offer(requester)
+    url = Desk(admin).panel("typed", confirm=True)
+    person, always = Visitor(url, PID, SESSION), Visitor(url, "of a list")
+    person.do(hit)
+    assert requester.get_hit(HITId=hit["HITId"])["HIT"]["NumberOfAssignmentsAvailable"] == 0
+    receipt = admin.call("POST", f"/admin/workers/{person.worker_id}/forget", {"unpaid": "on"})["receipt"]
+    assert receipt["erased"] == {"unconfirmed work": 1, "sessions": 1, "panel ids": 1, "visits": 1}
+    assert requester.get_hit(HITId=hit["HITId"])["HIT"]["NumberOfAssignmentsAvailable"] == 1
+    admin.call("POST", f"/admin/workers/{always.worker_id}/forget")
+    back = Visitor(url, "of a list")
+    assert (back.status, back.worker_id == always.worker_id) == (200, False), "a link without a session"
+
+
+def test_who_is_forgotten_while_a_password_is_checked_or_hashed_does_not_come_back(
+    served, tmp_path, monkeypatch
+):
+    server, requester, _ = served
+    first, _ = live(server, requester)
+    second = Visitor(first.link.partition("?")[0], "p2", "s2")
+    admin = Admin(server)
+
+    def forgets(person: Visitor, act):
+        def acts(*given):
+            admin.call("POST", f"/admin/workers/{person.worker_id}/forget")
+            return act(*given)
+
+        return acts
+
+    monkeypatch.setattr(sessions, "matches", forgets(first, sessions.matches))
+    typed = {"name": NAME, "password": "a long password"}
+    late = HTTP.request("POST", f"{server.endpoint}/signin", fields=typed, headers=JSON)
+    assert late.json()["code"] == "wrong_password"
+    monkeypatch.setattr(sessions, "hash_password", forgets(second, sessions.hash_password))
+    second.post("/account/password", name="PRIVATE new name", password="a long password")
+    for person in (first, second):
+        shown = admin.call("GET", f"/admin/workers/{person.worker_id}/export.json")
+        assert (shown["account"][0]["name"], shown["sessions"]) == (None, [])
+    assert b"PRIVATE new name" not in bytes_of(tmp_path / "market.db")
 
 
 def test_while_somebody_reads_the_bytes_stay_and_that_is_said(served, tmp_path):

@@ -14,7 +14,7 @@ from prefjudge.marketplace.hits import assignments
 from prefjudge.marketplace.hits.assignments import Assignment
 from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people import visits, workers
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.store.times import iso
 
@@ -56,11 +56,6 @@ _FORGET = (
     ("sessions", "DELETE FROM sessions WHERE worker_id = :worker"),
     ("messages", "DELETE FROM messages WHERE worker_id = :worker"),
     ("panel ids", "DELETE FROM panel_workers WHERE worker_id = :worker"),
-    (
-        "visits",
-        "UPDATE visits SET participant = '', study = '', session = 'forgotten ' || visit"
-        " WHERE worker_id = :worker",
-    ),
     (
         "what was written about work",
         "UPDATE assignments SET draft = NULL, draft_tab = NULL, feedback = NULL, dispute = NULL,"
@@ -131,13 +126,16 @@ def forget(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> Receipt:
     if not unpaid and _is_paid(tx, worker_id):
         _refuse_unpaid(tx, worker_id, owed)
     erased: dict[str, int] = {}
-    for held in tx.select(
+    for held in tx.select(  # no panel can confirm any more what it has not yet
         Assignment,
-        f"FROM assignments WHERE worker_id = :worker AND status = 'Accepted' ORDER BY seq{tx.locked}",
+        "FROM assignments WHERE worker_id = :worker AND status IN ('Accepted', 'Unconfirmed')"
+        f" ORDER BY seq{tx.locked}",
         worker=worker_id,
     ):
         assignments.take_back(tx, held)
-        erased["HITs in hand"] = erased.get("HITs in hand", 0) + 1
+        kind = "HITs in hand" if held.status == "Accepted" else "unconfirmed work"
+        erased[kind] = erased.get(kind, 0) + 1
+    erased["visits"] = visits.forget(tx, worker_id)
     for kind, sql in _FORGET:
         erased[kind] = len(tx.rows(f"{sql} RETURNING worker_id", worker=worker_id))
     erased["comments"] = _erase_comments(tx, worker_id)

@@ -77,7 +77,12 @@ def remove(tx: Transaction, name: str) -> None:
 
 
 def set_password(tx: Transaction, name: str, password_hash: str, secret: str = "") -> None:
-    """Change the password of an account; every session but the one of ``secret`` ends."""
+    """Change the password of an account; every session but the one of ``secret`` ends, which must last.
+
+    Another owner may have given the account a password while this one was hashed.
+    """
+    if secret and find(tx, secret) is None:
+        raise Refusal("not_admin", "Sign in again.", 401)
     if not tx.rows(
         "UPDATE admins SET password_hash = :hash WHERE name = :name RETURNING name",
         hash=password_hash,
@@ -96,9 +101,11 @@ def accounts(tx: Transaction) -> list[Admin]:
     return tx.select(Admin, "FROM admins ORDER BY name")
 
 
-def account(tx: Transaction, name: str) -> Admin | None:
-    """Return the account of a name, if there is one."""
-    return tx.find(Admin, "FROM admins WHERE name = :name", name=name)
+def account_by(tx: Transaction, name: str, password_hash: str) -> Admin | None:
+    """Return the account of a name, if there is one that has this password."""
+    return tx.find(
+        Admin, "FROM admins WHERE name = :name AND password_hash = :kept", name=name, kept=password_hash
+    )
 
 
 def password_of(tx: Transaction, name: str) -> str | None:

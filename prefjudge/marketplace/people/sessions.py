@@ -36,8 +36,16 @@ def invite(tx: Transaction, worker_id: str) -> str:
 
 
 def invite_again(tx: Transaction, worker_id: str) -> str:
-    """Return a new invitation: the password, earlier invitations and sessions stop working."""
+    """Return a new invitation: the password, earlier invitations and sessions stop working.
+
+    Raises
+    ------
+    Refusal
+        ``forgotten``: the person was.
+    """
     workers.find(tx, worker_id)
+    if tx.rows("SELECT 1 FROM workers WHERE worker_id = :id AND forgotten IS NOT NULL", id=worker_id):
+        raise Refusal("forgotten", "Nobody knows who this was. Add the person as a new worker.", 410)
     _set_password(tx, worker_id, None)
     return invite(tx, worker_id)
 
@@ -144,13 +152,16 @@ def _scrypt(password: str, salt: bytes) -> bytes:
 def set_password(tx: Transaction, worker_id: str, name: str, password_hash: str, secret: str = "") -> None:
     """Let the worker sign in by name and password, and no longer by invitation.
 
-    Every session but the one of ``secret`` ends.
+    Every session but the one of ``secret`` ends. That one must still last where it is given: somebody may
+    have been forgotten, or their password taken back, while this one was hashed.
 
     Raises
     ------
     Refusal
-        ``name_taken``.
+        ``name_taken``, ``signed_out``.
     """
+    if secret and find_session(tx, secret) is None:
+        raise Refusal("signed_out", "Sign in first.", 401)
     taken = tx.rows("SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id)
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")

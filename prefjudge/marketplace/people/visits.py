@@ -110,7 +110,7 @@ def arrive(tx: Transaction, who: Arrival) -> Visit:
     Raises
     ------
     Refusal
-        ``closed``: the panel takes no new visits.
+        ``closed``: the panel takes no new visits; ``forgotten``: this visit's person was forgotten.
     """
     known = tx.find(
         Visit,
@@ -120,6 +120,8 @@ def arrive(tx: Transaction, who: Arrival) -> Visit:
         session=who.session,
     )
     panel = panels.find(tx, who.panel)
+    if known is None and _was_forgotten(tx, who):
+        raise Refusal("forgotten", "This visit was erased with all that was known of you. It is over.", 410)
     if known is None and panel.closed is not None:
         raise Refusal("closed", "This study is closed. Thank you for your interest.", 410)
     rows = tx.insert(  # where one participant arrives twice at once, the second changes the first's visit
@@ -170,6 +172,45 @@ def find(tx: Transaction, number: int, *, lock: bool = False) -> Visit:
     found = tx.find(Visit, f"FROM visits WHERE visit = :visit{tx.locked if lock else ''}", visit=number)
     assert found is not None, "visits are not deleted one by one"
     return found
+
+
+def forget(tx: Transaction, worker_id: str) -> int:
+    """Erase whose visits a worker's are, and return of how many; marks stay of the panel's sessions."""
+    known = tx.select(
+        Visit,
+        "FROM visits WHERE worker_id = :worker AND (participant <> '' OR study <> '')",
+        worker=worker_id,
+    )
+    for visit in known:
+        tx.run(
+            "UPDATE visits SET participant = '', study = '', session = :mark WHERE visit = :visit",
+            mark=_mark(tx, visit) or f"forgotten {visit.visit}",
+            visit=visit.visit,
+        )
+    return len(known)
+
+
+def _mark(tx: Transaction, who: Arrival | Visit) -> str:
+    """Return what stays of a session in the place of it; nothing where the panel has none.
+
+    A session is work for one payment: by its mark the same link does not open it again for a new worker, to
+    be paid twice. Who does not have the store's secret and the session learns nothing from it. A link
+    without a session may be the one that somebody has for good, so that they may come back as a new person.
+    """
+    if not who.session:
+        return ""
+    return f"forgotten {tx.marketplace.sign('forgotten session', who.panel, who.participant, who.session)}"
+
+
+def _was_forgotten(tx: Transaction, who: Arrival) -> bool:
+    mark = _mark(tx, who)
+    return bool(mark) and bool(
+        tx.rows(
+            "SELECT 1 FROM visits WHERE panel = :panel AND participant = '' AND session = :mark",
+            panel=who.panel,
+            mark=mark,
+        )
+    )
 
 
 def count_outcomes(tx: Transaction, name: str) -> dict[str, int]:

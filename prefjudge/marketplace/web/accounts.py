@@ -65,15 +65,15 @@ async def _known(state: AppState, request: Request, fields: dict[str, str]) -> A
             raise Refusal("wrong_token", "The token is wrong.", 401)
         return TOKEN
     name, address = fields["name"].strip(), request.client.host if request.client else ""
-    await check_guess(state, f"admin|{name}", address, name, fields.get("password", ""))
-    found = await state.executor.run(lambda tx: admins.account(tx, name), write=False)
-    if found is None:  # removed while the password was checked
+    kept = await check_guess(state, f"admin|{name}", address, name, fields.get("password", ""))
+    found = await state.executor.run(lambda tx: admins.account_by(tx, name, kept), write=False)
+    if found is None:  # removed, or given another password, while this one was checked
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)
     return found
 
 
-async def check_guess(state: AppState, who: str, address: str, name: str, password: str) -> None:
-    """Refuse a wrong password of an account, and more than a few tries."""
+async def check_guess(state: AppState, who: str, address: str, name: str, password: str) -> str:
+    """Return what is kept of an account's password; refuse a wrong one, and more than a few tries."""
     now, guess = state.marketplace.clock(), limits(who, address)
     if not state.rate_limit.allow_guess(guess, now):
         raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
@@ -85,6 +85,7 @@ async def check_guess(state: AppState, who: str, address: str, name: str, passwo
             await state.executor.run(lambda tx: log_sign_in(tx, name, 401))
         raise Refusal("wrong_password", "The name or the password is wrong.", 401)
     state.rate_limit.refund_guess(guess, now)
+    return kept
 
 
 async def sign_out(state: AppState, request: Request) -> Page:

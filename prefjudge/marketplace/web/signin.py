@@ -44,17 +44,21 @@ async def sign_in(state: AppState, request: Request) -> Page:
 
 
 async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[str, Session]:
-    worker_id: str | None = None
+    checked: tuple[str, tuple[str | None, str | None]] | None = None
     if not fields.get("invite"):  # invitations are too long to guess
         name, password = fields.get("name", "").strip(), fields.get("password", "")
         guess, now = limits(f"worker|{name}", address), state.marketplace.clock()
         if not state.rate_limit.allow_guess(guess, now):
             raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
-        worker_id = await _by_password(state, name, password)
+        checked = name, await _by_password(state, name, password)
         state.rate_limit.refund_guess(guess, now)
 
     def act(tx: Transaction) -> tuple[str, Session]:
-        secret = sessions.open_session(tx, worker_id or sessions.read_invite(tx, fields["invite"]))
+        if checked is None:
+            worker_id = sessions.read_invite(tx, fields["invite"])
+        else:
+            worker_id = _still(tx, *checked)
+        secret = sessions.open_session(tx, worker_id)
         session = sessions.find_session(tx, secret)
         assert session is not None, "it was just opened"
         return secret, session
@@ -62,13 +66,26 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
     return await state.executor.run(act)
 
 
-async def _by_password(state: AppState, name: str, password: str) -> str:
+async def _by_password(state: AppState, name: str, password: str) -> tuple[str | None, str | None]:
+    """Return the worker whose password it is, and what is kept of it."""
     worker_id, kept = await state.executor.run(lambda tx: sessions.password_of(tx, name), write=False)
     # off the event loop and outside a transaction: checking a password is slow on purpose
     right = await asyncio.get_running_loop().run_in_executor(None, sessions.matches, password, kept)
-    if worker_id is None or not right:
-        raise Refusal("wrong_password", "The name or the password is wrong.", 401)
+    if not right:
+        raise _wrong()
+    return worker_id, kept
+
+
+def _still(tx: Transaction, name: str, checked: tuple[str | None, str | None]) -> str:
+    """Return the worker whose password was checked, unless it was taken back meanwhile."""
+    worker_id, kept = checked
+    if worker_id is None or kept is None or sessions.password_of(tx, name) != checked:
+        raise _wrong()
     return worker_id
+
+
+def _wrong() -> Refusal:
+    return Refusal("wrong_password", "The name or the password is wrong.", 401)
 
 
 def _again(fields: dict[str, str], refusal: Refusal) -> Page:
