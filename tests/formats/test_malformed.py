@@ -265,6 +265,10 @@ def test_no_query_in_common(tmp_path):
     assert overlap_error(tmp_path, "7 Q0 d1 1 1 t\n", "007 0 d1 1\n").endswith(
         "Write the query_ids alike: they differ in leading zeros."
     )
+    assert overlap_error(tmp_path, GOOD, "d1 0 q1 1\n").endswith(
+        "The qrels have the run's queries as documents: swap these columns. "
+        "Write each line as: query Q0 doc grade, or: query doc grade."
+    )
 
 
 def test_no_document_in_common(tmp_path):

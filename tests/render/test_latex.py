@@ -11,7 +11,7 @@ from prefjudge.render.text.tables import Bold, Column, Table
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",
-    'a--b `c\' "d" <e|f>',
+    'a--b-c-––d `c\' "d" <e|f>',
     "café Łódź Ÿ ř ß ą ð «x» μ",
     "検索🙂\ud83dé\x00",
     "-0.5 – … · ± τ ≥ ≤ × − Δ",
@@ -49,13 +49,26 @@ def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
     assert r"\scriptsize" not in render_latex(table(3))
     assert r"\scriptsize" in render_latex(matrix(3)).split(r"\begin{tabular}")[0]
     long = render_latex(matrix(LONG + 1))
-    assert long.startswith(r"{\scriptsize")
+    assert long.splitlines()[1].startswith(r"{\scriptsize")
     assert long.rstrip().endswith("}")
 
 
 def test_letters_that_a_first_font_lacks_are_written_as_codes() -> None:
     assert escape_latex("é検ą") == "éU+691CU+0105"
     assert escape_latex("…") == r"\ldots{}"
+
+
+def test_hyphens_stay_hyphens_and_one_alone_is_plain() -> None:
+    assert escape_latex("ql-dirichlet – a--b-–c") == "ql-dirichlet -- a{-}{-}b{-}{--}c"
+
+
+def test_it_names_the_packages_and_its_notes_are_sentences() -> None:
+    plain = render_latex(
+        Table(title="t", columns=(Column(name="run"),), rows=(), notes=("rehearsal", "All of it."))
+    )
+    assert plain.splitlines()[0] == r"% needs \usepackage{booktabs,textcomp}"
+    assert "rehearsal. All of it.}" in plain
+    assert "{booktabs,longtable,textcomp}" in render_latex(table(LONG + 1)).splitlines()[0]
 
 
 def test_a_real_tex_compiles_it(tmp_path: Path) -> None:

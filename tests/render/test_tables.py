@@ -82,6 +82,7 @@ def test_markdown_whole() -> None:
 
 def test_latex_whole() -> None:
     assert render_table(TABLE, ".tex").splitlines() == [
+        r"% needs \usepackage{booktabs,textcomp}",
         "% order: score",
         r"\begin{table}",
         r"\centering",

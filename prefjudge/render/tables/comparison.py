@@ -101,6 +101,9 @@ _PAIR = (
 )
 
 
+_DIFFERENCE = "Δ: the score of b less that of a."
+
+
 def _pair(tested: Significance, row: Outcomes) -> tuple[Cell, ...]:
     return tested.qrels, tested.measure, row.a, row.b, row.difference
 
@@ -133,6 +136,7 @@ def outcomes_table(
         notes=(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
+            _DIFFERENCE,
             "p-values are raw; the verdicts divide their level by the number of comparisons. Bold: "
             "significant then. A verdict takes the binomial test of the answers and a test of ESL: t, or "
             "signed-rank.",
@@ -189,6 +193,9 @@ def naive_table(
             Column(name="p_t", head="t p", kind="p", digits=6),
         ),
         rows=tuple((*_pair(tested, row), row.p_rank_sum, row.p_signed_rank, row.p_t) for tested, row in rows),
-        notes=("Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",),
+        notes=(
+            _DIFFERENCE,
+            "Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",
+        ),
         provenance=provenance or {},
     )

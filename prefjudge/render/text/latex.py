@@ -1,5 +1,6 @@
 """Tables as LaTeX in booktabs style."""
 
+import re
 from collections.abc import Iterator
 
 from prefjudge.render.text.cells import MISSING, Bold, Table
@@ -39,7 +40,6 @@ _ESCAPES = {
     "*": "{*}",
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
-    "-": "{-}",  # two hyphens in a run tag must not become a dash
     MISSING: "--",
     "°": r"\(^\circ\)",
     "±": r"\(\pm\)",
@@ -60,10 +60,13 @@ def escape_latex(text: str) -> str:
     What pdfLaTeX has no letter for in its first fonts is written as its code, such as U+691C: it would end
     the compilation otherwise.
     """
-    return "".join(map(_typeset, shorten_words(printable(text))))
+    return re.sub(r"[-–]{2,}|(?s:.)", _typeset, shorten_words(printable(text)))
 
 
-def _typeset(character: str) -> str:
+def _typeset(found: re.Match[str]) -> str:
+    character = found[0]
+    if len(character) > 1:  # two hyphens in a run tag must not become a dash
+        return "".join("{" + _ESCAPES.get(dash, dash) + "}" for dash in character)
     if character in _ESCAPES:
         return _ESCAPES[character]
     return character if character.isascii() or character in _LETTERS else f"U+{ord(character):04X}"
@@ -72,17 +75,22 @@ def _typeset(character: str) -> str:
 def render_latex(table: Table) -> str:
     r"""Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments.
 
-    More than `LONG` rows are a ``longtable``, which continues over pages. They need
-    ``\usepackage{booktabs,longtable,textcomp}``.
+    More than `LONG` rows are a ``longtable``, which continues over pages. The first comment names the
+    packages that a document needs for it.
     """
-    comments = [f"% {_one_line(key)}: {_one_line(text)}" for key, text in table.provenance.items()]
+    long = len(table.rows) > LONG
+    comments = [
+        rf"% needs \usepackage{{booktabs,{'longtable,' * long}textcomp}}",
+        *(f"% {_one_line(key)}: {_one_line(text)}" for key, text in table.provenance.items()),
+    ]
     shape = "".join("r" if column.right_aligned else "l" for column in table.columns)
     caption = rf"\caption{{{escape_latex(table.title)}}}"
     head = [r"\toprule", _row([escape_latex(column.heading) for column in table.columns]), r"\midrule"]
     rows = [_row(cells) for cells in _cells(table)]
     small = r"\scriptsize\setlength{\tabcolsep}{2.5pt}" if len(shape) > _WIDE else ""
-    notes = rf"{{\footnotesize {escape_latex(' '.join(table.notes))}}}" if table.notes else ""
-    body = _long if len(rows) > LONG else _short
+    sentences = " ".join(note if note.endswith(".") else f"{note}." for note in table.notes)
+    notes = rf"{{\footnotesize {escape_latex(sentences)}}}" if sentences else ""
+    body = _long if long else _short
     return "\n".join([*comments, *body(shape, caption, head, rows, small, notes)]) + "\n"
 
 
@@ -134,8 +142,8 @@ def _cells(table: Table) -> Iterator[list[str]]:
         cells = []
         for cell, column, text in zip(row, table.columns, texts, strict=True):
             words = escape_latex(text)
-            if words.startswith("{-}") and column.right_aligned:
-                words = r"\(-\)" + words[3:]
+            if text.startswith("-") and words.startswith("-") and column.right_aligned:
+                words = r"\(-\)" + words[1:]
             cells.append(rf"\textbf{{{words}}}" if isinstance(cell, Bold) else words)
         yield cells
 
