@@ -108,6 +108,28 @@ def test_one_flipped_byte_of_any_file_is_found(bundle: Path) -> None:
     assert release(verify=bundle).ok
 
 
+def test_each_byte_of_the_sums_is_looked_at(bundle: Path) -> None:
+    """A flipped end of a line may be another end of a line, and a line that is there twice counts once."""
+    sums = bundle / "SHA256SUMS"
+    before = sums.read_bytes()
+    ends = [place for place, byte in enumerate(before) if byte == 10]
+    changed = [before[:place] + b"\x0b" + before[place + 1 :] for place in (ends[0], ends[-1])]
+    doubled = before.splitlines(keepends=True)
+    changed += [b"".join([b"0" * 64 + doubled[0][64:], *doubled]), before.replace(b"\n", b"\r\n")]
+    for wrong in changed:
+        sums.write_bytes(wrong)
+        assert "SHA256SUMS is not as it was written" in release(verify=bundle).problems
+
+
+def test_what_is_not_named_is_not_read(bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (bundle / "folder").symlink_to(tmp_path / "elsewhere")
+    (bundle / "asked.tsv").write_text("q0\tq0a\tq0b\n")
+    found = release(verify=bundle)
+    assert found.ok
+    assert found.notices == tuple(f"{name} is not part of the release" for name in ("asked.tsv", "folder"))
+
+
 def test_a_turned_judgment_is_found_though_its_digests_are_right(bundle: Path) -> None:
     log = bundle / "judgments.jsonl"
     first, *rest = log.read_text().splitlines()
@@ -239,6 +261,13 @@ PLANTED = {
     "address": ("README.md", b"| by `jane.doe@example.org` |\n"),
     "key": ("croissant.json", b'"AKIAIOSFODNN7EXAMPLE"\n'),
     "path": ("README.md", b"from C:\\Users\\jane\\study\n"),
+    "escaped": ("judgments.jsonl", b'{"note": "\\u0041\\u0032XYZWORKERID9"}\n'),
+    "quoted": ("resolutions.jsonl", b'{"note": "by an \\"ann\\" of 9 here"}\n'),
+    "of several words": ("README.md", b"| run | of Anna Smith &amp; co |\n"),
+    "with a colon": ("pool.tsv", b"q1\td1\tbm25-panel:77x-k1\n"),
+    "in code": ("README.md", b"by the strategy `a2xyzworkerid9`\n"),
+    "in Parquet": ("judgments.parquet", b"PAR1\x15\x04\x0eA2XYZWORKERID9\x15\xff\n"),
+    "record": ("release.json", b'{"name": "A2XYZWORKERID9"}\n'),
     "packed": ("runs/001-x.txt.gz", gzip.compress(b"q1 Q0 d1 1 1 A2XYZWORKERID9\n", mtime=0)),
 }
 
@@ -248,14 +277,17 @@ def test_what_is_private_is_found_in_any_file(tmp_path: Path, what: str) -> None
     name, data = PLANTED[what]
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(data)
-    private = Private.of(["A2XYZWORKERID9", "anna"], public=[])
-    assert [(leak.file, leak.line) for leak in find_leaks(tmp_path, [name], "", private)] == [(name, 1)]
+    known = ["A2XYZWORKERID9", "anna", "anna smith & co", 'an "ann" of 9', "panel:77x"]
+    private = Private.of(known, public=["anna"])
+    found = find_leaks(tmp_path, [name], data.decode() if name == "release.json" else "", private)
+    assert [(leak.file, leak.line) for leak in found] == [(name, 1)]
 
 
 def test_words_that_may_be_shown_are_not_leaks(tmp_path: Path) -> None:
     (tmp_path / "passages.tsv").write_text("d1\tanna wrote to jane.doe@example.org from C:\\Users\\jane\n")
     (tmp_path / "pool.tsv").write_text("q1\td1\tjane.doe@example.org,5f3c1d2e4b6a7988776655aa\n")
-    private = Private.of(["anna", "d1"], public=["jane.doe@example.org", "5f3c1d2e4b6a7988776655aa", "d1"])
+    shown = ["jane.doe@example.org", "5f3c1d2e4b6a7988776655aa", "d1"]
+    private = Private.of(["anna", "d1", "doe@ex", "----"], public=shown)  # no part of a longer token
     assert find_leaks(tmp_path, ["passages.tsv", "pool.tsv"], "", private) == []
 
 
@@ -266,8 +298,22 @@ def test_nothing_is_left_of_a_release_that_would_tell(
     change(study, 'title = "Six questions"', 'title = "Six questions of worker-number-1"')
     with pytest.raises(StudyError, match=r"README\.md:\d+: an id or a path that only the study knows"):
         release(study)
-    assert not any((study / "release").iterdir())
-    assert release(study, public=["worker-number-1"]).ok
+    assert [path.name for path in (study / "release").iterdir()] == ["release.json"]
+    with pytest.raises(InputError, match="is not a whole release"):
+        release(verify=study / "release")
+    assert release(study, public=["worker-number-1"]).ok  # in the same folder
+
+
+def test_whose_work_was_judged_by_name_is_not_told(
+    released: Path, change: Callable[[Path, str, str], None], tmp_path: Path
+) -> None:
+    study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
+    change(study, "[screening]", '[screening]\nkeep.worker-number-1 = "she asked"')
+    done = release(study)
+    assert done.ok
+    whole = b"".join(path.read_bytes() for path in Path(done.out).iterdir())
+    assert b"worker-number-1" not in whole
+    assert b"she asked" not in whole
 
 
 @pytest.fixture

@@ -54,8 +54,7 @@ def extend_log(study: Study, path: Path) -> int:
     fresh = [row for key, row in now.items() if key not in logged or _row(logged[key]) != row]
     gone = [_gone(line) for key, line in logged.items() if line.kind in CARRIED_KEYS and key not in now]
     added = write_lines([*gone, *fresh], chain) if gone or fresh else b""
-    if private.in_line(added, texts=False):
-        told = next(filter(None, (private.in_line(line, texts=False) for line in added.split(b"\n"))))
+    for _, told in private.in_lines(added, texts=False):
         raise StudyError(
             f"nothing was added to {path}: {told} would be in it",
             "Take it out of what the study was made from: names of runs, reasons in study.toml.",

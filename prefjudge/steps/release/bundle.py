@@ -44,6 +44,7 @@ from prefjudge.steps.release.contents import (
     WORK,
     Contents,
     ReleasedFile,
+    sums_text,
 )
 from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.leaks import Private, find_leaks
@@ -136,7 +137,7 @@ class Bundle:
         self._refuse_leaks(text)
         sums = {name: _digest(self.folder / name) for name in self._written()}
         sums[RECORD] = sha256(text.encode()).hexdigest()
-        write_text(self.folder / SUMS, "".join(f"{found}  {name}\n" for name, found in sorted(sums.items())))
+        write_text(self.folder / SUMS, sums_text(sums))
         write_text(self.folder / RECORD, text)
 
     def take_back(self) -> None:
@@ -222,10 +223,11 @@ class Bundle:
         public = {*self.contents.public, *votes.pools.sources, *votes.pools.queries, *votes.pools.docs}
         private = Private.of([*self.private, self.study.secret.hex()], public=public)
         written = self._written()
-        found = find_leaks(self.folder, written, record, private)
+        found = find_leaks(self.folder, [*written, RECORD], record, private)
         if found:
-            for name in (*written, RECORD):
+            for name in written:  # the record stays: by it the folder is known as an unfinished release
                 (self.folder / name).unlink()
+            (self.folder / SUMS).unlink(missing_ok=True)
             shown = "\n".join(map(str, found[:10]))
             raise StudyError(
                 f"nothing was released: what is private would be in it\n{shown}",
@@ -286,7 +288,7 @@ class Bundle:
             version=self.best.version or None,
             pool=config.pool.model_dump(mode="json"),
             design=config.design.model_dump(mode="json", exclude=set(NOT_RELEASED)),
-            screening=config.screening.model_dump(mode="json"),
+            screening=config.screening.model_dump(mode="json", exclude=set(NOT_RELEASED)),
             reward=f"{config.hit.reward:.2f}",
             asked=self.asked,
             inputs=tuple(

@@ -1,6 +1,6 @@
 """What a release holds: its files, what each is, and what of a study was asked to be in it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,3 +61,8 @@ class ReleasedFile:
     holds: str
     rows: int
     sha256: str
+
+
+def sums_text(sums: Mapping[str, str]) -> str:
+    """Return digests by the names of their files as ``sha256sum -c`` reads them."""
+    return "".join(f"{found}  {name}\n" for name, found in sorted(sums.items()))

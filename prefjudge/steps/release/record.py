@@ -14,8 +14,10 @@ from prefjudge.steps.release.contents import FORMAT, RECORD, ReleasedFile
 from prefjudge.study.config import AuthorConfig, DesignConfig, PoolConfig, ScreeningConfig
 from prefjudge.version import __version__
 
-NOT_RELEASED = frozenset({"pages_url"})
-"""Keys of the study's design that a release leaves out: where its pages were is nobody else's business."""
+NOT_RELEASED = frozenset({"pages_url", "keep", "drop"})
+"""Keys of the study's design and screening that a release leaves out: where its pages were, and whose work
+somebody judged by name. The log says why work does not count.
+"""
 _MOST_PROBLEMS = 5
 """Faults of a record that are named."""
 

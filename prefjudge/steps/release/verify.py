@@ -34,6 +34,7 @@ from prefjudge.steps.release.contents import (
     SUMS,
     TOURNAMENTS,
     ReleasedFile,
+    sums_text,
 )
 from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.record import Record, read_record
@@ -87,8 +88,8 @@ def verify_release(folder: Path) -> Verified:
 def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], list[str]]:
     """Return which files are not what the sums and the record say, and those that neither names."""
     try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-        sums = {name: found for found, _, name in (line.partition("  ") for line in lines)}
+        text = (folder / SUMS).read_bytes().decode()
+        sums = {name: found for found, _, name in (line.partition("  ") for line in text.splitlines())}
     except (OSError, ValueError):
         return [f"{SUMS} cannot be read"], []
     problems = [
@@ -96,7 +97,7 @@ def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], 
         for one in files
         if sums.get(one.name) != one.sha256
     ]
-    if list(sums) != sorted(sums) or not {RECORD, PAGE} <= sums.keys():
+    if text != sums_text(sums) or not {RECORD, PAGE} <= sums.keys():
         problems.append(f"{SUMS} is not as it was written")
     for name, told in sums.items():
         path = folder / name
@@ -106,7 +107,12 @@ def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], 
             problems.append(f"{name} is missing")
         elif digest(path).removeprefix("sha256:") != told:
             problems.append(f"{name} is not what was released: its digest differs")
-    here = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    # also links, which may lead to whole folders
+    here = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
     return problems, sorted(here - sums.keys() - {SUMS})
 
 
@@ -122,7 +128,9 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
     dropped[list(votes.dropped)] = True
     log = select_judgments(votes.log, ~dropped)
     pools = read_pool(folder / POOL)
-    found = resolve(log, rule=record.counted_by, pools=pools, asked=read_asked(folder / ASKED, pools))
+    named = {one.name for one in record.files}  # what else lies in the folder is not the release's
+    asked = read_asked(folder / ASKED, pools) if ASKED in named else None
+    found = resolve(log, rule=record.counted_by, pools=pools, asked=asked)
     kept = read_qrels(folder / ANSWERS, name=PREFERENCE_NAME)
     answers = to_qrels(found) if record.derived else kept
     derived = Derived(
@@ -136,7 +144,7 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
         for name, _, write in derived.files():
             write(Path(made) / name)
         if record.measures:
-            paths = sorted((folder / RUNS).glob("*.txt.gz"))
+            paths = sorted(folder / name for name in named if name.startswith(f"{RUNS}/"))
             write_table(Path(made) / BOARD, board(paths, kept, record.measures))
         if record.of_this_version:
             told = record.as_json()
