@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -13,7 +12,7 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import shown
 from prefjudge.formats.runs.layouts import RunForm
-from prefjudge.gather.once import is_asking_once, once, state_of
+from prefjudge.gather.once import is_asking_once, state_of
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
 from prefjudge.version import __version__
@@ -24,7 +23,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputDigest:
-    """One input of a result; the digest is empty for stdin, trusted runs, and what is not a file here."""
+    """One input of a result; the digest is empty for what `digesting` leaves out, and what is not a file."""
 
     kind: str
     path: str
@@ -38,7 +37,8 @@ def digesting(
     """Digest files on a thread of their own, beside other work; call what is yielded for the result.
 
     Runs that are trusted are not read in full, so they are not digested either; nor are pipes, which can be
-    read only once.
+    read only once; nor is anything for a verb that is made of verbs: its page shows what the study was made
+    from.
 
     Raises
     ------
@@ -49,10 +49,11 @@ def digesting(
 
     named = list(files)
     met = [state_of(path) for _, path in named]
+    wanted = not is_asking_once()
     with ThreadPoolExecutor(1) as thread:
         running = [
-            once(("digest", str(path), state), partial(thread.submit, digest, path))
-            if state and not (how.get("trust") and kind == "run")
+            thread.submit(digest, path)
+            if wanted and state and not (how.get("trust") and kind == "run")
             else None
             for (kind, path), state in zip(named, met, strict=True)
         ]
@@ -73,7 +74,7 @@ def digesting(
             yield digests
         finally:
             for one in running:
-                if one and not is_asking_once():  # another verb asks for the same
+                if one:
                     one.cancel()
 
 

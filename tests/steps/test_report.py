@@ -22,6 +22,7 @@ from prefjudge.counts import many
 from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.formats.lines import digests
 from prefjudge.gather import judgments
 from prefjudge.gather.once import asking_once
 from prefjudge.steps.compare import compare
@@ -320,13 +321,18 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     monkeypatch.setattr(
         judgments, "load_judgments", lambda *a, **named: (loaded.append(a), load(*a, **named))[1]
     )
+    digested: list[object] = []
+    digest = digests.digest
+    monkeypatch.setattr(digests, "digest", lambda path: (digested.append(path), digest(path))[1])
     assert "Outcomes" in report(judged).sections
+    assert not digested, "the page shows what the study was made from, and that is known"
     assert len(loaded) == 1, "every section asks for the judgments of one state of the store"
     page = (judged / "report.html").read_text(encoding="utf-8")
     assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
     monkeypatch.setattr(sys.modules["prefjudge.steps.report.page"], "asking_once", nullcontext)
     report(judged)
     assert len(asked) == 3
+    assert digested
     assert len(loaded) == 1 + 4
     assert (judged / "report.html").read_text(encoding="utf-8") == page
     with Study(judged).transaction(write=False) as db:
