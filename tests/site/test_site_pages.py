@@ -83,16 +83,16 @@ def test_a_page_fits_a_phone_passes_axe_and_is_used_by_keyboard_alone(gallery, p
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     inspect(page)
     page.evaluate(WANTED)
-    reached = set()
+    reached = []
     for _ in range(60):
         page.keyboard.press("Tab")
         index, visible, control = page.evaluate(WHERE)
         assert visible, f"no focus ring on {control}"
-        if index in reached and len(reached) > 1:
+        if len(set(reached)) > 1 and index == reached[0]:  # once round; a frame may keep it for two
             break
         if index >= 0:
-            reached.add(index)
-    assert len(reached) == page.evaluate("window.wanted.length")
+            reached.append(index)
+    assert len(set(reached)) == page.evaluate("window.wanted.length")
 
 
 DRAFT = "/assignments/3ASSIGNMENT/draft"
