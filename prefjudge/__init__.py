@@ -169,7 +169,7 @@ VERBS = (
     ),
     Verb("models", _CROWD, "Say what models' votes are worth beside people's: a gate, and votes saved."),
     Verb("pay", _CROWD, "Show who is owed what and why, and pay it; nothing is paid twice."),
-    Verb("reject", _CROWD, "Reject one assignment, with a reason that its worker reads."),
+    Verb("reject", _CROWD, "Reject one assignment, with a reason; list and answer disputes of rejections."),
     Verb("work", _CROWD, "Let simulated workers judge at the sandbox, over HTTP as people would."),
     Verb(
         "workers",

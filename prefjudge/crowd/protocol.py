@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from prefjudge.crowd.submissions import PaidBonus, SubmissionState
+from prefjudge.crowd.submissions import Dispute, PaidBonus, SubmissionState
 from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
@@ -222,4 +222,21 @@ class Testing(Protocol):
 
     def fault_of_test(self, test: EntryTest) -> str:
         """Return why the crowd refuses a test; empty where it accepts it. Called as ``fault_of`` is."""
+        ...
+
+
+@runtime_checkable
+class Disputing(Protocol):
+    """What a crowd has besides whose workers may dispute a rejection."""
+
+    def disputes(self) -> Sequence[Dispute]:
+        """Return the disputes that wait for an answer; refused where workers have no way to dispute."""
+        ...
+
+    def uphold(self, submission_id: str, answer: str) -> None:
+        """Answer that a rejection stands; refused where no dispute waits."""
+        ...
+
+    def overturn(self, submission_id: str, answer: str) -> None:
+        """Pay for a rejected submission after all, which answers its dispute; a repeat is harmless."""
         ...

@@ -55,6 +55,16 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dispute:
+    """What a worker says against the rejection of a submission, and when."""
+
+    submission_id: str
+    worker_id: str
+    text: str
+    raised: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PaidBonus:
     """A bonus that was paid for a submission."""
 

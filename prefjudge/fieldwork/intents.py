@@ -38,6 +38,11 @@ def release(
     return _intent(study, "release", "RejectAssignment", target, assignment_id, cents)
 
 
+def overturning(study: Study, rejected: Intent) -> Intent:
+    """Return the intent to pay after all for an assignment that was rejected."""
+    return _intent(study, "overturn", "OverrideRejection", rejected.target, rejected.subject, -rejected.cents)
+
+
 def deletion(study: Study, target: str, hit_key: str, cents: int) -> Intent:
     """Return the intent to delete a HIT, which gives back what it holds for answers that never came."""
     return _intent(study, "delete", "DeleteHIT", target, hit_key, cents)

@@ -1,55 +1,163 @@
-"""Rejects an assignment: only ever by a person, one at a time, with a reason."""
+"""Rejects an assignment, and answers who disputes it: only ever by a person, one at a time, with a reason."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefjudge.crowd.protocol import Crowd, Disputing
+from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import StudyError
+from prefjudge.fieldwork import intents
+from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import find_dues, withdraw
-from prefjudge.fieldwork.spending import lock_crowd
+from prefjudge.fieldwork.spending import intended, lock_crowd
 from prefjudge.render.shown import Shown
+from prefjudge.study.assignments import REJECTED, find_worker, load_decisions, save_decision
+from prefjudge.study.history import moment
+from prefjudge.study.ledger import find_rejection, settle
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, command
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeRow:
+    """A dispute that waits for an answer; the worker by a pseudonym."""
+
+    assignment: str
+    worker: str
+    raised: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RejectResult(Shown):
-    """What was rejected, and whose, by a pseudonym."""
+    """What was rejected, answered or paid after all, and whose, by a pseudonym.
 
-    assignment_id: str
-    worker_id: str
-    reason: str
+    ``done`` says which. Where no assignment was named all these are empty, and ``disputes`` has those that
+    wait for an answer.
+    """
+
+    assignment_id: str = ""
+    worker_id: str = ""
+    reason: str = ""
+    done: str = ""
+    disputes: tuple[DisputeRow, ...] = ()
 
 
-def reject(study: str | Path | Study, assignment: str, *, reason: str, live: bool = False) -> RejectResult:
-    """Reject one assignment, with a reason that its worker reads; its judgments count no more.
+def reject(
+    study: str | Path | Study,
+    assignment: str | None = None,
+    *,
+    reason: str = "",
+    overturn: bool = False,
+    live: bool = False,
+) -> RejectResult:
+    """Reject an assignment, answer its worker's dispute, or list the disputes that wait for an answer.
+
+    What is rejected counts no more. Where the worker disputes that, a second call with a reason is the answer
+    that it stands, and with ``overturn`` the reward is paid after all. What was dropped stays so: its pairs
+    were asked again.
 
     Parameters
     ----------
     study : Path
         The study's folder.
-    assignment : str
-        The assignment's id.
+    assignment : str, optional
+        The assignment's id; without it, the disputes are listed.
     reason : str
         What to tell the worker.
+    overturn : bool
+        Take the rejection back, and pay.
     live : bool
-        Reject at the live target.
+        Do it at the live target.
 
     Raises
     ------
     StudyError
         The assignment is not the study's, is decided on already, or no reason is given.
+    BudgetError
+        The budget does not allow to pay after all.
+    CrowdError
+        The marketplace failed, or its workers cannot dispute a rejection.
     """
-    if not reason.strip():
-        raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     opened = open_study(study)
     target = LIVE if live else SANDBOX
+    if assignment is None:
+        if reason or overturn:
+            raise StudyError("a reason is for one assignment", "Give its id, or leave the options out.")
+        with open_crowd(opened, target) as crowd:
+            return RejectResult(disputes=_disputes(opened, crowd))
+    if not reason.strip():
+        raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     with lock_crowd(opened, target) as crowd:
-        found = [due for due in find_dues(opened, target) if due.assignment_id == assignment]
-        if not found:
-            raise StudyError(
-                f"{assignment} is not an assignment of this study that waits for a decision",
-                f"See: {command('pay', opened.folder, target)} --dry-run",
-            )
-        withdraw(opened, crowd, target, found[0], reason)
-    worker = opened.opaque("worker", found[0].worker_id)
-    return RejectResult(assignment_id=assignment, worker_id=worker, reason=reason)
+        worker, done = _decide(opened, crowd, target, assignment, reason, overturn=overturn)
+    return RejectResult(
+        assignment_id=assignment, worker_id=opened.opaque("worker", worker), reason=reason, done=done
+    )
+
+
+def _decide(
+    study: Study, crowd: Crowd, target: str, assignment: str, reason: str, *, overturn: bool
+) -> tuple[str, str]:
+    """Do what is asked for; return the worker, and what was done."""
+    if overturn:
+        return _overturn(study, crowd, target, assignment, reason), "paid after all"
+    for due in find_dues(study, target):
+        if due.assignment_id == assignment:
+            withdraw(study, crowd, target, due, reason)
+            return due.worker_id, REJECTED
+    if _is_rejected(study, assignment) and isinstance(crowd, Disputing):
+        for one in crowd.disputes():
+            if one.submission_id == assignment:
+                crowd.uphold(assignment, reason)
+                return one.worker_id, "answered"
+    raise StudyError(
+        f"{assignment} is not an assignment of this study that waits for a decision",
+        f"See: {command('pay', study.folder, target)} --dry-run; "
+        f"and who disputes a rejection: {command('reject', study.folder, target)}",
+    )
+
+
+def _is_rejected(study: Study, assignment: str) -> bool:
+    with study.transaction(write=False) as db:
+        return load_decisions(db).get(assignment) == REJECTED
+
+
+def _overturn(study: Study, crowd: Crowd, target: str, assignment: str, reason: str) -> str:
+    """Pay for a rejected assignment after all; its price is committed again. Return the worker."""
+    with study.transaction(write=False) as db:
+        rejected = find_rejection(db, assignment, target)
+        worker = find_worker(db, assignment)
+    if rejected is None or not isinstance(crowd, Disputing):
+        raise StudyError(
+            f"{assignment} is not an assignment that this study has rejected and can pay after all",
+            f"See: {command('reject', study.folder, target)}",
+        )
+    intent = intents.overturning(study, rejected)
+    with intended(study, intent, budget=study.config.budget):
+        crowd.overturn(assignment, reason)
+    with study.transaction() as db:
+        settle(db, intent.token, "approved", time.time())
+        save_decision(db, assignment, SubmissionState.APPROVED.value)
+    return worker
+
+
+def _disputes(study: Study, crowd: Crowd) -> tuple[DisputeRow, ...]:
+    """Return the disputes of this study's assignments; a requester may have other studies."""
+    if not isinstance(crowd, Disputing):
+        raise StudyError(
+            f"at {crowd.endpoint} workers do not dispute a rejection through prefjudge",
+            "Answer them there.",
+        )
+    with study.transaction(write=False) as db:
+        known = load_decisions(db)
+    return tuple(
+        DisputeRow(
+            assignment=one.submission_id,
+            worker=study.opaque("worker", one.worker_id),
+            raised=moment(one.raised),
+            text=one.text,
+        )
+        for one in crowd.disputes()
+        if one.submission_id in known
+    )

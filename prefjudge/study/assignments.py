@@ -121,6 +121,12 @@ def load_decisions(db: Connection) -> dict[str, str | None]:
     return dict(db.execute("SELECT assignment_id, decision FROM assignments"))
 
 
+def find_worker(db: Connection, assignment_id: str) -> str:
+    """Return the worker of an assignment; empty where the study does not know it."""
+    rows = db.execute("SELECT worker_id FROM assignments WHERE assignment_id = :id", id=assignment_id)
+    return str(rows[0][0]) if rows else ""
+
+
 def load_collected(db: Connection, target: str) -> dict[str, set[str]]:
     """Return the ids of the assignments that were collected at a target, by their HIT's key."""
     collected: dict[str, set[str]] = {}

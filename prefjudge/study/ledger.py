@@ -84,6 +84,18 @@ def _beyond_budget(intent: Intent, committed: int, budget: Decimal) -> BudgetErr
     )
 
 
+def find_rejection(db: Connection, subject: str, target: str) -> Intent | None:
+    """Return the settled call by which the study rejected an assignment; None where it did not."""
+    found = db.select(
+        Intent,
+        "FROM intents WHERE subject = :subject AND target = :target AND operation = 'RejectAssignment' "
+        "AND outcome = 'rejected'",
+        subject=subject,
+        target=target,
+    )
+    return next(iter(found), None)
+
+
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     """Record the outcome of an intent."""
     db.execute(

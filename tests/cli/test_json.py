@@ -3,7 +3,9 @@
 import inspect
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from prefjudge import VERBS
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
 from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.study.study import Study
+from prefjudge.study.study import MARKETPLACE_FILE, Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.repositories import TODAY, commit_all, write_submission
 from tests.steps.test_judge import Endpoint
@@ -192,6 +194,9 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
         with Study(folder / "held").transaction(write=False) as db:
             ((assignment,),) = db.execute("SELECT assignment_id FROM assignments LIMIT 1")
         verb("reject", folder / "held", assignment, "--reason", "copied")
+        with closing(sqlite3.connect(folder / "held" / MARKETPLACE_FILE)) as market, market:
+            market.execute("UPDATE assignments SET dispute = 'no', disputed_at = 1 WHERE status = 'Rejected'")
+        verb("reject", folder / "held")
     verb("demo", folder / "demo")
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import urllib3
 
+from prefjudge.marketplace.people.requirements import DISPUTED
 from prefjudge.marketplace.server import start
 from tests.marketplace.people import (
     Worker,
@@ -18,6 +19,7 @@ from tests.marketplace.people import (
     new_requester,
     offer,
     question_form,
+    turk_error,
 )
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -593,6 +595,11 @@ def test_a_rejection_is_disputed_once_by_its_worker_and_answered(requester, admi
     assert worker.post(road, {"text": "x" * 2001}, status=400)["code"] == "invalid"
     worker.post(road, words)
     assert worker.post(road, words, status=409)["code"] == "disputed"
+    asked = requester.list_qualification_requests(QualificationTypeId=DISPUTED)["QualificationRequests"]
+    assert [(one["QualificationRequestId"], one["WorkerId"]) for one in asked] == [(ident, worker.worker_id)]
+    assert requester.list_qualification_requests()["NumResults"] == 0, "not among those that scripts grant"
+    assert turk_error(requester.accept_qualification_request, QualificationRequestId=ident)
+    assert turk_error(requester.reject_qualification_request, QualificationRequestId=ident), "without a word"
     (found,) = admin.call("GET", "/admin/overview")["disputes"]
     assert (found["assignment_id"], found["text"]) == (
         ident,

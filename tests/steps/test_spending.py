@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.cli.reject import reject as show
+from prefjudge.crowd.mturk import MTurkCrowd, crowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError
@@ -27,6 +29,7 @@ from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.people import Admin
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.test_farming import person
 from tests.steps.test_interruptions import listed, recorded
 from tests.steps.test_road import TRUTH, judge_all, kept_votes
 
@@ -370,3 +373,62 @@ def _wait_in_vain(study: Path) -> None:
                 verb(study)
         assert time.monotonic() - began < 10
     collect(study)
+
+
+def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
+    served: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settle_by_hand(served)
+    publish(served, yes=True)
+    reader = person(served, "reader")
+    assert (reader.take_hit(), reader.take_hit()) == (True, True)
+    collect(served)
+    spent = committed(served)
+    first, second = [due.assignment_id for due in pay(served, dry_run=True).dues]
+    for ident in (first, second):
+        assert reject(served, ident, reason="copied").done == "rejected"
+        assert reject(served).disputes == ()
+    for ident in (first, second):
+        reader._post(f"/assignments/{ident}/dispute", {"text": "I read \u202e it"})
+    found = reject(served).disputes
+    assert sorted(one.assignment for one in found) == sorted([first, second])
+    assert {one.text for one in found} == {"I read \u202e it"}
+    show(reject(served))
+    told = capsys.readouterr().out
+    assert first in told
+    assert "\u202e" not in told, "what a worker wrote does not command the terminal"
+    assert reject(served, first, reason="It is word for word.").done == "answered"
+    with pytest.raises(StudyError, match="waits for a decision"):
+        reject(served, first, reason="Again.")
+    with monkeypatch.context() as broken:
+        broken.setattr(MTurkCrowd, "overturn", _then_dead(MTurkCrowd.overturn))
+        with pytest.raises(CrowdError):
+            reject(served, second, overturn=True, reason="You are right.")
+    for _ in range(2):
+        assert reject(served, second, overturn=True, reason="You are right.").done == "paid after all"
+    assert committed(served) == spent - Decimal("2.40"), "one was paid after all, once"
+    assert reject(served).disputes == ()
+    history = {one["assignment_id"]: one for one in reader._get("/history")["assignments"]}
+    assert [history[ident]["dispute_answer"] for ident in (first, second)] == [
+        "It is word for word.",
+        "You are right.",
+    ]
+    assert [history[ident]["status"] for ident in (first, second)] == ["Rejected", "Approved"]
+    with pytest.raises(StudyError, match="has rejected"):
+        reject(served, "3NOSUCH", overturn=True, reason="r")
+
+
+def _then_dead(made: Callable[..., None]) -> Callable[..., None]:
+    def lost(*given: object) -> None:
+        made(*given)
+        _dead()
+
+    return lost
+
+
+def test_where_nobody_can_dispute_the_verb_says_so(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowd, "DISPUTED", "3NOSUCHKIND")  # as at any other marketplace
+    with pytest.raises(CrowdError, match="workers cannot dispute a rejection"):
+        reject(served)
+    with pytest.raises(StudyError, match="a reason is for one assignment"):
+        reject(served, reason="r")

@@ -10,12 +10,12 @@ from prefjudge.crowd.mturk.answers import read_answers
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateError
 from prefjudge.crowd.mturk.entry_tests import fault_of_test
 from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
-from prefjudge.crowd.mturk.groups import SIMULATED, Groups
+from prefjudge.crowd.mturk.groups import DISPUTED, SIMULATED, Groups
 from prefjudge.crowd.mturk.identity import ask_identity
 from prefjudge.crowd.mturk.listed import is_untouched, list_hits
 from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
 from prefjudge.crowd.protocol import Identity, RefusedError
-from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
+from prefjudge.crowd.submissions import Dispute, PaidBonus, Submission, SubmissionState
 from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
@@ -207,6 +207,40 @@ class MTurkCrowd:
         """Reject an assignment; a repeat is harmless."""
         self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
 
+    def disputes(self) -> Sequence[Dispute]:
+        """Return the disputes that wait for an answer: the requests of prefjudge's own qualification."""
+        try:
+            listed = list(
+                self._client.each(
+                    "list_qualification_requests", "QualificationRequests", QualificationTypeId=DISPUTED
+                )
+            )
+        except RefusedError as error:
+            raise RefusedError(
+                f"at {self.endpoint} workers cannot dispute a rejection",
+                "They write to you by e-mail there; prefjudge's own marketplace has disputes.",
+            ) from error
+        return [
+            Dispute(
+                submission_id=one["QualificationRequestId"],
+                worker_id=one["WorkerId"],
+                text=one.get("Answer", ""),
+                raised=one["SubmitTime"].timestamp(),
+            )
+            for one in listed
+        ]
+
+    def uphold(self, submission_id: str, answer: str) -> None:
+        """Answer that a rejection stands."""
+        self._client.call("reject_qualification_request", QualificationRequestId=submission_id, Reason=answer)
+
+    def overturn(self, submission_id: str, answer: str) -> None:
+        """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
+        wanted = SubmissionState.APPROVED
+        self._decide(
+            "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
+        )
+
     def release(self, submission_id: str, reason: str) -> None:
         """Reject an assignment: the API has no other way to take a reward back.
 
@@ -270,7 +304,9 @@ class MTurkCrowd:
     def _hit(self, task_id: str) -> dict[str, Any]:
         return self._client.call("get_hit", HITId=task_id)["HIT"]  # type: ignore[no-any-return]
 
-    def _decide(self, operation: str, submission_id: str, wanted: SubmissionState, **told: str) -> None:
+    def _decide(
+        self, operation: str, submission_id: str, wanted: SubmissionState, **told: str | bool
+    ) -> None:
         try:
             self._client.call(operation, AssignmentId=submission_id, **told)
         except WrongStateError as error:

@@ -1,5 +1,6 @@
 """Who may take a HIT, as the API's qualifications; a group of workers is a qualification of the requester."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,8 @@ SIMULATED = "00000000000000000SIM"
 Mechanical Turk's API has no field for this, but lists who has a system qualification. Other marketplaces
 answer that this one does not exist.
 """
+DISPUTED = "0000000000000DISPUTE"
+"""The qualification whose requests are workers' disputes, at prefjudge's marketplace; unknown elsewhere."""
 
 
 class Groups:
@@ -27,7 +30,7 @@ class Groups:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._types: dict[str, dict[str, Any]] | None = None
+        self._types: dict[str, Mapping[str, object]] | None = None
 
     def requirements(self, who: Eligibility) -> list[dict[str, Any]]:
         """Return the qualification requirements of a HIT."""
@@ -55,12 +58,12 @@ class Groups:
         """Return the requirement that a worker passed a test; the test is brought up to date before."""
         wanted = write_test(test)
         found = self._find(test.group.name, wanted)
-        if any(found.get(name) != value for name, value in wanted.items()):
-            changed = {"QualificationTypeId": found["QualificationTypeId"], **wanted}
-            self._client.call("update_qualification_type", **changed)
-            found.update(wanted)
+        type_id = found["QualificationTypeId"]
+        if self._types and any(found.get(name) != value for name, value in wanted.items()):
+            self._client.call("update_qualification_type", QualificationTypeId=type_id, **wanted)
+            self._types[test.group.name] = {**found, **wanted}
         return {
-            "QualificationTypeId": found["QualificationTypeId"],
+            "QualificationTypeId": type_id,
             "Comparator": "GreaterThanOrEqualTo",
             "IntegerValues": [test.min_rate],
             "ActionsGuarded": "PreviewAndAccept",  # listed, so that workers find the test
@@ -125,7 +128,7 @@ class Groups:
         more = {"AutoGranted": True, "AutoGrantedValue": 1} if granted else {}
         return str(self._find(group.name, {**wanted, **more})["QualificationTypeId"])
 
-    def _find(self, name: str, wanted: dict[str, object]) -> dict[str, Any]:
+    def _find(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
         """Return the qualification type of this name; make it as wanted if there is none."""
         if self._types is None:
             self._types = self._listed()
@@ -133,7 +136,7 @@ class Groups:
             self._types[name] = self._make(name, wanted)
         return self._types[name]
 
-    def _make(self, name: str, wanted: dict[str, object]) -> dict[str, Any]:
+    def _make(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
         try:
             made = self._client.call("create_qualification_type", Name=name, **wanted)
         except AlreadyDoneError:  # by an earlier attempt of this call, whose reply was lost
@@ -143,7 +146,7 @@ class Groups:
             return listed[name]
         return {**wanted, **made["QualificationType"]}
 
-    def _listed(self) -> dict[str, dict[str, Any]]:
+    def _listed(self) -> dict[str, Mapping[str, object]]:
         kinds = self._client.each(
             "list_qualification_types",
             "QualificationTypes",

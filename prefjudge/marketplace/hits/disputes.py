@@ -1,5 +1,6 @@
 """Disputes: what a worker says against a rejection, and what the requester's side answers, each once."""
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.marketplace.errors import Refusal
@@ -23,6 +24,28 @@ class Dispute(TypedDict):
     text: str
     raised: str | None
     answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDispute:
+    """A dispute that waits for the requester's answer."""
+
+    assignment_id: str
+    worker_id: str
+    dispute: str
+    disputed_at: float
+
+
+OPEN = (
+    "FROM assignments WHERE requester_id = :requester AND dispute IS NOT NULL AND dispute_answer IS NULL"
+    " AND status = 'Rejected'"
+)
+"""A requester's disputes that wait: an approval after all is an answer, too."""
+
+
+def find_open(tx: Transaction, requester_id: str, assignment_id: str) -> OpenDispute | None:
+    """Return the dispute of an assignment, where it waits for this requester."""
+    return tx.find(OpenDispute, f"{OPEN} AND assignment_id = :id", requester=requester_id, id=assignment_id)
 
 
 def dispute(tx: Transaction, worker_id: str, assignment_id: str, text: str) -> None:

@@ -17,6 +17,9 @@ ADULT = "00000000000000000060"
 SIMULATED = "00000000000000000SIM"
 """This marketplace's own: whether an account was made for simulation. The admin gives it with the account,
 for good. Any requester may read it, and nobody may grant or revoke it."""
+DISPUTED = "0000000000000DISPUTE"
+"""This marketplace's own: its requests are the disputes that wait for the requester's answer. To list and to
+reject requests is all that a requester needs, so that any client of the API can answer."""
 MASTERS = ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6")
 """Of Mechanical Turk's live site and of its sandbox. The admin makes a worker a Master of both."""
 SYSTEM = {
@@ -25,6 +28,7 @@ SYSTEM = {
     APPROVAL_RATE: "HIT approval rate (%)",
     ADULT: "Adult content",
     SIMULATED: "Simulated worker",
+    DISPUTED: "Disputed rejection",
     MASTERS[0]: "Masters",
     MASTERS[1]: "Masters",
 }

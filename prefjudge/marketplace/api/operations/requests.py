@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
+from prefjudge.marketplace.errors import Refusal, invalid, refused
+from prefjudge.marketplace.hits import disputes
 from prefjudge.marketplace.people import qualification_requests, qualifications
+from prefjudge.marketplace.people.requirements import DISPUTED
 from prefjudge.marketplace.store.marketplace import Transaction
 
 
@@ -16,18 +19,46 @@ class ListedRequest(qualification_requests.QualificationRequest):
 
 
 def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
+    if disputes.find_open(tx, requester_id, params["QualificationRequestId"]):
+        raise refused(
+            "InvalidQualificationState",
+            "It is a dispute: to pay after all, call ApproveAssignment with OverrideRejection.",
+        )
     request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
     qualification_requests.accept(tx, request, params.get("IntegerValue", 1))
     return {}
 
 
 def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
+    if disputes.find_open(tx, requester_id, params["QualificationRequestId"]):
+        try:
+            disputes.answer(tx, params["QualificationRequestId"], params.get("Reason", ""))
+        except Refusal as refusal:
+            raise invalid("Reason", f"is the answer to a dispute: {refusal.message}") from refusal
+        return {}
     request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
     qualification_requests.reject(tx, request, params.get("Reason"))
     return {}
 
 
+def _list_disputes(tx: Transaction, requester_id: str, params: Params) -> Result:
+    found, about = page(tx, disputes.OpenDispute, "disputes", params, disputes.OPEN, requester=requester_id)
+    shown = [
+        {
+            "QualificationRequestId": one.assignment_id,
+            "QualificationTypeId": DISPUTED,
+            "WorkerId": one.worker_id,
+            "Answer": one.dispute,
+            "SubmitTime": one.disputed_at,
+        }
+        for one in found
+    ]
+    return {**about, "QualificationRequests": shown}
+
+
 def _list(tx: Transaction, requester_id: str, params: Params) -> Result:
+    if params.get("QualificationTypeId") == DISPUTED:
+        return _list_disputes(tx, requester_id, params)
     where = "r.requester_id = :requester AND r.status = 'Submitted'"
     if "QualificationTypeId" in params:
         qualifications.find_type(tx, params["QualificationTypeId"], requester_id)
