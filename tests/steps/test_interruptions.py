@@ -22,10 +22,11 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.assignments import load_decisions
 from prefjudge.study.hits import load_hits
 from prefjudge.study.study import Study
 from prefjudge.study.trust import load_allowances
-from tests.steps.conftest import climbing_study
+from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person, take_all
 from tests.steps.test_road import kept_votes
 
@@ -97,6 +98,16 @@ def small_hits(study: Path, pairs: int) -> None:
     config.write_text(text.replace("budget = 100.00", "budget = 500.00"))
 
 
+def ask_for_a_test(study: Path) -> None:
+    """Let newcomers take a test, made of the first gold pair."""
+    config = study / "study.toml"
+    config.write_text(config.read_text().replace("[workers]", "[workers]\nmin_practice_rate = 100"))
+    header, lesson, *others = (COLLECTION / "gold.tsv").read_text().splitlines()
+    table = [f"{header}\tpractice", f"{lesson}\tOnly one is about it.", *others]
+    (study / "gold.tsv").write_text("\n".join(table) + "\n")
+    gold(study, accept=True)
+
+
 def recorded(study: Path) -> list[str]:
     with Study(study).transaction(write=False) as db:
         return sorted(hit.hit_key for hit in load_hits(db, "sandbox") if hit.hit_id)
@@ -105,6 +116,7 @@ def recorded(study: Path) -> list[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_publish_broken_at_every_call_publishes_each_hit_once(served: Path, wire: Wire, kind: str) -> None:
     small_hits(served, 1)
+    ask_for_a_test(served)
     wire.kind = kind
     wire.until_done(lambda: publish(served, yes=True))
     wire.kind = ""
@@ -114,6 +126,11 @@ def test_a_publish_broken_at_every_call_publishes_each_hit_once(served: Path, wi
     assert len(recorded(served)) == total
     assert listed(served) == recorded(served)
     assert Decimal(status(served).committed) == total * Decimal("2.40")
+    with open_marketplace(Study(served)) as door:
+        asked = MTurkCrowd(door.endpoint)._client.each(
+            "list_qualification_types", "QualificationTypes", MustBeRequestable=True
+        )
+        assert sum("Test" in kind for kind in asked) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,15 +141,20 @@ def test_a_collect_broken_at_every_call_loses_and_doubles_nothing(
     state = None
     while state is None or not state.finished:
         wire.kind = ""
-        work(served, workers=6, error=0.1, slip=0.0, careless=2)
+        work(served, workers=6, error=0.1, slip=0.0, careless=2, temper=["quitter"])
         wire.kind = kind
         state = wire.until_done(lambda: collect(served))
     wire.kind = ""
-    assert len(wire.broken) > 10
+    calls = {call.partition(b".")[2] for call in wire.made}
+    assert {b"ApproveAssignment", b"SendBonus", b"RejectAssignment"} <= calls
+    assert {b"CreateAdditionalAssignmentsForHIT", b"AssociateQualificationWithWorker"} <= calls
     assert set(kept_votes(served).values()) == {1}
     assert listed(served) == recorded(served)
-    answered = status(served).assignments
-    assert Decimal(status(served).committed) == answered * Decimal("2.40")
+    with Study(served).transaction(write=False) as db:
+        decided = [str(decision) for decision in load_decisions(db).values()]
+    bonuses = [Decimal(one.split("$")[1].split()[0]) for one in decided if one.startswith("prorated")]
+    paid = decided.count("approved") * Decimal("2.40") + sum(bonus * Decimal("1.2") for bonus in bonuses)
+    assert Decimal(status(served).committed) == paid.quantize(Decimal("0.01"))
 
 
 @pytest.mark.parametrize("kind", ["kill before", "kill after"])
