@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.cli.output import say
+from prefjudge.cli.output import opened, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -26,10 +26,9 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
         if result.advice:
             say(result.advice)
-        from prefjudge.study.study import Study
         from prefjudge.study.targets import find_target
 
-        say(f"next: prefjudge publish {quoted(study)} --{find_target(Study(study))}")
+        say(f"next: prefjudge publish {quoted(study)} --{find_target(opened(study))}")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")
         say(f"  prefjudge gold {quoted(study)} --accept")

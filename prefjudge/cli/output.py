@@ -19,6 +19,7 @@ from prefjudge.errors import NotFinished, PrefjudgeError
 if TYPE_CHECKING:
     from prefjudge.core.judges.rehearsal import Rehearsal
     from prefjudge.render.text.cells import Table
+    from prefjudge.study.study import Study
 
 _USUAL_WIDTH = 80
 
@@ -116,10 +117,16 @@ def print_words(text: str) -> None:
 
 def advice(study: str | Path, verb: str) -> str:
     """Return what to type next for a study, at the target whose work is the study's."""
-    from prefjudge.study.study import Study
     from prefjudge.study.targets import advised
 
-    return advised(Study(study), verb)
+    return advised(opened(study), verb)
+
+
+def opened(study: str | Path) -> "Study":
+    """Return a study; what opens it is loaded only then."""
+    from prefjudge.study.study import Study
+
+    return Study(study)
 
 
 def stamp(rehearsal: "Rehearsal | None") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefjudge.cli.output import print_tables, say
+from prefjudge.cli.output import opened, print_tables, say
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
@@ -23,7 +23,15 @@ def resolve(
     """Print what was decided, and what leads on."""
     show(result)
     if study is not None and out is None and result.out:
-        say(f"next: prefjudge score {quoted(study)}")
+        say(f"next: prefjudge {_next(study)} {quoted(study)}")
+
+
+def _next(study: Path) -> str:
+    """Return the verb that leads on: a study of imported votes may have no runs to score."""
+    from prefjudge.study.pooling import load_inputs
+
+    with opened(study).transaction(write=False) as db:
+        return "score" if any(found.kind == "run" for found in load_inputs(db)) else "report"
 
 
 def show(result: "ResolveResult") -> None:

@@ -19,7 +19,6 @@ from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
-from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
@@ -168,7 +167,7 @@ def test_a_challenge_without_newcomers_leads_to_score(tmp_path: Path) -> None:
     run.write_text("q1 Q0 d2 1 2.0 new\nq1 Q0 d1 2 1.0 new\n")
     init(made, name="study")
     import_votes(made, tmp_path / "votes.txt")
-    resolve(made)
+    assert f"next: prefjudge report {made}" in prefjudge("resolve", made).stderr  # there are no runs to score
     said = prefjudge("pool", made, "--challenge", "--runs", run).stderr
     assert "no newcomer: the study has compared what 1 new run has on top" in said
     assert f"next: prefjudge score {made}" in said

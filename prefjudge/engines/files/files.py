@@ -202,7 +202,8 @@ def _distinct(paths: Sequence[str | Path]) -> tuple[str, ...]:
     names = paths_of(paths)
     if not names:
         raise InputError(
-            "no run files were given", "Give at least one; a quoted pattern must match something."
+            "no run files were given",
+            "Give at least one, as by --runs 'runs/*'; a pattern must match something.",
         )
     for place, name in enumerate(names):
         if name in names[:place]:
