@@ -449,6 +449,24 @@ def test_a_killed_program_leaves_a_site_that_the_next_one_finishes(tmp_path: Pat
     assert {path.name for path in (tmp_path / "site").iterdir()} == {"index.html", "history.html"}
 
 
+def test_a_killed_update_leaves_the_old_first_page_with_all_that_it_leads_to(tmp_path: Path) -> None:
+    page = '<meta name="generator" content="prefjudge site abc">'
+    old = [("index.html", f"{page}run/a.html"), ("run/a.html", page)]
+    fresh = [("index.html", f"{page}run/b.html"), ("run/b.html", page)]
+    write_site(tmp_path / "site", "abc", old)
+
+    def killed() -> Iterator[tuple[str, str]]:
+        yield from fresh
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_site(tmp_path / "site", "abc", killed())
+    assert (tmp_path / "site" / "index.html").read_text() == old[0][1]
+    assert (tmp_path / "site" / "run" / "a.html").exists()
+    done = write_site(tmp_path / "site", "abc", fresh)
+    assert (done.written, done.removed) == (1, 1)
+
+
 def test_queries_are_listed_in_the_order_of_their_numbers() -> None:
     names = ["2", "10", "0" * 5_000 + "11", "9" * 5_000, "q2", "q10", "q10b", "²"]
     assert sorted(sorted(names), key=in_order) == names

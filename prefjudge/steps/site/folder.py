@@ -57,7 +57,8 @@ def write_site(folder: Path, mark: str, files: Iterable[tuple[str, str]]) -> Wri
     """Write the files of a site, each an address and a text, and remove the pages that it no longer has.
 
     ``index.html`` has to be the first: from then on the folder is known as this site's, whenever the program
-    is killed.
+    is killed. Where it is known, the first page is written last: until then the old one leads to pages
+    that are all there.
 
     Raises
     ------
@@ -65,9 +66,15 @@ def write_site(folder: Path, mark: str, files: Iterable[tuple[str, str]]) -> Wri
         A file of somebody else's is in the place of a page.
     """
     kept, written = set[str](), 0
+    known = _owner(folder / INDEX) == mark
+    first: list[tuple[str, str]] = []
     for address, text in files:
         kept.add(address)
-        written += _write(folder, address, text.encode("utf-8", "backslashreplace"), mark)
+        if known and address == INDEX:
+            first.append((address, text))
+        else:
+            written += _write(folder, address, text, mark)
+    written += sum(_write(folder, address, text, mark) for address, text in first)
     removed = 0
     for path in _pages(folder):
         if path.relative_to(folder).as_posix() not in kept and _owner(path) == mark:
@@ -79,9 +86,9 @@ def write_site(folder: Path, mark: str, files: Iterable[tuple[str, str]]) -> Wri
     return Written(files=len(kept), written=written, removed=removed)
 
 
-def _write(folder: Path, address: str, data: bytes, mark: str) -> bool:
+def _write(folder: Path, address: str, text: str, mark: str) -> bool:
     """Write a file where it is not there with the same bytes."""
-    path = folder / address
+    path, data = folder / address, text.encode("utf-8", "backslashreplace")
     with suppress(OSError):
         if not path.is_symlink() and path.stat().st_size == len(data) and path.read_bytes() == data:
             return False
