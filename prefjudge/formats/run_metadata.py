@@ -47,6 +47,8 @@ class RunMetadata:
         The day on which its embargo ends.
     withdrawn : bool
         Whether its submitters took it back.
+    submitter : str
+        The login of who submitted it to a board in Git; it is not shown.
     """
 
     run: str
@@ -58,11 +60,12 @@ class RunMetadata:
     submitted: date | None = None
     hidden_until: date | None = None
     withdrawn: bool = False
+    submitter: str = ""
 
     @property
     def told(self) -> bool:
-        """Whether anything is told beyond the name."""
-        return any(getattr(self, one.name) for one in fields(self) if one.name != "run")
+        """Whether anything is told to readers beyond the name."""
+        return any(getattr(self, one.name) for one in fields(self) if one.name not in ("run", "submitter"))
 
 
 def read_run_metadata(path: Path, notices: list[Notice]) -> RunMetadata:
@@ -120,6 +123,7 @@ def _from_json(file: Path, run: str, notices: list[Notice]) -> RunMetadata:
         submitted=day_of(_text(found, "date")) or day_of(run),
         hidden_until=day_of(_text(found, "embargo_until")),
         withdrawn=bool(found.get("withdrawn")),
+        submitter=_text(found, "submitter"),
     )
 
 

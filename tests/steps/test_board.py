@@ -208,6 +208,9 @@ def test_the_site_shows_who_is_shown(walked: Path) -> None:
     pages = "".join(path.read_text() for path in (walked / "site").rglob("*.html"))
     assert "bm25" in pages
     assert not [run for run in ("char4", "ql-jm", "bm25-rm3") if f"{TODAY:%Y%m%d}-{run}" in pages]
+    # the house submitted three at once, which the check allows a maintainer
+    assert "The audit found nothing." in pages
+    assert "within 30 days" not in pages
 
 
 def test_a_fresh_clone_is_the_same_study(walked: Path, workshop: Workshop, tmp_path: Path) -> None:

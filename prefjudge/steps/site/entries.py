@@ -9,12 +9,14 @@ from prefjudge.core.pooling.runs import Heads
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.audit import Audit, audit
+from prefjudge.evaluation.submissions.findings import Rules
 from prefjudge.evaluation.submissions.official import find_entry
 from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.formats.leaderboard_csv import read_institutions
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.run_metadata import RunMetadata, day_of, read_run_metadata
 from prefjudge.gather.inputs import expand, in_memory
+from prefjudge.study.board_config import BoardConfig
 from prefjudge.study.pooling import load_inputs
 from prefjudge.study.study import Study
 
@@ -122,9 +124,12 @@ def with_leaderboard(
 
 
 def audit_entries(
-    shown: Mapping[str, RunMetadata], entries: Sequence[Submission], heads: Heads | None
+    shown: Mapping[str, RunMetadata], entries: Sequence[Submission], heads: Heads | None, board: BoardConfig
 ) -> Audit | None:
-    """Return the audit of a leaderboard, or of the runs shown; None where no day of a submission is known."""
+    """Return the audit of a leaderboard, or of the runs shown; None where no day of a submission is known.
+
+    The runs shown are held to the limits of the study's board, which do not bind its maintainers.
+    """
     own = [
         Submission(
             line=number,
@@ -135,9 +140,11 @@ def audit_entries(
             type=one.type,
             dev=None,
             eval=None,
+            baseline=board.trusts(one.submitter),
         )
         for number, (name, one) in enumerate(shown.items(), 1)
         if one.submitted is not None
     ]
     listed = entries or own
-    return audit(listed, institutions=read_institutions(), heads=heads) if listed else None
+    rules = None if entries else Rules(limit=board.per_team, days=board.days)
+    return audit(listed, rules=rules, institutions=read_institutions(), heads=heads) if listed else None

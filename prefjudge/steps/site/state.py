@@ -127,7 +127,7 @@ def gather_state(
             name for name in (found.waiting.names if found.waiting else ()) if name in entries.shown
         ),
         health=checked,
-        audit=audit_entries(entries.shown, listed, heads),
+        audit=audit_entries(entries.shown, listed, heads, study.config.board),
         official=official,
         rehearsal=found.rehearsal,
     )
