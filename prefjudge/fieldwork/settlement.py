@@ -24,7 +24,7 @@ from prefjudge.study.assignments import (
 from prefjudge.study.config import EarlyExit
 from prefjudge.study.history import moment
 from prefjudge.study.hits import load_unused
-from prefjudge.study.ledger import Intent, settle
+from prefjudge.study.ledger import Intent, load_begun_bonuses, settle
 from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
 from prefjudge.study.undecided import UndecidedAssignment, evidence_against, load_undecided
@@ -70,30 +70,40 @@ class Due:
 def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ...]:
     """Return what the assignments that nobody has decided on are owed; with ``held`` a person has decided."""
     with study.transaction(write=False) as db:
-        undecided = load_undecided(db, target)
+        undecided, begun = load_undecided(db, target), load_begun_bonuses(db)
     if not undecided:
         return ()
     decided = () if held else load_decisions(study).keep
     waiting = {} if held else waits_until(study, target, undecided, time.time())
     return tuple(
-        _due(study, one, held=held or one.worker_id in decided, until=waiting.get(one.assignment_id))
+        _due(
+            study,
+            one,
+            held=held or one.worker_id in decided,
+            until=waiting.get(one.assignment_id),
+            begun=one.assignment_id in begun,
+        )
         for one in undecided
     )
 
 
-def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | None) -> Due:
-    """Return what an assignment is owed; ``until`` is when at the latest it is paid, if not now."""
+def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | None, begun: bool) -> Due:
+    """Return what an assignment is owed; ``until`` is when at the latest it is paid, if not now.
+
+    A bonus that was ``begun`` is paid to the end, whatever is known of the worker meanwhile: perhaps it was
+    paid, and the reward taken back, in a call that was killed.
+    """
     reward = one.reward_cents * CENT
     unfinished = one.answered < one.slots
     why = f"made {one.answered} of {one.slots}" if unfinished else MADE_ALL
     act, amount = Act.APPROVE, reward
     if one.verdict == GIVEN_UP:  # paid whole, never rejected: nobody knows how much was answered
         why = GIVEN_UP
-    elif suspect := evidence_against(one):
+    elif not begun and (suspect := evidence_against(one)):
         act, amount, why = (act, amount, suspect) if held else (Act.DECIDE, Decimal("0.00"), suspect)
     elif unfinished and study.config.pay.early_exit is EarlyExit.BONUS and reward:
         act, amount = Act.PRORATE, prorated(reward, one.answered, one.slots)
-    if until is not None and act is not Act.DECIDE and not held:
+    if until is not None and act is not Act.DECIDE and not held and not begun:
         act, why = Act.WAIT, f"{why}; {IN_DOUBT}, and by {moment(until)} in any case"
     return Due(
         assignment_id=one.assignment_id,

@@ -38,7 +38,7 @@ from prefjudge.study.assignments import (
 )
 from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_extension, save_status
-from prefjudge.study.ledger import count_settled, settle
+from prefjudge.study.ledger import count_settled, load_begun_bonuses, settle
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
@@ -229,11 +229,15 @@ class _Collection:
             )
             for hit, found in new
         ]
+        with self._study.transaction(write=False) as db:
+            begun = load_begun_bonuses(db)  # what a killed call left is for the payment to continue
         decided = {
             found.submission_id: found.state.value
             for _, state in seen
             for found in state.submissions
-            if found.state is not SubmissionState.SUBMITTED and self._known.get(found.submission_id) is None
+            if found.state is not SubmissionState.SUBMITTED
+            and self._known.get(found.submission_id) is None
+            and found.submission_id not in begun
         }
         if checked or decided:
             with self._study.transaction() as db:

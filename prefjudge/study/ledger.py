@@ -96,6 +96,12 @@ def find_rejection(db: Connection, subject: str, target: str) -> Intent | None:
     return next(iter(found), None)
 
 
+def load_begun_bonuses(db: Connection) -> frozenset[str]:
+    """Return the assignments whose bonus was begun and has no outcome: the call was interrupted."""
+    rows = db.execute("SELECT subject FROM intents WHERE operation = 'SendBonus' AND outcome IS NULL")
+    return frozenset(str(subject) for (subject,) in rows)
+
+
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     """Record the outcome of an intent."""
     db.execute(
