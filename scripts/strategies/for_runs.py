@@ -83,7 +83,7 @@ def judge_for_runs(study: Study, sure: Sure, rng: np.random.Generator) -> tuple[
         aim = find_neighbours(study.gains, study.query, chance.ravel())
         stakes = aim.stakes(rows, sure.level)
         asked = sure.ask_by(votes, chance, stakes)
-        value = worth(votes, chance, stakes)
+        value = worth(votes, chance, stakes, scale=sure.scale)
         value[~votes.any(axis=(1, 2))] = np.inf
         most = in_turn([asked.votes], [value[asked.pool]], None, math.ceil(sure.share * votes.sum()))
         (wanted,) = within(most, [asked.votes], [value[asked.pool]])

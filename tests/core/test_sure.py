@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from prefjudge.core.asking.strategies import Halving
 from prefjudge.core.judges.judgments import Judgments
@@ -140,6 +141,25 @@ def test_a_vote_is_worth_most_where_little_decides() -> None:
     # The same doubt after many votes: candidates so close that further votes hardly tell them apart.
     assert worth(20 * votes, chance)[0] < 0.5 * found[0]
     assert worth(np.zeros((2, 1, 1)), np.ones((2, 1))).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("scale", [0.37, 0.69, 1.64])
+@pytest.mark.parametrize(("won", "lost"), [(1, 1), (1, 0), (2, 1), (2, 0), (5, 3), (10, 9)])
+def test_the_worth_of_a_vote_on_two_is_what_it_brings(scale: float, won: int, lost: int) -> None:
+    # 40, 33 and 20 % of votes wrong. The difference of the two strengths, given the votes so far:
+    nodes, mass = np.polynomial.hermite_e.hermegauss(101)
+    chance_of_vote = 1.0 / (1.0 + np.exp(-np.sqrt(2.0) * scale * nodes))
+    mass = mass * chance_of_vote**won * (1.0 - chance_of_vote) ** lost
+    mass /= mass.sum()
+    above = np.where(nodes > 1e-9, 1.0, np.where(nodes < -1e-9, 0.0, 0.5))
+    now, best = float(mass @ above), 0.0
+    for more in (1, 2, 4, 8, 16, 32, 64):
+        seen = binom.pmf(np.arange(more + 1)[:, None], more, chance_of_vote) * mass
+        right = np.maximum(seen @ above, seen @ (1.0 - above)).sum()
+        best = max(best, float(right - max(now, 1.0 - now)) / more)
+    votes = np.array([[[0.0, won], [lost, 0.0]]])
+    found = worth(votes, np.array([[now, 1.0 - now]]), scale=scale)[0]
+    assert 0.7 < found / best < 1.6
 
 
 def test_the_scale_is_that_of_the_crowd() -> None:

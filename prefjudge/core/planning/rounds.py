@@ -16,7 +16,7 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
-from prefjudge.core.resolving.confidence import assess_confidence
+from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.tournament import Index, Tournaments, tournaments
 from prefjudge.core.resolving.trust import Trust
 from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
@@ -87,7 +87,9 @@ def next_round(
         What the runs score, where the strategy is to tell them apart: votes go where they do so most.
     """
     rank = _ranks(pools, best_known)
-    chance, trust = _chances(judgments, pools, strategy)
+    found = _confidence(judgments, pools, strategy)
+    chance = None if found is None else _by_row(found, pools)
+    trust, scale = (None, None) if found is None else (found.trust, found.scales.mean)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
     query, first, second, votes, values = [], [], [], [], []
@@ -106,8 +108,8 @@ def next_round(
                 leaders[rows] = most_probable(believed) & judged[:, None]
                 stakes = None if aim is None else aim.stakes(rows, one.level)
                 weighed = _permuted(by_trust, order)
-                asked = one.ask_by(played, believed, stakes, weighed=weighed)
-                value = worth(weighed, believed, stakes)
+                asked = replace(one, scale=scale).ask_by(played, believed, stakes, weighed=weighed)
+                value = worth(weighed, believed, stakes, scale=scale)
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
             else:
@@ -122,8 +124,8 @@ def next_round(
             values.append(value[asked.pool][kept])
     if aim is not None and isinstance(strategy, Sure):
         most = in_turn(votes, values, most, math.ceil(strategy.share * len(judgments)))
-    found = _round(pools, query, first, second, within(most, votes, values), leaders)
-    return replace(found, chance=chance, orders=() if aim is None else aim.orders)
+    asked_for = _round(pools, query, first, second, within(most, votes, values), leaders)
+    return replace(asked_for, chance=chance, orders=() if aim is None else aim.orders)
 
 
 def _aim(
@@ -142,20 +144,21 @@ def in_turn(votes: list[Counts], values: list[Floats], most: int | None, share: 
     return wanted if most is None else min(wanted, most)
 
 
-def _chances(judgments: Judgments, pools: Pools, strategy: Strategy) -> tuple[Floats | None, Trust | None]:
-    """Return each pool row's probability of being the best, where the strategy asks by it.
-
-    And the trust in the workers that it rests on.
-    """
+def _confidence(judgments: Judgments, pools: Pools, strategy: Strategy) -> Confidence | None:
+    """Return how probably each candidate is the best, where the strategy asks by it."""
     sizes = np.unique(np.bincount(pools.query, minlength=len(pools.queries)))
     sure = [one for size in sizes.tolist() if size and isinstance(one := of_size(strategy, size), Sure)]
     if not sure:
-        return None, None
-    found = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scale=sure[0].scale)
+        return None
+    return assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scale=sure[0].scale)
+
+
+def _by_row(found: Confidence, pools: Pools) -> Floats:
+    """Return each pool row's probability of being the best."""
     chance = np.empty(pools.query.size)
     # Its rows are sorted by document within each query, as those of a tournament are.
     chance[np.lexsort((pools.doc, pools.query))] = found.chance
-    return chance, found.trust
+    return chance
 
 
 def within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:

@@ -155,7 +155,8 @@ class Sure:
         if stakes is not None:
             new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
         if self.patience is not None:
-            unsure &= worth(votes if weighed is None else weighed, chance) * self.patience > 1
+            gain = worth(votes if weighed is None else weighed, chance, scale=self.scale)
+            unsure &= gain * self.patience > 1
         # One queue over all queries has no rounds of a pool's own: only the most votes end a pool.
         most = self._totals(size)[-1] if self.runs is None else _most_votes(size)
         return np.asarray(new | (unsure & (total < most)))

@@ -14,7 +14,9 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
-def worth(votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Floats:
+def worth(
+    votes: Floats, chance: Floats, stakes: Stakes | None = None, *, scale: float | None = None
+) -> Floats:
     """Return by how much a further vote on a pool raises the expected number of right winners, shape (n,).
 
     Parameters
@@ -25,6 +27,9 @@ def worth(votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Floats
         The probability that each candidate is the best.
     stakes : Stakes, optional
         What hangs on the best answers: a vote is then worth by how much it lowers the cost of being wrong.
+    scale : float, optional
+        How far apart candidates are: the standard deviation of their strengths, in logits; by default as far
+        as they usually are. The further, the more may a vote still change.
 
     Notes
     -----
@@ -47,9 +52,15 @@ def worth(votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Floats
         )
     two = np.take_along_axis(chance, place, axis=1)
     shown = votes.sum(axis=2) + votes.sum(axis=1)
-    # The prior and the votes that showed each of the two: what is known of each strength adds up.
-    known = 1.0 / SCALE**2 + _INFORMATION * np.take_along_axis(shown, place, axis=1)
-    variance = (1.0 / known).sum(axis=1)
+    one, other = place.T
+    row = np.arange(n)
+    between = votes[row, one, other] + votes[row, other, one]
+    # The prior and the votes that showed each of the two beside others: what is known of each strength adds
+    # up. Those that showed both tell their difference itself.
+    known = 1.0 / (SCALE if scale is None else scale) ** 2 + _INFORMATION * (
+        np.take_along_axis(shown, place, axis=1) - between[:, None]
+    )
+    variance = 1.0 / (1.0 / (1.0 / known).sum(axis=1) + _INFORMATION * between)
     both = two.sum(axis=1)
     lead = scipy.special.ndtri(np.clip(two[:, 0] / np.maximum(both, 1e-300), 0.5, 1.0 - 1e-9))
     mean = lead * np.sqrt(variance)
@@ -59,7 +70,7 @@ def worth(votes: Floats, chance: Floats, stakes: Stakes | None = None) -> Floats
     now, then = scipy.special.ndtr(lead), scipy.special.ndtr(np.abs(after) / np.sqrt(left)[:, :, None])
     if stakes is not None:
         # The variance of a choice between two: what each vote takes away of it.
-        both = both**2 * stakes.cost[np.arange(n), place[:, 0], place[:, 1]]
+        both = both**2 * stakes.cost[row, one, other]
         now, then = -now * (1.0 - now), -then * (1.0 - then)
     gained = (then @ _WEIGHTS - now[:, None]) / _AHEAD
     return np.asarray(both * np.maximum(gained.max(axis=1), 0.0))
