@@ -2,7 +2,13 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
+
+from prefjudge.core.asking.strategies import LeadStop
+from prefjudge.core.planning.sure import Sure
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "strategies"
 
@@ -37,3 +43,18 @@ def test_the_brief_table_has_a_line_for_each_cell() -> None:
     assert heads.split()[:3] == ["pool", "wrong", "noise"]
     assert [row.split()[:3] for row in rows] == [["2", "20%", "constant"], ["2", "40%", "constant"]]
     assert all(row.count(" to ") == 2 for row in rows)
+
+
+def test_no_rule_beats_a_lead_where_all_pairs_err_alike_and_a_patient_sure_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT))
+    two = import_module("pools_of_two")
+    crowd = two.Crowd("constant", 0.2)
+    votes, right = two.play(two.asked_by(LeadStop(2)), crowd)
+    # Two votes decide, or it begins again.
+    assert (votes, right) == pytest.approx((2 / (0.8**2 + 0.2**2), 0.8**2 / (0.8**2 + 0.2**2)), rel=0.001)
+    patient = two.play(two.asked_by(Sure(0.99, patience=80, scale=crowd.scale)), crowd)
+    best = [two.play(two.best_rule(crowd, price), crowd) for price in (0.02, 0.04)]
+    for rule in (patient, *best):
+        assert rule == pytest.approx((votes, right), rel=0.001)
