@@ -42,7 +42,8 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
             say(f"  {assignment_id}: {why}")
         if result.decide_by:
             say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
-        say(f"  pay them: prefjudge pay {quoted(study)} --held; or: prefjudge reject {quoted(study)} …")
+        there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
+        say(f"  pay them: prefjudge pay {there} --held; or: prefjudge reject {there} …")
     of_budget = f" of a budget of ${result.budget}" if result.budget else ""
     say(f"committed    ${result.committed}{of_budget}")
     if result.version:

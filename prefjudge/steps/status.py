@@ -47,7 +47,8 @@ class StatusResult(Shown):
     ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
     ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which runs
     may still be the best, and holds however often one looks; None where the runs were not read.
-    ``notices`` says where the store may lack what happened since.
+    ``target`` is where the work is that the study counts. ``notices`` says where the store may lack what
+    happened since.
     """
 
     study: str
@@ -73,6 +74,7 @@ class StatusResult(Shown):
     statuses: dict[str, int]
     confidence: "ConfidenceSummary | None"
     top: "Contenders | None"
+    target: str
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
@@ -102,7 +104,8 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
-        held = {one: why for one in load_undecided(db, current_target(db)) if (why := evidence_against(one))}
+        target = current_target(db)
+        held = {one: why for one in load_undecided(db, target) if (why := evidence_against(one))}
         pays_itself = paid_unasked(held)
         return StatusResult(
             study=str(opened.folder),
@@ -128,8 +131,9 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
             statuses=sure.statuses if sure else {},
             confidence=sure.confidence if sure else None,
             top=sure.top if sure else None,
+            target=target,
             rehearsal=load_rehearsal(db),
-            notices=_notices(opened.folder, current_target(db), load_setting(db, RECOVERING)),
+            notices=_notices(opened.folder, target, load_setting(db, RECOVERING)),
         )
 
 

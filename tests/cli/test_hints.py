@@ -6,10 +6,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.status import status as say_status
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import Server
@@ -19,6 +21,7 @@ from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
@@ -223,3 +226,14 @@ def test_a_live_study_is_recovered_as_advised(road: Road, live: Server) -> None:
         collect(study, live=True)
     assert take(str(outdated.value)).returncode == 0, outdated.value
     assert collect(study, live=True).open == 7
+
+
+def test_what_waits_for_a_person_is_decided_on_where_it_waits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    init(tmp_path / "s", config="demo", name="s")
+    found = status(tmp_path / "s")
+    assert found.target == "sandbox"
+    for target, option in (("sandbox", ""), ("live", " --live")):
+        say_status(lambda at=target: replace(found, to_decide={"A1": "why"}, target=at), study=Path("s"))
+        assert f"pay s{option} --held; or: prefjudge reject s{option} …" in capsys.readouterr().err

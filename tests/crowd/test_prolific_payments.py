@@ -170,6 +170,12 @@ def test_a_rejection_has_a_category_and_a_hundred_characters(desk: Desk) -> None
     assert split_reason("NO_CODE : none") == ("NO_CODE", split_reason("none")[1])
     assert split_reason("FOOLISH: x" * 20) == ("OTHER", "FOOLISH: x" * 20)
     assert len(split_reason("")[1]) >= 100
+    for odd, said in (
+        ("LOW_EFORT: every answer was left", "not a category"),
+        ("LOW_EFFORT: ", "not a reason"),
+    ):
+        with pytest.raises(RefusedError, match=said):
+            split_reason(odd)
 
 
 def _once(method: str, ending: str, kind: str):  # type: ignore[no-untyped-def]

@@ -160,9 +160,22 @@ def split_reason(reason: str) -> tuple[str, str]:
 
     Without a category it is ``OTHER``. Prolific wants a hundred characters; a shorter reason is followed by a
     sentence that says how to answer it.
+
+    Raises
+    ------
+    RefusedError
+        The reason begins with what looks like a category and is none, or says nothing after it: the
+        participant would read it, and a rejection cannot be taken back.
     """
+    typed = re.match(r"([A-Z]+(?:_[A-Z]+)+)\s*:", reason.strip())
+    if typed and typed[1] not in CATEGORIES:
+        raise RefusedError(
+            f"{typed[1]} is not a category of Prolific", f"The categories are {', '.join(CATEGORIES)}."
+        )
     named = re.fullmatch(rf"({'|'.join(CATEGORIES)})\s*:\s*(.*)", reason.strip(), re.DOTALL)
     category, message = named.groups() if named else ("OTHER", reason.strip())
+    if named and not message:
+        raise RefusedError(f"{category} alone is not a reason", "Say after the colon what was wrong.")
     if len(message) < _LEAST_MESSAGE:
         message = f"{message.rstrip('.')}.{_PADDING}"
     return category, message
