@@ -55,6 +55,6 @@ def test_no_rule_beats_a_lead_where_all_pairs_err_alike_and_a_patient_sure_is_on
     # Two votes decide, or it begins again.
     assert (votes, right) == pytest.approx((2 / (0.8**2 + 0.2**2), 0.8**2 / (0.8**2 + 0.2**2)), rel=0.001)
     patient = two.play(two.asked_by(Sure(0.99, patience=80, scale=crowd.scale)), crowd)
-    best = [two.play(two.best_rule(crowd, price), crowd) for price in (0.02, 0.04)]
+    best = [two.play(two.best_rule(crowd, price), crowd) for price in (0.03, 0.04)]
     for rule in (patient, *best):
         assert rule == pytest.approx((votes, right), rel=0.001)
