@@ -265,6 +265,16 @@ def test_the_ratios_of_many_runs_are_colours_alone() -> None:
     assert not {"90.0", "10.0"} & {*words(plots.plot_win_ratios(many_runs))}
 
 
+def test_counts_have_whole_numbers_and_no_more_of_them_than_have_room() -> None:
+    for figure in (chances(), plots.plot_pool_sizes({1: 1, 2: 2})):
+        figure.draw_without_rendering()  # type: ignore[attr-defined]
+        (axes,) = figure.axes  # type: ignore[attr-defined]
+        assert all(place == int(place) for place in axes.get_yticks())
+    (axes,) = plots.plot_pool_sizes({4: 1, 5: 2, 126: 1}).axes
+    assert len(axes.get_xticks()) <= 14
+    assert {text.get_text() for text in axes.texts} == {"mean 35.00"}, "numbers would stand in each other"
+
+
 def test_an_empty_pool_is_no_trouble() -> None:
     assert "Sizes of the pools: 0 queries" in words(plots.plot_pool_sizes({}))
 

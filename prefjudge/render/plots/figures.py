@@ -9,6 +9,7 @@ from prefjudge.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
@@ -110,6 +111,13 @@ def _grow(figure: "Figure") -> bool:
         return False
     figure.set_size_inches(width + 2 * wide, height + 2 * high)
     return True
+
+
+def count_by_whole_numbers(axis: "Axis", *, most: int = 8) -> None:
+    """Number an axis that counts by whole numbers, at most so many: there is no half query."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=most, min_n_ticks=1))
 
 
 def shades(name: str, *colors: str) -> "Colormap":

@@ -9,7 +9,18 @@ from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tiers import Standing
-from prefjudge.render.plots.figures import BLUE, GRID, INK, MUTED, ORANGE, PALE, RED, drawing, shades
+from prefjudge.render.plots.figures import (
+    BLUE,
+    GRID,
+    INK,
+    MUTED,
+    ORANGE,
+    PALE,
+    RED,
+    count_by_whole_numbers,
+    drawing,
+    shades,
+)
 from prefjudge.render.plots.point_labels import label_points
 from prefjudge.render.tables.leaderboard import ceiling_words
 from prefjudge.render.text.plain_text import printable
@@ -157,10 +168,10 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
     total = sum(sizes.values())
     mean = sum(size * count for size, count in sizes.items()) / total if total else 0.0
     with drawing(6, 3.4) as (figure, axes):
-        from matplotlib.ticker import MaxNLocator
-
+        # bars that stand close have no room for numbers above them, nor for one below each
+        close = bool(sizes) and max(sizes) - min(sizes) >= 24
         axes.bar(list(sizes), list(sizes.values()), width=0.82, color=BLUE)
-        if len(sizes) <= 24:
+        if not close:
             for size, count in sizes.items():
                 axes.annotate(
                     f"{count:,}", (size, count), xytext=(0, 2), textcoords="offset points",
@@ -172,7 +183,8 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
                 f"mean {mean:.2f}", (mean, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
                 textcoords="offset points", va="top", fontsize=8, color=RED,
             )  # fmt: skip
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=24 if len(sizes) <= 24 else 12))
+        count_by_whole_numbers(axes.xaxis, most=12 if close else 24)
+        count_by_whole_numbers(axes.yaxis)
         axes.grid(axis="y")
         axes.margins(y=0.12)
         axes.set_xlabel("documents in the pool")

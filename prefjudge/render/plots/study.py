@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
 from prefjudge.evaluation.leaderboards.tiers import Standing
-from prefjudge.render.plots.figures import BLUE, INK, MUTED, ORANGE, PALE, RED, drawing
+from prefjudge.render.plots.figures import (
+    BLUE,
+    INK,
+    MUTED,
+    ORANGE,
+    PALE,
+    RED,
+    count_by_whole_numbers,
+    drawing,
+)
 from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
@@ -61,6 +70,7 @@ def plot_chances(chances: Sequence[float]) -> "Figure":
             )  # fmt: skip
         axes.set_xlim(0, 1)
         axes.margins(y=0.12)
+        count_by_whole_numbers(axes.yaxis)
         axes.grid(axis="y")
         axes.set_xlabel("P(best) of the winner")
         axes.set_ylabel("queries")
