@@ -140,6 +140,16 @@ def test_a_query_a_run_and_a_worker_are_opened_by_keyboard(open_page: Callable[.
     )
 
 
+def test_an_address_that_opens_nothing_shows_the_report(open_page: Callable[..., Any], html: str) -> None:
+    page = open_page()
+    page.set_content(html)
+    for address in ("#constructor", "#__proto__=x", "#query", "#run=%E0%A4%A", "#worker=none"):
+        page.evaluate("address => { location.hash = address }", address)
+        page.evaluate("new Promise(done => setTimeout(done))")  # what the address opens is there then
+        assert page.locator("header h1").is_visible(), address
+        assert page.locator("#view").is_hidden(), address
+
+
 def test_without_scripts_the_page_is_read_all_the_same(open_page: Callable[..., Any], html: str) -> None:
     page = open_page(java_script_enabled=False)
     page.set_content(html)

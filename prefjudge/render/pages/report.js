@@ -359,7 +359,7 @@
     const [, kind, name = ""] = location.hash.match(/^#(\w+)(?:=(.*))?$/) || [];
     let parts = null;
     if (data && kind === "queries") parts = queriesView();
-    else if (data && VIEWS[kind]) {
+    else if (data && Object.hasOwn(VIEWS, kind)) {
       const called = decoding(name);
       if (known[kind].has(called)) parts = VIEWS[kind](called);
     }
