@@ -9,8 +9,11 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from html.parser import HTMLParser
+from http.client import RemoteDisconnected
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree
+from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -25,8 +28,11 @@ from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.lines import digests
 from prefjudge.gather import judgments
 from prefjudge.gather.once import asking_once
+from prefjudge.render.text.tables import Column, Table, render_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
+from prefjudge.steps.report.files import _inert
+from prefjudge.steps.report.live import LivePage, _handler
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
@@ -289,6 +295,14 @@ def test_plots_tables_and_a_paragraph_for_a_paper_are_written(judged: Path, tmp_
     assert len(cited) == 5
 
 
+def test_no_heading_of_a_csv_table_is_a_formula_and_none_stands_twice() -> None:
+    names = ("=x", "'=x", "''=x", "-1", "plain")
+    table = Table(title="t", columns=tuple(Column(name=name) for name in names), rows=(("=y",) * 5,))
+    heads, row = (line.split(",") for line in render_table(_inert(table), "csv").splitlines())
+    assert heads == ["'''=x", "'=x", "''=x", "'-1", "plain"]
+    assert row == ["'=y"] * 5
+
+
 def test_what_cannot_be_written_so_is_refused_before_any_work(judged: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for options, message in (
@@ -362,6 +376,27 @@ def fetched(address: str, path: str = "", host: str = "") -> tuple[int, str]:
             return answer.status, answer.read().decode()
     except HTTPError as error:
         return error.code, error.read().decode()
+
+
+def test_a_full_disk_is_told_and_a_reader_who_leaves_is_no_trouble(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    troubles: list[Exception] = [OSError(28, "No space left on device"), BrokenPipeError()]
+
+    def mark() -> str:
+        raise troubles.pop(0)
+
+    shown = LivePage(mark, str, ("", ""))
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(shown)) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        try:
+            assert fetched(address) == (503, "the report cannot be written: No space left on device\n")
+            with pytest.raises(RemoteDisconnected):
+                fetched(address)
+        finally:
+            server.shutdown()
+    assert capsys.readouterr().err == ""
 
 
 def test_a_report_that_is_served_follows_its_study(judged: Path) -> None:

@@ -108,13 +108,26 @@ def _named(sections: Sequence[Section]) -> Iterator[tuple[str, Table]]:
 
 
 def _inert(table: Table) -> Table:
-    """Return a table whose texts no spreadsheet reads as formulas: workers write comments."""
-    return replace(table, rows=tuple(tuple(map(_harmless, row)) for row in table.rows))
+    """Return a table in which no spreadsheet sees a formula: workers write comments, teams name runs."""
+    taken = {column.name for column in table.columns}
+    columns = []
+    for column in table.columns:
+        name = column.name
+        while _is_formula(name) or (name != column.name and name in taken):  # a run may be called '=x, too
+            name = f"'{name}"
+        columns.append(replace(column, name=name))
+        taken.add(name)
+    rows = tuple(tuple(map(_harmless, row)) for row in table.rows)
+    return replace(table, columns=tuple(columns), rows=rows)
+
+
+def _is_formula(text: str) -> bool:
+    return text.startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def _harmless(cell: Cell) -> Cell:
     text = bare(cell)
-    if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(text, str) or not _is_formula(text):
         return cell
     marked = f"'{text}"
     match cell:

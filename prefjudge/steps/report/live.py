@@ -67,6 +67,11 @@ def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
                     self._answer(404, "text/plain", b"there is only the report, at /\n")
             except PrefjudgeError as error:  # such as a study without a pool, which may get one
                 self._answer(503, "text/plain", f"{error.message}. {error.hint}\n".encode())
+            except ConnectionError:  # the reader has left while the page was made or sent
+                self.close_connection = True
+            except OSError as error:  # such as a full disk, on which there may be room later
+                words = f"the report cannot be written: {error.strerror}\n"
+                self._answer(503, "text/plain", words.encode())
 
         def _answer(self, status: int, kind: str, body: bytes) -> None:
             self.send_response(status)
