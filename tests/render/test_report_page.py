@@ -12,11 +12,11 @@ def test_texts_are_escaped_and_bytes_that_are_no_text_are_spelt_out() -> None:
 
 
 def test_two_passages_that_never_met_have_no_votes() -> None:
-    def shown(votes: int) -> str:
+    def shown(votes: int, labelled: int = 0) -> str:
         change = Change(
             query="q1",
             text="",
-            labelled=Passage(doc="d1", text="one", votes=0),
+            labelled=Passage(doc="d1", text="one", votes=labelled),
             best=Passage(doc="d2", text="two", votes=votes),
         )
         return report_page("t", [], [Section(heading="Best answers", changes=(change,))])
@@ -25,3 +25,5 @@ def test_two_passages_that_never_met_have_no_votes() -> None:
     assert "No vote decides" not in shown(1)
     assert "0 votes" not in shown(0)
     assert "No vote decides between the two" in shown(0)
+    said = "Not by the votes between the two alone"
+    assert [said in shown(*votes) for votes in ((0, 1), (1, 1), (2, 1), (0, 0))] == [True, True, False, False]

@@ -79,8 +79,14 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     state = status(study)
     assert (state.judgments, state.waiting, state.committed) == (5, 0, "0.00")
     assert state.hits == {}
-    page = Path(report(study).out).read_text()
+    shown = report(study)
+    page = Path(shown.out).read_text()
     assert "5 votes were imported from votes.txt" in page
+    assert "The votes were imported; no HIT was published here." in page
+    assert not {"HITs:", "Committed:"} & {*page.partition("<template")[0].split()}
+    assert "the study has no runs, and so no leaderboards" in shown.notices
+    assert "computed with prefjudge (prefjudge " in page, "the program is cited where no run is scored, too"
+    assert "The best answer to each query</caption>" in page, "nothing is labelled here"
     assert "Workers were asked" not in page
     result = release(study)
     notes = (Path(result.out) / "README.md").read_text()

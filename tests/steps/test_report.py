@@ -96,6 +96,7 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     others = ("have several relevant documents", "judgments are simulated")
     assert all(any(words in notice for words in others) for notice in {*done.notices} - {*few})
     page = Page(Path(done.out))
+    assert str(judged) not in Path(done.out).read_text(), "a page that is passed on names no place here"
     assert page.tags.count("script") == 1
     source = page.held["script"]
     pinned = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
@@ -152,6 +153,8 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
             assert outcome.verdict_signed_rank in page
     for label_set in scored.pairings:
         assert f"{100 * label_set.share:.1f}%" in page
+    firm = next(row for row in scored.leaderboards[-1].ranked if row.rank == 1)
+    assert f"({firm.low:.4f} to {firm.high:.4f}, 95% interval over queries)" in page
     (compared,) = scored.tau
     assert compared.ceiling is not None
     low, high = f"{compared.ceiling.low:.2f}", f"{compared.ceiling.high:.2f}"

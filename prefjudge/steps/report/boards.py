@@ -21,10 +21,16 @@ from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.papers import outcomes_section
 from prefjudge.steps.report.pictures import drawn, rank_picture, win_ratio_picture
 from prefjudge.steps.score.files import compared_boards
+from prefjudge.study.pooling import load_inputs
 
 
 def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
+    with material.study.transaction(write=False) as db:
+        runs = sum(one.kind == "run" for one in load_inputs(db))
+    if not runs:
+        material.notices.append("the study has no runs, and so no leaderboards")
+        return []
     result = material.scored
     pairs = list(zip(result.tau, compared_boards(result), strict=True))
     pictures = [_against(material, a, b, pair) for pair, (a, b) in pairs] or [
@@ -74,12 +80,14 @@ def _how_firm(board: Board) -> str:
     """Return how sure it is which run is the best on a board, over the queries and the votes behind them."""
     first, shown = board.standings[0], board.leaderboard
     row = next(row for row in shown.ranked if row.run == first.run)
-    interval = f" ({row.low:.4f} to {row.high:.4f})" if isfinite(row.low) else ""
+    level = f"{shown.confidence:.0%} interval over queries"
+    interval = f" ({row.low:.4f} to {row.high:.4f}, {level})" if isfinite(row.low) else ""
     rivals = sum(one.highest == 1 for one in board.standings) - 1
     others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
     return (
         f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval} and is "
-        f"first with a probability of {first.first:.2f}; by the tests of all pairs {others}."
+        f"first with a probability of {first.first:.2f} on other queries like these; by the tests of all "
+        f"pairs {others}."
     )
 
 

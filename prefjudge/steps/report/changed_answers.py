@@ -42,21 +42,24 @@ def answers_section(material: Material) -> list[Section]:
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
     words: list[str] = []
     finding = ""
+    sparse = best.resolutions.counts()["sparse"]
+    if sparse:  # first: what follows speaks of the other queries alone
+        finding = f"Not enough is judged to name a best answer to {sparse:,} of {many(len(rows), 'query')}. "
     if found.sure is not None:
         first, *others = found.sure.words
-        finding = f"{_sentence(first)} "
+        finding += f"{_sentence(first)} "
         words += map(_sentence, others)
-    sparse = best.resolutions.counts()["sparse"]
-    if sparse:
-        finding += f"Not enough is judged to name a best answer to {sparse:,} of {many(len(rows), 'query')}. "
     if both:
         finding += (
             f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
             f"passage is preferred in {len(changed):,} ({len(changed) / len(both):.0%})."
         )
     if changed:
-        shown = f"The first {_MOST_CHANGES} of those" if len(changed) > _MOST_CHANGES else "Those"
-        words.append(f"{shown} are shown here, with the votes between the two passages.")
+        shown = f"the first {_MOST_CHANGES} queries" if len(changed) > _MOST_CHANGES else "the queries"
+        words.append(
+            f"Shown here are {shown} where another passage is preferred to the labelled one, with the votes "
+            "between the two."
+        )
     words.append(_how_found(best))
     won = _votes_won(best.votes.log)
     return [
@@ -159,7 +162,8 @@ def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolut
     ]
     told = [place for place in range(len(columns)) if any(row[place] for row in cells)]
     return Table(
-        title="The best answer to each query, bold where it is not the labelled passage",
+        title="The best answer to each query"
+        + (", bold where it is not the labelled passage" if labelled else ""),
         columns=tuple(columns[place] for place in told),
         rows=tuple(tuple(row[place] for place in told) for row in cells),
         notes=tuple(notes),

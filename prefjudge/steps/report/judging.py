@@ -49,17 +49,21 @@ def judging_section(material: Material) -> list[Section]:
     of_budget = f" of a budget of ${state.budget}" if state.budget else ""
     kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())
     barred = f" Barred: {many(len(state.barred), 'worker')}." if state.barred else ""
-    finding = f"HITs: {hits}. {many(state.assignments, 'assignment')}{f': {kept}' if kept else ''}.{barred}"
+    with study.transaction(write=False) as db:
+        imports, published = load_imports(db), is_published(db)
+    finding = (
+        f"HITs: {hits}. {many(state.assignments, 'assignment')}{f': {kept}' if kept else ''}.{barred}"
+        if published or not imports
+        else "The votes were imported; no HIT was published here."
+    )
     words = [
-        f"Committed: ${state.committed}{of_budget}.",
+        *([f"Committed: ${state.committed}{of_budget}."] if published or not imports else []),
         *(
             f"The model {model} also judged {many(pairs, 'pair')}; its votes are not among the judgments."
             for model, pairs in models.items()
         ),
     ]
     tables = []
-    with study.transaction(write=False) as db:
-        imports = load_imports(db)
     words += [
         f"{many(one.votes, 'vote')} were imported from {one.name}, as {one.form}"
         f"{f' on {one.criterion}' if one.criterion else ''}; nothing was paid for them here."

@@ -18,6 +18,7 @@ def methods_section(material: Material) -> list[Section]:
     return [
         Section(
             heading="For a paper",
+            finding="What was done and found, in a paragraph with its sources.",
             words=(with_citations(text),),
             command=to_bibtex(text),
         )
@@ -32,6 +33,8 @@ def describe_methods(material: Material) -> str:
             parts.append(part(material))
         except PrefjudgeError:  # not yet: the paragraph grows with the study
             continue
+    seed = material.study.config.seed
+    parts.append(f"All of this was computed with prefjudge [@prefjudge], seed {seed}.")
     return " ".join(filter(None, parts))
 
 
@@ -93,8 +96,7 @@ def _scored(material: Material) -> str:
             boards = f"{' and '.join(dict.fromkeys(pair.measures))} under {' and '.join(pair.qrels)}"
             found = f"{pair.tau:.2f}{ceiling_words(pair)}"
             text += f" Kendall's τ [@kendall1938] between the boards of {boards} is {found}."
-    seed = material.study.config.seed
-    return f"{text} All of this was computed with prefjudge [@prefjudge], seed {seed}."
+    return text
 
 
 def people_of(one: Judges) -> str:

@@ -71,7 +71,10 @@ def make_report(study: Study, wanted: Wanted, how: ReadOptions) -> tuple[ReportR
         sections = _sections(material)
         notices = tuple(dict.fromkeys(material.notices))
         lead, closer = _lead(study, state, what_is_open(study)), look_closer(material)
-        page = report_page(study.config.name, lead, sections, notices, stamp_of(state.rehearsal), closer)
+        stamp = stamp_of(state.rehearsal)
+        # the stamp is in sight all the time, and the answers' own begins with where they lie on this machine
+        told = [notice for notice in notices if not (stamp and notice.endswith(stamp))]
+        page = report_page(study.config.name, lead, sections, told, stamp, closer)
         files = [
             *(write_plots(material, wanted.plots) if wanted.plots else []),
             *(write_tables(material, sections, wanted.form, wanted.tables) if wanted.tables else []),
