@@ -12,6 +12,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
@@ -48,7 +49,8 @@ class VoteSet:
         self.name, self.judgments = name, judgments
         self._pools, self._rule, self._asked = pools, rule, asked
         self._documents, self._ranks = documents, ranks
-        self.labels = self._resolved(judgments)
+        self.resolutions = self._resolved(judgments, rule)
+        self.labels = to_qrels(self.resolutions, name=name)
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -82,7 +84,7 @@ class VoteSet:
         blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
 
         def redrawn(stream: np.random.Generator) -> list[Scores]:
-            labels = self._resolved(model.draw(stream), rule=blind)
+            labels = to_qrels(self._resolved(model.draw(stream), blind), name=self.name)
             return [self._scores(measure, labels) for measure in measures]
 
         observed = [self.scores(measure) for measure in measures]
@@ -92,9 +94,8 @@ class VoteSet:
             observed = [scores.where(keep) for scores in observed]
         return measure_noise(redrawn, observed, rng=rng)
 
-    def _resolved(self, judgments: Judgments, rule: str = "") -> Qrels:
-        found = resolve(judgments, rule=rule or self._rule, pools=self._pools, asked=self._asked)
-        return to_qrels(found, name=self.name)
+    def _resolved(self, judgments: Judgments, rule: str) -> Resolutions:
+        return resolve(judgments, rule=rule, pools=self._pools, asked=self._asked)
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:
         return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)

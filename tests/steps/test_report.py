@@ -35,6 +35,7 @@ from prefjudge.steps.report.files import _inert
 from prefjudge.steps.report.live import LivePage, _handler
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.logs import load_judgment_log
@@ -333,6 +334,7 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     place = files.judged_of_run
     monkeypatch.setattr(files, "judged_of_run", lambda *a: (asked.append(a), place(*a))[1])
     monkeypatch.setattr(files, "top_of_run", lambda *_: pytest.fail("their tops are among what was placed"))
+    monkeypatch.setattr(boards, "resolve", lambda *_, **__: pytest.fail("the boards' votes are resolved"))
     loaded: list[object] = []
     load = judgments.load_judgments
     monkeypatch.setattr(

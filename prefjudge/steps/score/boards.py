@@ -198,18 +198,17 @@ def all_win_ratios(found: ScoreInputs, reader: Reader, votes: VoteSet | None) ->
     return win_ratios(found.judgments, heads, official, queries=queries)
 
 
-def all_pairings(found: ScoreInputs) -> tuple[tuple[Pairings, ...], int | None]:
+def all_pairings(found: ScoreInputs, votes: VoteSet | None) -> tuple[tuple[Pairings, ...], int | None]:
     """Return how often each label set's passages win their pairs, and how many queries end in a cycle.
 
     Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
     """
-    if found.judgments is None or not len(found.judgments):
+    if votes is None:
         return (), None
-    pairs = compared_pairs(found.judgments)
-    resolved = resolve(found.judgments, rule=found.rule, pools=found.pools, asked=found.asked)
+    pairs = compared_pairs(votes.judgments)
     pooled = official_qrels(found)
     sets = [pooled if pooled and labels.name == pooled.name else labels for labels in found.qrels]
-    return tuple(pairings(pairs, labels) for labels in sets), resolved.counts()["cycle"]
+    return tuple(pairings(pairs, labels) for labels in sets), votes.resolutions.counts()["cycle"]
 
 
 def runs_left_out(

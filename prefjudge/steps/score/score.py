@@ -205,7 +205,7 @@ def score(
                 ceilings = Ceilings(votes, found, by_labels, seed)
         tau = tuple(correlations(boards, found, ceilings, notices))
         notices.extend((*few_hits(boards), *near_copies(boards)))
-        pairings, cycles = all_pairings(found)
+        pairings, cycles = all_pairings(found, votes)
         apart = count_not_judged(found, read, order, notices)
         result = ScoreResult(
             boards=tuple(boards),
