@@ -3,11 +3,13 @@
 import gzip
 import shutil
 import sys
+import warnings
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -66,6 +68,32 @@ def spark():
         session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     yield SparkEngine(session)
     session.stop()
+
+
+def test_a_session_of_its_own_says_nothing_of_pandas(monkeypatch, recwarn):
+    sql = pytest.importorskip("pyspark.sql", reason="Apache Spark is not installed (extra spark)")
+    from prefjudge.engines.sql.spark import SparkEngine
+
+    class Session:
+        """Warns as PySpark does where it starts Java, before it knows what it is asked for."""
+
+        builder = property(lambda self: self)
+        sparkContext = SimpleNamespace(master="local[*]", pythonExec="")  # noqa: N815 - Spark's name
+
+        def config(self, *_):
+            return self
+
+        def getActiveSession(self):
+            return None
+
+        def getOrCreate(self):
+            warnings.warn("PySpark does not yet fully support pandas >= 3.0.0.", FutureWarning, stacklevel=1)
+            return self
+
+    monkeypatch.setattr(sql, "SparkSession", Session())
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert SparkEngine().session.sparkContext.pythonExec == sys.executable
+    assert not recwarn.list
 
 
 @pytest.fixture(scope="module", params=["duck", "spark"])

@@ -338,7 +338,8 @@ def _session() -> Any:
         return active
     quiet = SparkSession.builder.config("spark.log.level", "ERROR")
     try:
-        session = quiet.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        with _columns_are_arrow():
+            session = quiet.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     except Exception as error:  # Spark has many, and so has its gateway to Java
         raise ConfigError(
             f"Apache Spark does not start: {_said(error)}",
