@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.reject import reject as show
-from prefjudge.crowd.mturk import MTurkCrowd, crowd
+from prefjudge.crowd.mturk import MTurkCrowd, shapes
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError
@@ -427,7 +427,7 @@ def _then_dead(made: Callable[..., None]) -> Callable[..., None]:
 
 
 def test_where_nobody_can_dispute_the_verb_says_so(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "DISPUTED", "3NOSUCHKIND")  # as at any other marketplace
+    monkeypatch.setattr(shapes, "DISPUTED", "3NOSUCHKIND")  # as at any other marketplace
     with pytest.raises(CrowdError, match="workers cannot dispute a rejection"):
         reject(served)
     with pytest.raises(StudyError, match="a reason is for one assignment"):

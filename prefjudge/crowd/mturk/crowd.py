@@ -6,26 +6,21 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from prefjudge.crowd.mturk.answers import read_answers
 from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateError
 from prefjudge.crowd.mturk.entry_tests import fault_of_test
 from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
-from prefjudge.crowd.mturk.groups import DISPUTED, SIMULATED, Groups
+from prefjudge.crowd.mturk.groups import SIMULATED, Groups
 from prefjudge.crowd.mturk.identity import ask_identity
 from prefjudge.crowd.mturk.listed import is_untouched, list_hits
 from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
+from prefjudge.crowd.mturk.shapes import STATES, list_disputes, read_submission, read_task
 from prefjudge.crowd.protocol import Identity, RefusedError
-from prefjudge.crowd.submissions import Dispute, PaidBonus, Submission, SubmissionState
+from prefjudge.crowd.submissions import Dispute, PaidBonus, SubmissionState
 from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
 
 PULSE = "x-prefjudge-submissions"
 """A header by which prefjudge's marketplace tells with the balance how many assignments were submitted."""
-_STATES = {
-    "Submitted": SubmissionState.SUBMITTED,
-    "Approved": SubmissionState.APPROVED,
-    "Rejected": SubmissionState.REJECTED,
-}
 
 
 def now() -> datetime:
@@ -126,11 +121,11 @@ class MTurkCrowd:
     def tasks(self) -> Iterator[ListedTask]:
         """Yield this requester's HITs, the newest first, except deleted ones."""
         for hit in self._client.each("list_hits", "HITs"):
-            yield _listed(hit)
+            yield read_task(hit)
 
     def look(self, task_id: str) -> ListedTask:
         """Return a HIT, even a deleted one."""
-        return _listed(self._hit(task_id))
+        return read_task(self._hit(task_id))
 
     def page(self, task_id: str) -> Page:
         """Return the page that a HIT shows."""
@@ -155,7 +150,7 @@ class MTurkCrowd:
             # A HIT of fewer than ten cannot be extended to ten, and each assignment of a larger one costs
             # more than in a small HIT that is published again.
             room=0 if expired else max(0, MANY_ASSIGNMENTS - 1 - most),
-            submissions=tuple(_submission(found, simulated) for found in listed),
+            submissions=tuple(read_submission(found, simulated) for found in listed),
         )
 
     def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
@@ -196,7 +191,7 @@ class MTurkCrowd:
     def state(self, submission_id: str) -> SubmissionState:
         """Return what was decided on an assignment."""
         found = self._client.call("get_assignment", AssignmentId=submission_id)["Assignment"]
-        return _STATES[found["AssignmentStatus"]]
+        return STATES[found["AssignmentStatus"]]
 
     def approve(self, submission_id: str, message: str = "") -> None:
         """Approve an assignment; a repeat is harmless."""
@@ -209,26 +204,7 @@ class MTurkCrowd:
 
     def disputes(self) -> Sequence[Dispute]:
         """Return the disputes that wait for an answer: the requests of prefjudge's own qualification."""
-        try:
-            listed = list(
-                self._client.each(
-                    "list_qualification_requests", "QualificationRequests", QualificationTypeId=DISPUTED
-                )
-            )
-        except RefusedError as error:
-            raise RefusedError(
-                f"at {self.endpoint} workers cannot dispute a rejection",
-                "They write to you by e-mail there; prefjudge's own marketplace has disputes.",
-            ) from error
-        return [
-            Dispute(
-                submission_id=one["QualificationRequestId"],
-                worker_id=one["WorkerId"],
-                text=one.get("Answer", ""),
-                raised=one["SubmitTime"].timestamp(),
-            )
-            for one in listed
-        ]
+        return list_disputes(self._client)
 
     def uphold(self, submission_id: str, answer: str) -> None:
         """Answer that a rejection stands."""
@@ -335,38 +311,3 @@ class MTurkCrowd:
             else:
                 self._simulated |= {worker: worker in known for worker in workers}
         return self._simulated
-
-
-def _listed(hit: Mapping[str, Any]) -> ListedTask:
-    return ListedTask(
-        task_id=hit["HITId"],
-        key=hit.get("RequesterAnnotation") or "",
-        created=hit["CreationTime"].timestamp(),
-        pay=Decimal(hit["Reward"]),
-        deleted=hit["HITStatus"] == "Disposed",
-    )
-
-
-def _submission(found: Mapping[str, Any], simulated: Mapping[str, bool] | None) -> Submission:
-    raw = found.get("Answer", "")
-    try:
-        fields, fault = read_answers(raw), ""
-    except CrowdError as error:
-        fields, fault = {}, error.message
-    return Submission(
-        submission_id=found["AssignmentId"],
-        worker_id=found["WorkerId"],
-        state=_STATES[found["AssignmentStatus"]],
-        accepted=_epoch(found.get("AcceptTime")),
-        submitted=_epoch(found.get("SubmitTime")),
-        fields=fields,
-        fault=fault,
-        raw=raw,
-        simulated=None if simulated is None else simulated[found["WorkerId"]],
-        reason=found.get("RequesterFeedback", ""),
-        pays_itself=_epoch(found.get("AutoApprovalTime")),
-    )
-
-
-def _epoch(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment else None

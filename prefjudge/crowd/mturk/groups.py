@@ -30,7 +30,11 @@ class Groups:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._types: dict[str, Mapping[str, object]] | None = None
+
+    @cached_property
+    def _known(self) -> dict[str, Mapping[str, object]]:
+        """The requester's qualification types, by name."""
+        return self._listed()
 
     def requirements(self, who: Eligibility) -> list[dict[str, Any]]:
         """Return the qualification requirements of a HIT."""
@@ -59,9 +63,9 @@ class Groups:
         wanted = write_test(test)
         found = self._find(test.group.name, wanted)
         type_id = found["QualificationTypeId"]
-        if self._types and any(found.get(name) != value for name, value in wanted.items()):
+        if any(found.get(name) != value for name, value in wanted.items()):
             self._client.call("update_qualification_type", QualificationTypeId=type_id, **wanted)
-            self._types[test.group.name] = {**found, **wanted}
+            self._known[test.group.name] = {**found, **wanted}
         return {
             "QualificationTypeId": type_id,
             "Comparator": "GreaterThanOrEqualTo",
@@ -130,11 +134,9 @@ class Groups:
 
     def _find(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
         """Return the qualification type of this name; make it as wanted if there is none."""
-        if self._types is None:
-            self._types = self._listed()
-        if name not in self._types:
-            self._types[name] = self._make(name, wanted)
-        return self._types[name]
+        if name not in self._known:
+            self._known[name] = self._make(name, wanted)
+        return self._known[name]
 
     def _make(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
         try:
