@@ -107,7 +107,10 @@ class Reader:
     def health(self, qrels: "Qrels | None") -> "list[RunHealth]":
         """Return what each run file holds; the queries of the qrels are expected."""
         if not isinstance(self.runs, RunFiles):
-            raise InputError("the health of runs is that of their files", "Leave out --engine, or --health.")
+            raise InputError(
+                "the health of runs is that of their files",
+                "Leave out --engine, or the health: with site, --no-health.",
+            )
         held = next((path for path in self.runs.paths if isinstance(path, Held)), None)
         if held is not None:
             raise InputError(

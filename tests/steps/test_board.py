@@ -190,6 +190,8 @@ def walked(data_dir: Path, workshop: Workshop, tmp_path_factory: pytest.TempPath
     assert f"error: submissions/{bad}.txt: 31:1: " in said
     git("checkout", "-q", "main")
     make("site")
+    # what a careless `git add .` would commit is what the maintainer wrote
+    assert "?? " not in git("status", "--short")
     return place
 
 

@@ -12,6 +12,7 @@ _WHERE = {"workflows": ".github/workflows", "hooks": ".githooks", "CODEOWNERS": 
 _IGNORED = """\
 # The collection and the labels may be others', and what is made from the log is made again.
 /data
+/preference*
 /site
 /comment.md
 """
