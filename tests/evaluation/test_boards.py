@@ -34,7 +34,8 @@ def test_a_board_under_labels_is_made_of_its_parts(statistic: Statistic) -> None
     assert board.perfect is not None
     assert (perfect.queries, perfect.values.tolist()) == (("1", "2"), [[1.0], [0.5]])
     assert board.perfect.values.tolist() == perfect.values.tolist()
-    assert board.leaderboard == leaderboard(scores, statistic=statistic, perfect=perfect)
+    # written out, as records that hold NaN are not equal from Python 3.13 on
+    assert repr(board.leaderboard) == repr(leaderboard(scores, statistic=statistic, perfect=perfect))
     assert board.standings == (standings_of(scores) if statistic == "mean" else ())
     assert board.ties == tie_sensitivity(RANKS, QRELS, RR, statistic=statistic)
     assert [tie.queries for tie in board.ties] == [1, 0]
@@ -69,6 +70,9 @@ def test_two_boards_meet_on_the_queries_that_both_have() -> None:
     one = make_board(on(scores, "012"), perfect=on(bar, "01"))
     other = make_board(on(scores, "123"), perfect=on(bar, "3"), statistic="median")
     left, right = on_common_queries(one, other)
-    assert left == leaderboard(on(scores, "12"), perfect=on(bar, "1"))
-    assert right == leaderboard(on(scores, "12"), statistic="median")  # none of the bar's is shared
+    # written out, as records that hold NaN are not equal from Python 3.13 on
+    assert repr(left) == repr(leaderboard(on(scores, "12"), perfect=on(bar, "1")))
+    assert repr(right) == repr(
+        leaderboard(on(scores, "12"), statistic="median")
+    )  # none of the bar's is shared
     assert on_common_queries(one, one) == (one.leaderboard, one.leaderboard)

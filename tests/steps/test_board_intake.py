@@ -468,6 +468,9 @@ def test_a_repository_is_made_once_and_what_is_in_it_stays(tmp_path: Path) -> No
     git(tmp_path, "init", "-q", "made")
     made = tmp_path / "made"
     assert "Makefile" in board("init", made).written
+    with pytest.raises(InputError) as without_commit:
+        board("check", made)
+    assert "git commit" in (without_commit.value.hint or "")
     (made / "Makefile").write_text("mine")
     before = (made / "study.toml").read_text(), (made / ".gitignore").read_text()
     assert board("init", made).written == ()

@@ -76,7 +76,10 @@ class Git:
             )
         except StudyError:
             raise InputError(
-                f"{self.folder} has no commit {ref!r}", "Fetch it, or name another one."
+                f"{self.folder} has no commit {ref!r}",
+                "Commit what is there: git add . && git commit"
+                if ref == "HEAD"
+                else "Fetch it, or name another one.",
             ) from None
 
     def meeting(self, base: str, head: str) -> str:
