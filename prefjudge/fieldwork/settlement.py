@@ -24,7 +24,7 @@ from prefjudge.study.assignments import (
 from prefjudge.study.config import EarlyExit
 from prefjudge.study.history import moment
 from prefjudge.study.hits import load_unused
-from prefjudge.study.ledger import Intent, load_begun_bonuses, settle
+from prefjudge.study.ledger import Intent, load_begun_bonuses, load_begun_rejections, settle
 from prefjudge.study.past import note_deleted
 from prefjudge.study.study import Study
 from prefjudge.study.undecided import UndecidedAssignment, evidence_against, load_undecided
@@ -190,6 +190,18 @@ def withdraw(study: Study, crowd: Crowd, target: str, due: Due, feedback: str) -
     with study.transaction() as db:
         settle(db, release.token, "rejected", time.time())
         save_rejection(db, due.assignment_id, feedback, time.time())
+
+
+def finish_rejections(study: Study, crowd: Crowd, target: str) -> None:
+    """Record the rejections that a killed call has made; one that it has not made is left to be repeated."""
+    with study.transaction(write=False) as db:
+        begun, replaced = load_begun_rejections(db, target), load_begun_bonuses(db)
+    for assignment_id, token in begun.items():
+        if assignment_id in replaced or crowd.state(assignment_id) is not SubmissionState.REJECTED:
+            continue
+        with study.transaction() as db:
+            settle(db, token, "rejected", time.time())
+            save_rejection(db, assignment_id, "by a call that was interrupted", time.time())
 
 
 def release_unused(study: Study, crowd: Crowd, target: str) -> None:

@@ -17,7 +17,7 @@ from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.recruiting import settle_elsewhere
-from prefjudge.fieldwork.settlement import find_dues, pay_dues, release_unused
+from prefjudge.fieldwork.settlement import find_dues, finish_rejections, pay_dues, release_unused
 from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
 from prefjudge.fieldwork.trust import (
     allow_more,
@@ -147,6 +147,7 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             looked_at = load_hits(db, self._target, HitStatus.OPEN)
         self._visit_each(looked_at, progress)
+        finish_rejections(self._study, self._crowd, self._target)
         # Nothing came, though HITs are to be had: perhaps the marketplace was restored from a backup, and
         # whoever would work has forgotten what the study told it.
         idle = not self._collected and self._held < len(looked_at)

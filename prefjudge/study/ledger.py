@@ -102,6 +102,16 @@ def load_begun_bonuses(db: Connection) -> frozenset[str]:
     return frozenset(str(subject) for (subject,) in rows)
 
 
+def load_begun_rejections(db: Connection, target: str) -> dict[str, str]:
+    """Return the tokens of rejections that were begun and have no outcome, by their assignment."""
+    rows = db.execute(
+        "SELECT subject, token FROM intents "
+        "WHERE operation = 'RejectAssignment' AND outcome IS NULL AND target = :target",
+        target=target,
+    )
+    return {str(subject): str(token) for subject, token in rows}
+
+
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     """Record the outcome of an intent."""
     db.execute(

@@ -24,6 +24,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.ledger import find_rejection
 from prefjudge.study.study import MARKETPLACE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.people import Admin
@@ -135,6 +136,30 @@ def test_a_rejection_that_broke_off_gives_back_nothing(served: Path, monkeypatch
     assert committed(served) == spent
     pay(served)
     assert committed(served) == spent
+
+
+def test_a_rejection_that_was_made_and_not_recorded_is_found(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle_by_hand(served)
+    publish(served, yes=True)
+    assert person(served, "reader").take_hit()
+    collect(served)
+    (due,), spent = pay(served, dry_run=True).dues, committed(served)
+    with monkeypatch.context() as broken:
+        broken.setattr(MTurkCrowd, "reject", _then_dead(MTurkCrowd.reject))
+        with pytest.raises(CrowdError):
+            reject(served, due.assignment_id, reason="copied")
+    assert committed(served) == spent, "nobody knows yet whether it was made"
+    for _ in range(2):
+        collect(served)
+        # the pairs are asked again by one HIT more, for the same price
+        assert committed(served) == spent
+        with Study(served).transaction(write=False) as db:
+            assert db.execute("SELECT DISTINCT reason FROM drops") == [
+                ("rejected: by a call that was interrupted",)
+            ]
+            assert find_rejection(db, due.assignment_id, "sandbox") is not None
 
 
 def _dead(*_: object, **__: object) -> None:
