@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.pages.report import Change, Passage, Section, report_page
+from prefjudge.render.pages.report import Change, Passage, Picture, Section, report_page
 from prefjudge.render.text.cells import Column, Table
 from tests.site.conftest import inspect
 
@@ -57,6 +57,23 @@ def test_on_paper_nothing_is_cut_off_and_the_dark_is_left_behind(
     page.emulate_media(media="print")
     assert page.evaluate(ink) != on_screen
     assert all(cell["right"] <= 1030 for cell in edges(page, "th, td, article"))
+
+
+def test_a_heading_that_is_gone_to_is_below_the_stamp_and_a_tall_plot_fits_a_sheet(
+    open_page: Callable[..., Any],
+) -> None:
+    tall = Picture(words="tall", svg=b'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="2000"/>')
+    sections = [Section(heading=f"Part {number}", pictures=(tall,)) for number in range(3)]
+    page = open_page(viewport={"width": 390, "height": 640})
+    page.set_content(report_page("A study", ["Judged."], sections, stamp="rehearsal: all are simulated " * 2))
+    page.get_by_role("link", name="Part 1").click()
+    tops = "all => all.map(one => one.getBoundingClientRect())"
+    (stamp,) = page.locator(".stamp").evaluate_all(tops)
+    (heading,) = page.locator("#s2").evaluate_all(tops)
+    assert stamp["bottom"] <= heading["top"] < 640
+    page.emulate_media(media="print")
+    heights = [box["height"] for box in page.locator("img").evaluate_all(tops)]
+    assert max(heights) < 17 / 2.54 * 96, "as high as a sheet in landscape, without its margins"
 
 
 def test_a_text_turns_round_nothing_but_itself(open_page: Callable[..., Any], html: str) -> None:
