@@ -95,6 +95,15 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     assert (result.judgments, result.workers, result.rehearsal) == (5, 2, None)
 
 
+def test_a_report_of_a_tie_has_no_number_that_is_none(tmp_path: Path) -> None:
+    brought(tmp_path, "query,left,right,winner,worker\nq1,d1,d2,tie,a\n", "ties.csv")
+    resolve(tmp_path / "study")
+    page = Path(report(tmp_path / "study").out).read_text().partition("<template")[0]
+    assert "1 judgment counts." in page
+    assert "1 vote was imported from ties.csv" in page
+    assert not {"nan", "nan%", "nan."} & {*page.split()}
+
+
 def test_the_same_votes_are_added_once(tmp_path: Path) -> None:
     brought(tmp_path, PLAIN, "votes.txt")
     before = contents(tmp_path / "study")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import asdict, replace
+from math import isfinite
 
 from prefjudge.counts import many
 from prefjudge.gather.private_words import PrivateWords
@@ -65,7 +66,8 @@ def judging_section(material: Material) -> list[Section]:
     ]
     tables = []
     words += [
-        f"{many(one.votes, 'vote')} were imported from {one.name}, as {one.form}"
+        f"{many(one.votes, 'vote')} {'was' if one.votes == 1 else 'were'} imported from {one.name}, "
+        f"as {one.form}"
         f"{f' on {one.criterion}' if one.criterion else ''}; nothing was paid for them here."
         for one in imports
         if one.votes
@@ -74,11 +76,11 @@ def judging_section(material: Material) -> list[Section]:
     if found:
         pictures.append(workers_picture(material, found))
         tables += [table for table in (workers_of(material), _remarks(material)) if table]
-        if found.repeated:
+        if found.repeated and isfinite(found.alpha):
             words.append(
                 f"Krippendorff's alpha over {many(found.repeated, 'repeated pair')}: {found.alpha:.3f}."
             )
-        if found.kept and all(one.sides for one in imports):
+        if found.kept and isfinite(found.left_rate) and all(one.sides for one in imports):
             words.append(
                 f"The passage on the left won {found.left_rate:.1%} of the comparisons "
                 f"(p = {found.left_p:.3g})."

@@ -117,7 +117,7 @@ def _lead(study: Study, state: StatusResult, under_way: str) -> list[str]:
     pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
     dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
     judged = (
-        f"{many(state.judgments, 'judgment')} count{dropped}"
+        f"{many(state.judgments, 'judgment')} {'counts' if state.judgments == 1 else 'count'}{dropped}"
         if state.assignments
         else "no pair is judged yet"
     )
