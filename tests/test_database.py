@@ -13,6 +13,7 @@ import pytest
 
 from prefjudge.database import Database, redacted
 from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.steps.backup import backup
 
 
 def test_a_door_that_is_dropped_leaves_nothing_open(tmp_path: Path) -> None:
@@ -97,6 +98,16 @@ def test_a_password_with_an_at_is_refused_before_the_driver_shows_it() -> None:
     with pytest.raises(StudyError, match="more than one @") as caught:
         Database("postgresql://me:sec@ret@host/name")
     assert "ret" not in str(caught.value)
+
+
+def test_a_password_that_the_driver_cannot_read_is_refused_before_it_shows_it(tmp_path: Path) -> None:
+    for odd in ("sec ret", "sec%ret", "sec%r", "sec\tret"):
+        for use in (Database, lambda url: backup(file=tmp_path / "b", store=url)):
+            with pytest.raises(StudyError, match="has a space, or a %") as caught:
+                use(f"postgresql://me:{odd}@host/name")
+            assert "sec" not in str(caught.value)
+    with pytest.raises(StudyError, match="cannot store at"):
+        backup(file=tmp_path / "b", store="mysql://host/name")  # not one of PostgreSQL's
 
 
 def test_a_new_file_is_its_owners_from_the_first_byte(tmp_path: Path) -> None:

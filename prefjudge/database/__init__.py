@@ -21,7 +21,18 @@ from prefjudge.database.records import columns_of, row_of
 from prefjudge.database.urls import dialect_of, file_of, redacted
 from prefjudge.errors import StudyError
 
-__all__ = ["Connection", "Database", "Row", "Value", "columns_of", "file_of", "in_list", "redacted", "row_of"]
+__all__ = [
+    "Connection",
+    "Database",
+    "Row",
+    "Value",
+    "columns_of",
+    "dialect_of",
+    "file_of",
+    "in_list",
+    "redacted",
+    "row_of",
+]
 
 _SERIAL = {
     "sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT",

@@ -24,6 +24,10 @@ def dialect_of(url: str) -> str:
         raise StudyError(f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME.")
     if not is_file and rest.partition("?")[0].count("@") > 1:  # libpq would show half of the password
         raise StudyError(f"{redacted(url)} has more than one @", "Write an @ of the password as %40.")
+    if not is_file and re.search(r"\s|%(?![0-9A-Fa-f]{2})", rest):  # libpq would show all of it
+        raise StudyError(
+            f"{redacted(url)} has a space, or a % that begins no code", "Write them as %20 and %25."
+        )
     return dialect
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefjudge.database import Connection, Database, file_of, redacted
+from prefjudge.database import Connection, Database, dialect_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.lines.atomic import sync_folder
 from prefjudge.gather.stores import Store, need_one, open_own, open_store
@@ -70,7 +70,7 @@ def backup(
     need_one("backup", study, store)
     opened, target = open_study(study), Path(file)
     url = opened.store_url if opened else str(store)
-    if file_of(url) is None:
+    if dialect_of(url) == "postgresql":
         raise StudyError(
             f"nothing was copied: {redacted(url)} is in PostgreSQL, which has its own backups",
             f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
