@@ -94,6 +94,12 @@ def test_a_person_is_forgotten_down_to_the_bytes_and_the_work_and_the_ledger_sta
     desk, url = Desk(admin), person.link.partition("?")[0]
     assert Visitor(url, PID, SESSION).status == 410, "a session is paid once, whoever comes with it"
     assert desk.says("lab", (SESSION, PID, "known"))["not_here"] == 1
+    page = HTTP.request(
+        "GET", f"{server.endpoint}/admin/panels/lab", headers={**admin.headers, "Accept": "*/*"}
+    )
+    assert b">forgotten</span>" in page.data
+    assert b"<code" in page.data.partition(b">forgotten</span>")[2]
+    assert b"forgotten " not in page.data, "nobody needs to read the mark"
     assert Visitor(url, "somebody else", SESSION).status == 200
     assert Visitor(url, PID, "new").worker_id != person.worker_id
     answer = admin.call("POST", f"/admin/workers/{person.worker_id}/invite", status=410)
