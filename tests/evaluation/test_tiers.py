@@ -58,7 +58,8 @@ def test_the_short_way_to_t_tests_gives_the_same_tiers(rows: list[list[float]], 
         {f"r{number}": list(column) for number, column in enumerate(zip(*rows, strict=True))}, measure
     )
     long = standings(compare_runs(scores, test="t", rng=np.random.default_rng(1)))
-    assert tuple(replace(one, first=nan) for one in standings_of(scores)) == long
+    # written out, as records that hold NaN are not equal from Python 3.13 on
+    assert repr(tuple(replace(one, first=nan) for one in standings_of(scores))) == repr(long)
 
 
 def test_the_short_way_tells_runs_apart() -> None:
