@@ -5,7 +5,8 @@
 A pool of two is a walk over the votes for each side, so that the votes and the share of right winners of a
 rule are sums over all walks. Prints, for each lead, its votes and its share of right winners, and what share
 of its votes others need for the same (by the log of votes between two of them): `sure:99/N` at its best N,
-and the rule that no other beats, which looks ahead over all that may follow, for a price of each vote.
+`sure:P` at its best P, and the rule that no other beats, which looks ahead over all that may follow, for a
+price of each vote.
 """
 
 import argparse
@@ -26,8 +27,9 @@ Found = tuple[float, float]
 """Votes of a pool, and the share of right winners."""
 MOST = 130
 PATIENCE = (10, 20, 28, 40, 56, 80, 112, 160, 226, 320, 453, 640, 1280, 2560)
+LEVELS = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 PRICES = np.geomspace(0.0003, 0.08, 24).tolist()
-FORM = "{:<14} {:>6} {:<8} {:>6} {:>8} {:>8} {:>9}"
+FORM = "{:<14} {:>6} {:<8} {:>6} {:>8} {:>8} {:>6} {:>9}"
 
 
 class Crowd:
@@ -112,17 +114,19 @@ def needed(right: float, rules: Sequence[Found]) -> float:
 
 def table(noises: Sequence[str], errors: Sequence[float]) -> Iterator[str]:
     """Yield the lines of the table."""
-    yield FORM.format("noise", "wrong", "strategy", "votes", "right", "patient", "any rule")
+    yield FORM.format("noise", "wrong", "strategy", "votes", "right", "patient", "level", "any rule")
     for noise in noises:
         for error in errors:
             crowd = Crowd(noise, error)
-            patient = [
-                play(asked_by(Sure(0.99, patience=most, scale=crowd.scale)), crowd) for most in PATIENCE
-            ]
+            sure = (
+                [Sure(0.99, patience=most, scale=crowd.scale) for most in PATIENCE],
+                [Sure(level, scale=crowd.scale) for level in LEVELS],
+            )
+            ours = [[play(asked_by(one), crowd) for one in family] for family in sure]
             best = [play(best_rule(crowd, price), crowd) for price in PRICES]
             for lead in (2, 3):
                 votes, right = play(asked_by(LeadStop(lead)), crowd)
-                ratios = (f"{needed(right, rules) / votes:.2f}" for rules in (patient, best))
+                ratios = (f"{needed(right, rules) / votes:.2f}" for rules in (*ours, best))
                 yield FORM.format(
                     noise, f"{error:.0%}", f"lead:{lead}", f"{votes:.2f}", f"{100 * right:.1f} %", *ratios
                 )
