@@ -31,7 +31,7 @@ MARKUP = re.compile(r'narrow|working|required|allow-scripts.*|[a-z-]+="\{1\}"')
 FOR_ADMINS = {"people/admins.py", "people/requesters.py", "web/accounts.py", "web/admin.py"}
 FOR_ADMINS |= {"web/panel_pages.py", "web/person_pages.py", "web/oidc_pages.py", "web/oidc_provider.py"}
 TO_ADMINS = {"There is no such dispute that waits for an answer.", "Only an owner may do this."}
-TO_ADMINS |= {"Give the admin token."}
+TO_ADMINS |= {"Give the admin token.", "Nobody knows who this was. Add the person as a new worker."}
 OWN = Wording(task="Aufgabe", tasks="Aufgaben", requester="Lehrstuhl", requesters="Lehrstühle")
 
 
