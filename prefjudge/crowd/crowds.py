@@ -5,7 +5,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Protocol, cast
 
-from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices
+from prefjudge.crowd.protocol import Crowd, CrowdSettings, Disputing, Prices, Recruiting, Testing
 from prefjudge.errors import ConfigError
 from prefjudge.registers import Register
 
@@ -68,8 +68,14 @@ class _Theirs:
             missing = [word for word in vars(Crowd) if word[0] != "_" and not hasattr(crowd, word)]
             if missing:
                 raise TypeError(f"it has no {', '.join(missing)}")
+        for protocol in (Recruiting, Testing, Disputing):
+            if isinstance(crowd, protocol):  # as attributes: from Python 3.12 on, protocols see no others
+                for word in (word for word in vars(protocol) if word[0] != "_"):
+                    setattr(self, word, partial(self._call, getattr(crowd, word)))
 
     def __getattr__(self, word: str) -> Any:
+        if word not in vars(Crowd):
+            raise AttributeError(word)
         with CROWDS.using(self._name):
             found = getattr(self._crowd, word)
         return partial(self._call, found) if callable(found) else found

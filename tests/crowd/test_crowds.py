@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from inspect import getattr_static
 
 import pytest
 
 from prefjudge.crowd.crowds import CROWDS, connect, prices_of
-from prefjudge.crowd.protocol import CrowdSettings, RefusedError
+from prefjudge.crowd.protocol import CrowdSettings, Disputing, Recruiting, RefusedError
+from prefjudge.crowd.submissions import Dispute
 from prefjudge.errors import PluginError
 from tests.crowd import memory
 from tests.crowd.contract import task
@@ -23,6 +25,17 @@ class Odd(memory.MemoryCrowd):
     def tasks(self) -> Iterator[None]:  # type: ignore[override]
         yield None
         raise ValueError("cut off")
+
+
+class Disputed(memory.MemoryCrowd):
+    """Has more than every crowd has."""
+
+    def disputes(self) -> tuple[Dispute, ...]:
+        raise KeyError("dispute")
+
+    def uphold(self, submission_id: str, answer: str) -> None: ...
+
+    def overturn(self, submission_id: str, answer: str) -> None: ...
 
 
 class Old:
@@ -51,6 +64,16 @@ def test_another_packages_crowd_works_as_ours_do(module: pytest.MonkeyPatch) -> 
     assert [found.task_id for found in crowd.tasks()] == [task_id]
     with pytest.raises(RefusedError):
         crowd.fetch("3NOSUCHTHING")
+
+
+def test_what_it_has_besides_is_found(module: pytest.MonkeyPatch) -> None:
+    module.setattr(memory, "open_crowd", lambda settings: Disputed(memory.PLATFORMS[settings.url]))
+    crowd = connect("odd", HERE)
+    assert isinstance(crowd, Disputing)
+    assert getattr_static(crowd, "disputes"), "all that Python 3.12 and later look at"
+    with pytest.raises(PluginError, match="KeyError: 'dispute'"):
+        crowd.disputes()
+    assert not isinstance(crowd, Recruiting)
 
 
 def test_its_failures_are_said_to_be_its_own(module: pytest.MonkeyPatch) -> None:
