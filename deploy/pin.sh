@@ -3,7 +3,7 @@
 # deploy/.env. Run it again to take newer ones.
 set -eu
 settings=$(dirname "$0")/.env
-for pair in PYTHON_IMAGE=python:3.12-slim POSTGRES_IMAGE=postgres:17 NGINX_IMAGE=nginx:1.28 CADDY_IMAGE=caddy:2; do
+for pair in POSTGRES_IMAGE=postgres:17 NGINX_IMAGE=nginx:1.28 CADDY_IMAGE=caddy:2; do
     name=${pair%%=*} tag=${pair#*=}
     digest=$(docker buildx imagetools inspect "$tag" --format '{{.Manifest.Digest}}')
     case $digest in

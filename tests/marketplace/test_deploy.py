@@ -51,6 +51,9 @@ def test_the_container_serves_as_nobody_special():
 
 def test_the_container_installs_what_the_lock_names_with_the_uv_that_wrote_it():
     said = " ".join(text for _, text in instructions())
+    pinned, *stages = (text for word, text in instructions() if word == "FROM")
+    assert re.fullmatch(r"python:3[\d.]+-slim@sha256:[0-9a-f]{64} AS base", pinned)
+    assert [stage.split()[0] for stage in stages] == ["base", "base"]
     assert "uv sync --frozen --no-dev" in said
     assert {*re.findall(r"--extra (\S+)", said)} == {
         "postgres",
