@@ -208,6 +208,8 @@ def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, capl
         invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
         HTTP.request("GET", f"{market.endpoint}/signin?invite={invite}")
         HTTP.request("GET", f"{market.endpoint}/nothing/{invite}")
+        requester.get_account_balance()
+        HTTP.request("GET", f"{market.endpoint}/healthz")
         metrics = HTTP.request("GET", f"{market.endpoint}/metrics", headers=admin.headers).data.decode()
     lines = [JsonLines().format(record) for record in caplog.records]
     said = [json.loads(line) for line in lines]
@@ -217,6 +219,8 @@ def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, capl
     assert {"/frames/{hit_id}", "/mturk/externalSubmit"} <= {
         line["route"] for line in said if "route" in line
     }
+    watched = [line for line in said if "/healthz" in line.values() or "GetAccountBalance" in line.values()]
+    assert watched == [], "what watchers ask day and night"
     everything = "\n".join([*lines, metrics])
     secrets = [market.admin_token, invite, held["assignment_id"], worker.headers["Cookie"].partition("=")[2]]
     assert not [secret for secret in secrets if secret in everything]

@@ -16,7 +16,7 @@ import urllib3
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, payments
 from prefjudge.crowd.simulated import Truth, read_page
-from prefjudge.errors import CrowdError
+from prefjudge.errors import CrowdError, InputError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.fieldwork.own_marketplace import find_running
 from prefjudge.steps.collect import CollectResult, collect
@@ -25,6 +25,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.run.run import run
 from prefjudge.steps.serve.screener import Screener
+from prefjudge.steps.serve.serve import serve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.study import Study
@@ -204,6 +205,12 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert platform.spent() == ledger(study) == 7 * cost(200)
     (last,) = [one for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
     assert "there were no more for you" in last.told[0], "who took the seventh HIT has not stopped"
+
+
+def test_prolific_pays_and_not_the_marketplace_where_its_people_work(study: Path) -> None:
+    with pytest.raises(InputError, match="prolific pays the study's people") as refused:
+        serve(study, live=True, port=0)
+    assert "without --live" in refused.value.hint
 
 
 def test_serve_takes_in_the_work_of_people_from_prolific_and_waits_for_a_token(

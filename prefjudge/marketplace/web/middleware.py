@@ -18,6 +18,8 @@ _HEADERS = [
 ]
 _FROM_ANYWHERE = ("/mturk/externalSubmit",)
 """Posted by the pages of HITs, from an opaque origin or the requester's own."""
+_WATCHED = ("/healthz", "GetAccountBalance")
+"""Asked day and night: a study that is collected as it comes asks for its balance twice a second."""
 _GONE = 499
 """How web servers log a request when the client did not wait; nothing is sent."""
 
@@ -82,7 +84,9 @@ class SecurityMiddleware:
         noted = scope["state"]
         operation = noted.get("operation", "")
         self.state.metrics.count(f"{route} {operation}".strip(), status, seconds)
-        _LOG.info(
+        watched = status == 200 and (route in _WATCHED or operation in _WATCHED)
+        _LOG.log(
+            logging.DEBUG if watched else logging.INFO,
             "request",
             extra={
                 "fields": {

@@ -10,6 +10,7 @@ from annotated_types import Interval
 from prefjudge.errors import InputError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
 from prefjudge.study.study import Study, open_study
+from prefjudge.study.targets import LIVE
 
 if TYPE_CHECKING:
     from prefjudge.steps.serve.screener import Screener
@@ -138,6 +139,8 @@ def serve(
     opened = open_study(study or None)
     folder = opened.folder if opened else Path()
     url = store or store_url(folder)
+    if opened and live:
+        _refuse_real_money(opened)
     token = None if admin_token_file is None else keys.read_token(Path(admin_token_file))
     if print_admin_token:
         return AdminToken(admin_token=token or keys.admin_token(url))
@@ -197,6 +200,15 @@ def serve(
         for address in announced:
             retract(folder, address)
     return None
+
+
+def _refuse_real_money(study: Study) -> None:
+    target = study.config.target(LIVE)
+    if target is not None and target.is_own_marketplace:
+        raise InputError(
+            f"{target.crowd} pays the study's people, and its own marketplace only lets them work",
+            "Serve it without --live: what the marketplace itself counts is play money.",
+        )
 
 
 def _screener(folder: Path) -> "Screener":
