@@ -224,6 +224,13 @@ class Testing(Protocol):
         """Return why the crowd refuses a test; empty where it accepts it. Called as ``fault_of`` is."""
         ...
 
+    def end_tests(self, mark: str) -> None:
+        """Offer the tests no more whose names end with this mark; a repeat is harmless.
+
+        The results stay, and who has begun may hand in. The next task that asks for a test offers it again.
+        """
+        ...
+
 
 @runtime_checkable
 class Disputing(Protocol):

@@ -6,7 +6,11 @@ from prefjudge.crowd.tasks import Choice, EntryTest, WorkerGroup
 from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.render.pages.hit import languages
 from prefjudge.study.gold import REVIEW_FILE, load_practice
+from prefjudge.study.settings import drop_setting, load_setting, save_setting
 from prefjudge.study.study import Study
+
+_OFFERED = "test offered:"
+"""Before a target: the setting that is there while workers are offered a test."""
 
 
 def entry_test(study: Study) -> EntryTest | None:
@@ -34,7 +38,7 @@ def entry_test(study: Study) -> EntryTest | None:
     how = how.replace("{passages}", study.config.words.passages or words["passages"])
     return EntryTest(
         group=WorkerGroup(
-            name=f"{words['test']} {study.opaque('test', length=8)}",
+            name=f"{words['test']} {_mark(study)}",
             notice=notice.replace("{title}", study.config.hit.title),
         ),
         intro=f"{design.instructions or how}\n\n{design.question}",
@@ -43,6 +47,28 @@ def entry_test(study: Study) -> EntryTest | None:
         work_seconds=study.config.hit.assignment_minutes * 60,
         retry_seconds=round(study.config.workers.practice_retry_hours * 3600),
     )
+
+
+def _mark(study: Study) -> str:
+    """Return the end of the names of the study's tests: one in each language that it was published in."""
+    return study.opaque("test", length=8)
+
+
+def note_test(study: Study, target: str) -> None:
+    """Remember that workers are offered a test, before it is made."""
+    with study.transaction() as db:
+        save_setting(db, f"{_OFFERED}{target}", _mark(study))
+
+
+def end_tests(study: Study, crowd: Crowd, target: str) -> None:
+    """Offer the test no more, as every pair is judged; the next ``publish`` offers it again."""
+    with study.transaction(write=False) as db:
+        mark = load_setting(db, f"{_OFFERED}{target}")
+    if mark is None or not isinstance(crowd, Testing):
+        return
+    crowd.end_tests(mark)
+    with study.transaction() as db:  # after the call: one that was interrupted is repeated
+        drop_setting(db, f"{_OFFERED}{target}")
 
 
 def _choices(study: Study, practice: tuple[GoldPair, ...]) -> tuple[Choice, ...]:

@@ -9,7 +9,7 @@ from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import Eligibility, Task
 from prefjudge.errors import BudgetError, CrowdError
 from prefjudge.fieldwork import intents
-from prefjudge.fieldwork.entry_test import refuse_test
+from prefjudge.fieldwork.entry_test import note_test, refuse_test
 from prefjudge.fieldwork.exclusion import exclude_earlier
 from prefjudge.fieldwork.hit_requests import Pages, eligibility
 from prefjudge.study.hits import HitStatus, StudyHit, delete_hit, load_hits, save_hits, save_published
@@ -45,6 +45,8 @@ def publish_hits(
         return
     pages, who = Pages(study), eligibility(study)
     refuse_test(crowd, who.tested_by)
+    if who.tested_by:
+        note_test(study, hits[0].target)
     for start in range(0, len(hits), _TOGETHER):
         some = hits[start : start + _TOGETHER]
         # before anything is intended: a page may be one that the crowd does not take

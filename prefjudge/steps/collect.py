@@ -14,6 +14,7 @@ from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
+from prefjudge.fieldwork.entry_test import end_tests
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.recruiting import settle_elsewhere
@@ -167,7 +168,10 @@ class _Collection:
             )
         if stopped_by := self._unpaid or self._refused:
             raise stopped_by
-        return self._result()
+        result = self._result()
+        if result.finished and not result.challenge:  # newcomers of a challenge take the test, too
+            end_tests(self._study, self._crowd, self._target)
+        return result
 
     def _pay(self) -> None:
         """Pay; what is refused must not keep the pairs of others from being asked for again."""

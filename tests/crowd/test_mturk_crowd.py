@@ -168,9 +168,10 @@ class TestEntryTests:
     stage = TestMTurkCrowd.stage
 
     @staticmethod
-    def sit(worker: Worker, path: str, *options: str) -> int:
+    def sit(worker: Worker, path: str, *options: str, begin: bool = True) -> int:
         """Take the test, and return the value that it gives."""
-        worker.post(path)
+        if begin:
+            worker.post(path)
         answers = {choice.key: option for choice, option in zip(CHOICES, options, strict=True)}
         return int(worker.post(path, {"hand_in": "1", **answers})["value"])
 
@@ -229,6 +230,34 @@ class TestEntryTests:
         path = f"/qualifications/{need['qualification_type_id']}"
         stage._workers[worker_id].post(path)
         assert len(stage._workers[worker_id].get(path)["form"]["questions"]) == 1
+
+    def test_a_test_is_taken_off_the_list_once_and_offered_again(self, stage: MarketplaceStage) -> None:
+        stage.crowd.publish(task(eligibility=Eligibility(tested_by=ENTRY)))
+        begun, newcomer = (stage._workers[stage.join()] for _ in range(2))
+        path = f"/qualifications/{begun.groups()[0]['missing'][0]['qualification_type_id']}"
+        begun.post(path)
+        calls: list[str] = []
+        made = client.Client.call
+
+        def noted(self: client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            calls.append(operation)
+            return made(self, operation, **parameters)
+
+        stage._patch.setattr(client.Client, "call", noted)
+        for ended in (stage.crowd, stage.crowd, stage.open_again()):
+            ended.end_tests("study 1")
+            ended.end_tests("another study")
+        assert calls.count("update_qualification_type") == 1
+        names = [kind["name"] for kind in newcomer.get("/qualifications")["types"]]
+        assert ENTRY.group.name not in names
+        assert newcomer.post(path, status=404)["code"] == "closed"
+        assert self.sit(begun, path, "1", "2", begin=False) == 100, "who has begun hands it in"
+        html = {**begun.headers, "Accept": "text/html"}
+        for seen in (path, "/qualifications"):
+            page = begun.http.request("GET", begun.endpoint + seen, headers=html).data.decode()
+            assert ("Take the test" in page, "Start the test" in page) == (False, False)
+        stage.crowd.publish(task("task-2", eligibility=Eligibility(tested_by=ENTRY)))
+        assert self.sit(newcomer, path, "1", "2") == 100, "the next task offers it again"
 
     def test_what_a_question_form_cannot_hold_is_told_before(self) -> None:
         crowd = MTurkCrowd("http://127.0.0.1:9")

@@ -1,8 +1,11 @@
 """Qualifications: types, grants, requests, tests; and the requirements of HITs."""
 
+from dataclasses import replace
+
 import pytest
 
 from prefjudge.database import Database
+from prefjudge.marketplace.people import qualification_requests
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.schema import STEPS
 from tests.marketplace.people import Admin, offer, question_form, selection, turk_error
@@ -302,6 +305,20 @@ def test_a_test_whose_time_ran_out_can_be_begun_again_when_the_type_says_so(requ
     assert worker.post(path, {"hand_in": "1", "colour": "red"})["status"] == "pending"
     (asked,) = requester.list_qualification_requests(QualificationTypeId=kind)["QualificationRequests"]
     assert "<SelectionIdentifier>red</SelectionIdentifier>" in asked["Answer"]
+
+
+def test_of_two_that_hand_in_at_once_one_counts(requester, worker, monkeypatch):
+    """Processes on one PostgreSQL both read that the request is open."""
+    key = KEY.format(mapping="")
+    kind = make_type(requester, Test=question_form(), AnswerKey=key, TestDurationInSeconds=60)
+    path = f"/qualifications/{kind}"
+    worker.post(path)
+    read = qualification_requests.latest
+    monkeypatch.setattr(qualification_requests, "latest", lambda *asked: replace(read(*asked), status="Open"))
+    first = worker.post(path, {"hand_in": "1", "colour": "blue"})
+    assert worker.post(path, {"hand_in": "1", "colour": "red"}, status=409)["code"] == "no_request"
+    monkeypatch.undo()
+    assert worker.get(path)["type"]["value"] == first["value"]
 
 
 def test_a_test_whose_time_ran_out_is_over_where_there_is_no_second_request(requester, worker, clock):

@@ -51,7 +51,7 @@ WAITING = ASSIGNMENT | {"status": "Submitted", "submitted": "2026-11-21T09:00:00
 TYPE = {
     "qualification_type_id": "3QUAL", "name": "Judging test", "description": "Ten comparisons with known answers.",
     "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
-    "again": False, "final": False,
+    "again": False, "final": False, "closed": False,
 }  # fmt: skip
 PACE = {"done": 3, "total": 84, "today": "6.16", "hourly": "12.40"}
 DONE_VISIT = {"wanted": 3, "done": 3, "held": 0, "over": True}

@@ -12,7 +12,7 @@ from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.fieldwork.entry_test import entry_test, refuse_test
 from prefjudge.fieldwork.hit_requests import Pages
 from prefjudge.formats.labels.gold import read_gold
-from prefjudge.steps.collect import collect
+from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import work
@@ -83,6 +83,22 @@ def test_the_test_tells_nothing_of_screening_gold(tested: Path) -> None:
 def test_who_passed_reads_the_reasons_and_does_not_answer_again(tested: Path) -> None:
     pages = Pages(Study(tested))
     assert (len(pages._practice), len(pages._explained)) == (0, LESSONS)
+
+
+def test_the_last_collect_takes_the_test_off_the_list_once(
+    tested: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(MTurkCrowd, "end_tests", lambda _, mark: ended.append(mark))
+    collect(tested)
+    assert ended == [], "pairs wait"
+    monkeypatch.setattr(CollectResult, "finished", True)
+    for _ in range(2):
+        collect(tested)
+    test = entry_test(Study(tested))
+    assert test is not None
+    assert len(ended) == 1
+    assert test.group.name.endswith(f" {ended[0]}")
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es", "zh"])

@@ -90,6 +90,10 @@ class MTurkCrowd:
         """Return why a test does not fit into a qualification type; empty where it does."""
         return fault_of_test(test)
 
+    def end_tests(self, mark: str) -> None:
+        """Make the qualification types Inactive whose names end so; a repeat is harmless."""
+        self._groups.end_tests(mark)
+
     def publish(self, task: Task) -> str:
         """Publish a HIT and return its id; the same id for a repeat."""
         try:

@@ -73,6 +73,15 @@ class Groups:
             "ActionsGuarded": "PreviewAndAccept",  # listed, so that workers find the test
         }
 
+    def end_tests(self, mark: str) -> None:
+        """Take the tests whose names end so off the workers' list, where they still are on it."""
+        inactive = {"QualificationTypeStatus": "Inactive"}
+        for name, found in self._known.items():
+            if name.endswith(mark) and found["QualificationTypeStatus"] == "Active":
+                type_id = found["QualificationTypeId"]
+                self._client.call("update_qualification_type", QualificationTypeId=type_id, **inactive)
+                self._known[name] = {**found, **inactive}
+
     def _limit(self, group: WorkerGroup) -> dict[str, object]:
         """Return the requirement by which a score limits how many HITs a worker takes.
 

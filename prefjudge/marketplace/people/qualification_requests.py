@@ -76,8 +76,12 @@ def _requestable(tx: Transaction, type_id: str) -> QualificationType:
         id=type_id,
     )
     if kind is None:
-        raise Refusal("closed", "This qualification cannot be requested.", 404)
+        raise _closed()
     return kind
+
+
+def _closed() -> Refusal:
+    return Refusal("closed", "This qualification cannot be requested.", 404)
 
 
 def _refuse_retry(tx: Transaction, kind: QualificationType, last: QualificationRequest) -> None:
@@ -90,31 +94,42 @@ def _refuse_retry(tx: Transaction, kind: QualificationType, last: QualificationR
 def finish(tx: Transaction, type_id: str, worker_id: str, fields: Fields) -> None:
     """Submit a request, with the answers to its test, and grant it if no person has to decide.
 
+    Who has begun a test may hand it in, even if it can be requested no more.
+
     Raises
     ------
     Refusal
-        ``no_request``, ``too_late``, or ``incomplete`` answers.
+        ``closed``, ``no_request``, ``too_late``, or ``incomplete`` answers.
     """
-    kind = _requestable(tx, type_id)
+    kind = qualifications.get_type(tx, type_id)
+    if kind is None:
+        raise _closed()
     request = latest(tx, kind, worker_id)
     if request and request.status == "Rejected" and request.submitted_at is None:
         raise Refusal("too_late", "The time for the test is over.", 410)
     if request is None or request.status != "Open":
-        raise Refusal("no_request", "You have no open request for this qualification.")
+        raise _no_request()
     fields = list(fields)
-    tx.run(
+    # Of two that hand in at once, in processes that do not see each other, one does.
+    handed_in = tx.rows(
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
-        " WHERE request_id = :id",
+        " WHERE request_id = :id AND status = 'Open' RETURNING seq",
         now=tx.now,
         answer=_answer(kind.test, fields),
         id=request.request_id,
     )
+    if not handed_in:
+        raise _no_request()
     if kind.auto_granted:
         accept(tx, request, kind.auto_value)
     elif kind.answer_key is not None:
         from prefjudge.marketplace.questions.answer_keys import read_answer_key
 
         accept(tx, request, read_answer_key(kind.answer_key).score(fields))
+
+
+def _no_request() -> Refusal:
+    return Refusal("no_request", "You have no open request for this qualification.")
 
 
 def _answer(test: str | None, fields: Fields) -> str | None:

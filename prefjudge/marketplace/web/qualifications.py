@@ -36,6 +36,7 @@ class TypeView(TypedDict):
     again: bool
     retry_after: str | None
     final: bool
+    closed: bool
 
 
 def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
@@ -60,6 +61,7 @@ def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
         "again": again,
         "retry_after": retry,
         "final": rejected and kind.retry_delay is None,
+        "closed": kind.status != "Active",
     }
 
 
