@@ -21,6 +21,7 @@ from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.recover.recover import recover
+from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
@@ -162,6 +163,14 @@ def test_during_a_challenge_collect_leads_to_run(road: Road) -> None:
         save_challenge(db, "lead:5", {("q1", "d1"): ["new"]}, 0.0)
     said = prefjudge("collect", study).stderr
     assert f"next: prefjudge run {shlex.quote(str(study))}" in said
+
+
+def test_what_was_imported_is_not_collected(tmp_path: Path) -> None:
+    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1\nq1 d2 d3 d2\n")
+    import_votes(init(tmp_path / "study", name="study").study, tmp_path / "votes.txt")
+    said = " ".join(resolve(tmp_path / "study").notices)
+    assert "1 query lacks judgments of some pairs" in said
+    assert "collect" not in said
 
 
 def test_a_challenge_without_newcomers_leads_to_score(tmp_path: Path) -> None:
