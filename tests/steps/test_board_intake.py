@@ -375,6 +375,17 @@ def test_make_gives_no_shell_what_others_chose(repository: Path, tmp_path: Path)
     assert not planted.exists()
 
 
+def test_make_pools_nothing_before_a_run_is_in(tmp_path: Path) -> None:
+    if which("make") is None:
+        pytest.skip("no make")
+    done = subprocess.run(
+        ["make", "-f", BOARD / "Makefile", "pool", "PREFJUDGE=true"],  # a board whose `runs` prints nothing
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "no run is in yet" in done.stderr
+
+
 def test_a_large_file_is_not_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     run = Git.blob
