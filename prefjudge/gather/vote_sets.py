@@ -11,6 +11,7 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
+from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
@@ -45,9 +46,12 @@ class VoteSet:
         rule: str,
         pools: Pools | None,
         asked: Pairs | None = None,
+        ties: TieWorth = TieWorth.IGNORE,
+        strengths: bool = False,
     ) -> None:
         self.name, self.judgments = name, judgments
         self._pools, self._rule, self._asked = pools, rule, asked
+        self._ties, self._strengths = ties, strengths
         self._documents, self._ranks = documents, ranks
         self.resolutions = self._resolved(judgments, rule)
         self.labels = to_qrels(self.resolutions, name=name)
@@ -95,7 +99,14 @@ class VoteSet:
         return measure_noise(redrawn, observed, rng=rng)
 
     def _resolved(self, judgments: Judgments, rule: str) -> Resolutions:
-        return resolve(judgments, rule=rule, pools=self._pools, asked=self._asked)
+        return resolve(
+            judgments,
+            rule=rule,
+            pools=self._pools,
+            asked=self._asked,
+            ties=self._ties,
+            strengths=self._strengths,
+        )
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:
         return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)

@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prefjudge.cli.resolve import show
@@ -20,6 +22,7 @@ from prefjudge.render.tables.resolution import per_query_table
 from prefjudge.render.text.tables import to_records
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve
+from prefjudge.steps.resolve.run_order import run_order
 from prefjudge.steps.run.run import run
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.study import Study
@@ -145,6 +148,36 @@ def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> 
     for row in to_records(table):
         assert row["ceiling"] == pytest.approx(result.ceiling.value, nan_ok=True)
         assert row["ceiling_by"] == "redrawn votes"
+
+
+def test_the_ceiling_counts_votes_as_the_orders_beside_it_do(tmp_path: Path) -> None:
+    """A strong vote for a against a weak one for b decides a query only where strengths count."""
+    lines = [(query, choice) for query in range(20) for choice in "ab"]
+    for tag, docs in {"one": "ab", "two": "ba"}.items():
+        ranked = [f"q{query} Q0 {doc} {k} {9 - k} {tag}" for query in range(20) for k, doc in enumerate(docs)]
+        (tmp_path / f"{tag}.run").write_text("\n".join(ranked) + "\n")
+    log = judgments_of(*(f"q{query} a b {choice}" for query, choice in lines))
+    votes = JudgmentInput(
+        study=None,
+        log=replace(
+            log, strength=np.array([3 if choice == "a" else 1 for _, choice in lines], dtype=np.int8)
+        ),
+        pools=None,
+        asked=None,
+        rule="shallow-pooling",
+        driven_by="",
+        notices=[],
+    )
+    ordered = run_order(votes, [str(tmp_path / "*.run")], None)
+    assert ordered is not None
+    strong, even = (
+        ordered.ceiling(votes.rule, np.random.default_rng(1), ties=TieWorth.IGNORE, strengths=strengths)
+        for strengths in (True, False)
+    )
+    assert strong is not None
+    assert even is not None
+    assert strong.value > 0.9
+    assert even.value < 0.5, "all queries are tied: other votes give any order"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,11 @@ def resolve(
         cycles=name_cycles(votes.log, first),
         confidence=sure,
         sensitivity=_sensitivity(votes, names, ties, strengths, ordered) if sensitivity else (),
-        ceiling=ordered.ceiling(names[0], generator(votes.study, "votes", seed)) if ordered else None,
+        ceiling=ordered.ceiling(
+            names[0], generator(votes.study, "votes", seed), ties=ties, strengths=strengths
+        )
+        if ordered
+        else None,
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,
