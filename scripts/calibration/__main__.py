@@ -31,7 +31,8 @@ deviation of a single study.
 of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % interval holds the true
 difference.
 
-``--looks`` shows how often `status`, looked at every day, rules out the best run of a leaderboard.
+``--looks`` shows how often `status`, looked at every day, rules out the best run of a leaderboard. With
+``--runs 2 3 5`` the leaderboards have so many runs, all equally good, and `compare --sequential` looks, too.
 
 ``--winners`` shows how many answers the rules of `resolve` find where some workers are careless or worse, and
 what is gained by the one that weighs workers.
@@ -53,6 +54,7 @@ from ceilings import table
 from cells import NOISES, Design
 from comparisons import table as comparisons
 from diagram import diagram
+from looks import equal_table
 from looks import table as looks
 from real import compare_files
 from rows import FORM, GOAL, HEAD, WORST, rows_of
@@ -72,6 +74,10 @@ def main() -> int:
     add_options(parser)
     options = parser.parse_args()
     check(parser, options)
+    if options.looks and options.runs:
+        for line in equal_table(options.runs, options.studies, options.seed):
+            print(line, flush=True)
+        return 0
     others = {"compare": comparisons, "looks": looks, "winners": winners}
     for of_studies in [other for name, other in others.items() if getattr(options, name)]:
         for line in of_studies(options.studies, options.seed):
@@ -106,6 +112,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
     parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
     parser.add_argument("--looks", action="store_true", help="the table of daily looks instead")
+    parser.add_argument("--runs", type=int, nargs="+", default=[], metavar="N", help="with --looks")
     parser.add_argument(
         "--winners", action="store_true", help="the table of right winners by each rule instead"
     )
@@ -147,6 +154,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             parse_strategy(name)
         except ValueError as problem:
             parser.error(str(problem))
+    if options.runs and (not options.looks or min(options.runs) < 2):
+        parser.error("--runs is for --looks, of two runs or more")
     for path in options.real:
         if not path.is_file():
             parser.error(f"there is no file {path}")

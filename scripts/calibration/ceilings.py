@@ -26,11 +26,20 @@ FORM = "{:>7} {:>5} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6}"
 class Crowd:
     """Questions with candidates of known strengths, runs that rank them, and people who vote on them."""
 
-    def __init__(self, queries: int, votes: int, error: float, family: str, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        queries: int,
+        votes: int,
+        error: float,
+        family: str,
+        rng: np.random.Generator,
+        *,
+        runs: int = RUNS,
+    ) -> None:
         weakest, gap = FAMILIES[family]
         self.strength = rng.standard_normal((queries, POOL))
-        skill = weakest + gap * np.linspace(0, 1, RUNS)
-        ranked = self.strength[:, :, None] * skill + rng.standard_normal((queries, POOL, RUNS))
+        skill = weakest + gap * np.linspace(0, 1, runs)
+        ranked = self.strength[:, :, None] * skill + rng.standard_normal((queries, POOL, runs))
         self.gain = 1.0 / (1 + np.argsort(np.argsort(-ranked, axis=1), axis=1))
         one, other = np.triu_indices(POOL, 1)
         query = np.repeat(np.arange(queries), one.size * votes)
@@ -60,7 +69,7 @@ class Crowd:
     def score(self, judgments: Judgments) -> Scores:
         """Return the reciprocal rank of the best answers that the votes make."""
         labels = to_qrels(resolve(judgments), name="votes")
-        values = np.zeros((len(self.names), RUNS))
+        values = np.zeros((len(self.names), self.gain.shape[2]))
         for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
             place = int(labels.queries[query][1:])
             gained = self.gain[place, int(labels.docs[doc][1:]) % POOL]
@@ -69,7 +78,7 @@ class Crowd:
             measure="RR@10",
             qrels="votes",
             queries=self.names,
-            runs=tuple(f"r{run}" for run in range(RUNS)),
+            runs=tuple(f"r{run}" for run in range(values.shape[1])),
             values=values,
             order=Order.SCORE,
         )

@@ -1,6 +1,6 @@
 """Looking every day: how often the best run is ever ruled out, and when the first is told from all others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -9,9 +9,11 @@ from ceilings import Crowd
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Scores
-from prefjudge.evaluation.testing.contenders import Contenders, find_contenders
+from prefjudge.evaluation.testing.contenders import Contenders, against_first, find_contenders
+from prefjudge.evaluation.testing.sequential import sequential_p
 
 QUERIES, DAYS, ERRORS = 200, 20, (0.2, 0.33)
+ALPHA = 0.05
 FORM = "{:<16} {:>5} {:<12} {:>8} {:>6} {:>6} {:>6} {:>8}"
 HEAD = ("each day", "error", "runs", "studies", "out", "+-", "wrong", "told by")
 
@@ -39,6 +41,42 @@ def table(studies: int, seed: int) -> Iterator[str]:
         figures = (f"{figure:.3f}" for figure in (float(np.mean(out)), deviation, float(np.mean(wrong))))
         day = float(np.median(told))
         yield FORM.format(name, error, family, studies, *figures, "-" if day > DAYS else f"{day:.0f}")
+
+
+EQUAL_FORM = "{:<16} {:>5} {:>4} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6}"
+EQUAL_HEAD = ("each day", "error", "runs", "studies", "pair", "+-", "out", "any", "+-")
+
+
+def equal_table(numbers: Sequence[int], studies: int, seed: int) -> Iterator[str]:
+    """Yield the lines of the table for so many runs that are equally good.
+
+    ``pair`` is how often `compare --sequential` ever tells two of them apart that were named beforehand,
+    ``out`` how often `status` ever rules a given one out, and ``any`` how often it rules out any of them.
+    """
+    yield EQUAL_FORM.format(*EQUAL_HEAD)
+    for (name, days), error, runs in product(WAYS.items(), ERRORS, numbers):
+        rng = np.random.default_rng([seed, round(100 * error), [*WAYS].index(name), runs])
+        found = np.array([_wrongly_told(days, error, runs, rng) for _ in range(studies)], dtype=float)
+        pair, out, once = found.mean(axis=0)
+        off = found.std(axis=0, ddof=1) / np.sqrt(studies)
+        figures = (f"{figure:.3f}" for figure in (pair, off[0], out, once, off[2]))
+        yield EQUAL_FORM.format(name, error, runs, studies, *figures)
+
+
+def _wrongly_told(
+    days: Callable[[Crowd, np.random.Generator], Iterator[Scores]],
+    error: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> tuple[bool, float, bool]:
+    """Return whether two runs are ever told apart, the share of runs ever ruled out, and whether any is."""
+    out, told = np.zeros(runs, dtype=np.bool_), False
+    for scores in days(Crowd(QUERIES, 1, error, "nearly equal", rng, runs=runs), rng):
+        order, p = against_first(scores)
+        out[order[1:][p <= ALPHA]] = True
+        difference = scores.values[:, :1] - scores.values[:, 1:2]
+        told = told or bool(sequential_p(difference, 1.0)[0] <= ALPHA)
+    return told, float(out.mean()), bool(out.any())
 
 
 def _first_told(looks: list[Contenders], best: list[str]) -> int:

@@ -1,5 +1,6 @@
 """The calibration table: its bins against hand-made answers, and a small run from end to end."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -23,6 +24,23 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     import cells
 
     return cells
+
+
+def test_looks_at_equal_runs_count_each_study_once(
+    cells: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that always tells rules out every run; one that never does rules out none."""
+    import looks
+
+    monkeypatch.setattr(looks, "QUERIES", 20)
+    turns = itertools.cycle([0, 1])
+    for p, figures in ((0.0, ["1.000", "0.000", "1.000", "1.000", "0.000"]), (1.0, ["0.000"] * 5)):
+        told = np.array([p])
+        monkeypatch.setattr(looks, "sequential_p", lambda *_, told=told: told)
+        monkeypatch.setattr(looks, "against_first", lambda _, told=told: (np.roll([0, 1], next(turns)), told))
+        _, *rows = looks.equal_table([2], 2, 1)
+        assert len(rows) == 4
+        assert {tuple(row.split()[-5:]) for row in rows} == {tuple(figures)}
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
 from prefjudge.evaluation.scoring.measures import direction
+from prefjudge.evaluation.scoring.placings import Floats
 from prefjudge.evaluation.testing.sequential import sequential_p, sequential_test
 from prefjudge.evaluation.testing.significance import reach_of
 
@@ -92,19 +94,16 @@ def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None
     n, k = scores.values.shape
     if n < 2 or k < 2:
         return None
-    values = direction(scores.measure) * scores.values
-    order = np.argsort(-values.mean(axis=0), kind="stable")
-    differences = values[:, order[:1]] - values[:, order[1:]]
-    reach = reach_of(scores)
-    p = np.minimum(1.0, (k - 1) * sequential_p(differences, reach))
-    _, low, high = sequential_test(differences[:, :1], reach, alpha / (k - 1))
+    order, p = against_first(scores)
+    behind = direction(scores.measure) * (scores.values[:, order[:1]] - scores.values[:, order[1:2]])
+    _, low, high = sequential_test(behind, reach_of(scores), alpha / (k - 1))
     return Contenders(
         measure=scores.measure,
         queries=n,
         runs=k,
         run=scores.runs[order[0]],
         next=scores.runs[order[1]],
-        difference=float(differences[:, 0].mean()),
+        difference=float(behind.mean()),
         low=float(low[0]),
         high=float(high[0]),
         p=float(p.max()),
@@ -114,3 +113,25 @@ def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None
         ),
         alpha=alpha,
     )
+
+
+def against_first(scores: Scores) -> tuple[NDArray[np.intp], Floats]:
+    """Return the runs from the first on, and the p-value of each of the others times their number.
+
+    Without the interval of `find_contenders`, which takes most of its time.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of two runs or more.
+
+    Returns
+    -------
+    order : ndarray of int, shape (runs,)
+    p : ndarray of float64, shape (runs - 1,)
+        Of the runs behind the first, in their order.
+    """
+    values = direction(scores.measure) * scores.values
+    order = np.argsort(-values.mean(axis=0), kind="stable")
+    differences = values[:, order[:1]] - values[:, order[1:]]
+    return order, np.minimum(1.0, (len(order) - 1) * sequential_p(differences, reach_of(scores)))
