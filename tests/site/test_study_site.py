@@ -1,6 +1,5 @@
 """The pages of a study's site in a browser, from a disk: on a phone, in the dark, on paper, under attack."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ RUN = "a-run-with-a-name-of-many-parameters-" * 4
 EVIL = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
 OF_AXE = ("Connecting to 'file:", "Couldn't load preload assets")
 """What axe reports that asks for the style again, which the page's policy does not let a script do."""
-RENDER = Path(__file__).parents[2] / "prefjudge" / "render" / "pages"
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +100,3 @@ def test_each_page_finds_the_others_and_a_text_turns_round_nothing_but_itself(
     page.go_back()
     assert page.locator("td a").evaluate_all("all => all.map(one => one.textContent)")[1] == RUN
     assert page.locator(".text bdi").count() == 1
-
-
-def test_the_site_has_the_colours_of_the_report() -> None:
-    def colours(name: str) -> list[str]:
-        return re.findall(r"--\w+: #[0-9a-f]{3,6}", (RENDER / name).read_text())
-
-    assert colours("site/style.css") == colours("report.html")[: len(colours("site/style.css"))] != []

@@ -8,18 +8,12 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from prefjudge.counts import many
 from prefjudge.render.pages.closer_look import CloserLook
-from prefjudge.render.text.cells import Bold, Table, write_cell
+from prefjudge.render.pages.templates import ground_style, page_templates
+from prefjudge.render.text.cells import Table
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-_TEMPLATE = Path(__file__).with_name("report.html")
 _SCRIPT = Path(__file__).with_name("report.js")
 
 
@@ -87,15 +81,20 @@ def report_page(
     closer is rendered by the page's script when it is opened.
     """
     script = _SCRIPT.read_text(encoding="utf-8")
-    page = _template().render(
-        title=title,
-        lead=lead,
-        sections=sections,
-        notices=[*notices, *(closer.notices if closer else ())],
-        stamp=stamp,
-        script=script,
-        pinned=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        closer=closer.to_json() if closer else "",
+    page = (
+        page_templates()
+        .get_template("report.html")
+        .render(
+            title=title,
+            lead=lead,
+            sections=sections,
+            notices=[*notices, *(closer.notices if closer else ())],
+            stamp=stamp,
+            ground=ground_style(),
+            script=script,
+            pinned=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            closer=closer.to_json() if closer else "",
+        )
     )
     return re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", page)
 
@@ -105,12 +104,3 @@ def as_live(page: str, mark: str) -> str:
     # every text of a page is escaped: these stand in it where the template has them
     page = page.replace("script-src ", "connect-src 'self'; script-src ", 1)
     return page.replace("<body>", f'<body data-mark="{mark}">', 1)
-
-
-@lru_cache(maxsize=1)
-def _template() -> "Template":
-    from jinja2 import Environment, StrictUndefined
-
-    world = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    world.filters.update(words=write_cell, strong=lambda cell: isinstance(cell, Bold), many=many)
-    return world.from_string(_TEMPLATE.read_text(encoding="utf-8"))

@@ -2,16 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-
 from prefjudge.render.pages.site.addresses import query_address, run_address, version_address
-from prefjudge.render.text.cells import Bold, Cell, Column, Table, bare, write_cell
+from prefjudge.render.pages.templates import ground_style, page_templates
+from prefjudge.render.text.cells import Cell, Column, Table, bare
 
 STYLE_FILE = "style.css"
-_FOLDER = Path(__file__).parent
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -90,28 +87,22 @@ _OF_QUERIES = ("query", "query_id")
 
 def render_page(page: Page, known: Known) -> str:
     """Return a page as HTML; every text in it is escaped, and bytes that are not text are spelt out."""
-    html = _template().render(page=page, known=known)
+
+    def address_of(cell: Cell, column: Column) -> str:
+        address = known.address_of(cell, column)
+        return address and page.root + address
+
+    html = (
+        page_templates().get_template("site/page.html").render(page=page, known=known, address_of=address_of)
+    )
     return _SURROGATES.sub(lambda found: f"\\x{ord(found[0]) & 0xFF:02x}", html)
 
 
 def style_text() -> str:
     """Return the style that all pages share."""
-    return (_FOLDER / STYLE_FILE).read_text(encoding="utf-8")
+    return ground_style() + Path(__file__).with_name(STYLE_FILE).read_text(encoding="utf-8")
 
 
 def is_web_address(text: str) -> bool:
     """Return whether a text may be linked to: an address of the web, which runs nothing when it is opened."""
     return re.fullmatch(r"https?://[^\s\"'<>\\]+", text) is not None
-
-
-@lru_cache(maxsize=1)
-def _template() -> Template:
-    world = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    world.filters.update(words=write_cell, strong=lambda cell: isinstance(cell, Bold))
-    return world.get_template("page.html")
