@@ -1,18 +1,23 @@
 """Sure: votes where they tell most, until one candidate is probably enough the best."""
 
+from decimal import Decimal
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from prefjudge.core.asking.strategies import Halving
+from prefjudge.core.asking.strategies import Floats, Halving
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
+from prefjudge.core.planning.likely_scale import likely_scale
+from prefjudge.core.planning.plan import Packing, compare_plans
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.simulation import play, simulate
-from prefjudge.core.planning.sure import Sure, likely_scale
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.planning.worth import worth
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.posterior import chance_best
 
@@ -169,7 +174,29 @@ def test_the_scale_is_that_of_the_crowd() -> None:
         upper = np.triu(np.ones((5, 5), dtype=int), 1)
         won = rng.binomial(8 * upper, chances)
         votes = won + (8 * upper - won).transpose(0, 2, 1).astype(float)
-        assert likely_scale(votes) == pytest.approx(scale, rel=0.25)
+        found = likely_scale(votes)
+        assert found == pytest.approx(scale, rel=0.25)
+        # Where fewer votes told one not far from it; and where they told one that is far off, or at a bound.
+        for near in (0.8 * found, found, 1.2 * found, 0.05, 5.0):
+            assert likely_scale(votes, near=near) == pytest.approx(found, rel=0.03)
+
+
+def test_the_scale_costs_less_than_half_where_one_near_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    fits: list[int] = []
+    chances, _ = BradleyTerryNoise(scale=0.66).draw_chances(60, 5, rng)
+    votes = rng.binomial(4, np.triu(chances, 1)).astype(float)
+    votes += np.triu(4.0 - votes, 1).transpose(0, 2, 1)
+
+    def counted(votes: Floats, **options: Any) -> Strengths:
+        fits.append(1)
+        return fit_strengths(votes, **options)
+
+    monkeypatch.setattr("prefjudge.core.planning.likely_scale.fit_strengths", counted)
+    found = likely_scale(votes)
+    cold = len(fits)
+    likely_scale(votes, near=found)
+    assert len(fits) - cold == 3 < cold / 2
 
 
 def test_a_round_of_a_study_asks_by_the_probabilities_that_resolve_states() -> None:
@@ -202,3 +229,20 @@ def test_one_queue_over_all_queries_hands_out_the_votes_that_are_worth_most() ->
     assert few.open.all(), "what must wait is not finished"
     none = next_round(judgments, pools, Sure(0.999), most=0)
     assert (len(none.pairs), none.open.all()) == (0, True)
+
+
+def test_a_plan_plays_it_on_few_pools_of_a_rare_size_and_on_all_that_count() -> None:
+    packing = Packing(price=lambda assignments: Decimal(2))
+    (plan,) = compare_plans(
+        {3: 190, 12: 10},
+        CROWD,
+        packing=packing,
+        strategies=[Sure(0.5)],
+        trials=800,
+        rng=np.random.default_rng(1),
+    )
+    played = [next(iter(outlook.work.values())).size for outlook in plan.by_size]
+    assert played == [200, 80]  # a quarter of the trials; twice the trials for each of all pools
+    # The rare size adds no more to the error than the usual one.
+    parts = [outlook.error * count for outlook, count in zip(plan.by_size, (190, 10), strict=True)]
+    assert parts[1] < parts[0]

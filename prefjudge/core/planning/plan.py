@@ -138,7 +138,7 @@ def compare_plans(
     strategies : sequence of Strategy
         What to compare. Each meets the same simulated pools, so that chance favours none.
     trials : int
-        Simulated pools per strategy and size.
+        Simulated pools per strategy and size; fewer for one that fits a model, also the rarer a size is.
     rng : numpy.random.Generator
         The source of randomness.
 
@@ -148,10 +148,17 @@ def compare_plans(
         One per strategy, in their order; a strategy that is given twice is compared once.
     """
     seeds = {size: int(rng.integers(1 << 63)) for size in sorted(sizes) if sizes[size]}
-    plans, office = [], Office(sizes, packing)
+    plans, office, queries = [], Office(sizes, packing), sum(sizes.values())
     for strategy in dict.fromkeys(strategies):
         outlooks = [
-            simulate(strategy, size, noise, trials=trials, rng=np.random.default_rng(seed))
+            simulate(
+                strategy,
+                size,
+                noise,
+                trials=trials,
+                rng=np.random.default_rng(seed),
+                share=sizes[size] / queries,
+            )
             for size, seed in seeds.items()
         ]
         plans.append(office.assemble(strategy.name, strategy.name, outlooks))

@@ -14,6 +14,9 @@ _CELLS = 1 << 22
 _LEAST_TRIALS = 150
 _DEARER = 4
 """A strategy that fits a model in each round is simulated on so many times fewer pools."""
+_FEWEST, _OF_ALL = 50, 2
+"""Such a strategy is simulated on so many times ``trials`` pools of all sizes together, and so many of a rare
+size at least: a study has few pools of it, so what they cost and find hardly counts."""
 _TRIAL_CELLS = 150_000
 """Cells of vote matrices worth simulating: in a study there are few large pools."""
 
@@ -54,7 +57,13 @@ class Outlook:
 
 
 def simulate(
-    strategy: Strategy, size: int, noise: Noise, *, trials: int = 2000, rng: np.random.Generator
+    strategy: Strategy,
+    size: int,
+    noise: Noise,
+    *,
+    trials: int = 2000,
+    rng: np.random.Generator,
+    share: float = 1.0,
 ) -> Outlook:
     """Play a strategy on simulated pools.
 
@@ -72,11 +81,14 @@ def simulate(
     rng : numpy.random.Generator
         The source of randomness. Generators in the same state give every strategy the same pools, and the
         same votes to strategies that ask for the same.
+    share : float
+        The share of the study's queries that have a pool of this size.
     """
     one = of_size(strategy, size)
     trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
     if isinstance(one, Sure):
-        trials = min(trials, max(_LEAST_TRIALS, trials // _DEARER))
+        enough = max(_FEWEST, round(_OF_ALL * trials * share))
+        trials = min(trials, max(_LEAST_TRIALS, trials // _DEARER), enough)
     if size == 1:
         return Outlook(
             strategy=strategy.name,
@@ -149,8 +161,9 @@ def play(
     work: dict[tuple[int, int], Counts] = {}
     number, strategy = 0, of_size(strategy, votes.shape[1])
     unfinished = np.arange(len(votes))
+    informed = _informed(strategy, votes)
     # A pool that asks for nothing has finished: its strategy would say the same again.
-    while len(asked := _informed(strategy, votes).ask(votes[unfinished])):
+    while len(asked := informed.ask(votes[unfinished])):
         pool, x, y, wanted = unfinished[asked.pool], asked.x, asked.y, asked.votes
         for_x = rng.binomial(wanted, chances[pool, x, y])
         votes[pool, x, y] += for_x
@@ -158,10 +171,16 @@ def play(
         for many in np.unique(wanted).tolist():
             work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
         unfinished = np.unique(pool)
+        informed = _informed(strategy, votes, informed)
         number += 1
     return votes, work
 
 
-def _informed(strategy: Strategy, votes: Floats) -> Strategy:
-    """Return a strategy that knows what all pools say of how votes err, also of those that have finished."""
-    return strategy.learn(votes) if isinstance(strategy, Sure) else strategy
+def _informed(strategy: Strategy, votes: Floats, before: Strategy | None = None) -> Strategy:
+    """Return a strategy that knows what all pools say of how votes err, also of those that have finished.
+
+    What it knew ``before`` tells where to look.
+    """
+    if not isinstance(strategy, Sure):
+        return strategy
+    return strategy.learn(votes, near=before.scale if isinstance(before, Sure) else None)

@@ -1,16 +1,16 @@
 """Sure: votes where they tell most who is the best, until one candidate is it with enough probability."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
 from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats
+from prefjudge.core.planning.likely_scale import likely_scale
 from prefjudge.core.planning.neighbours import Stakes
 from prefjudge.core.planning.worth import worth
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.posterior import chance_best
-from prefjudge.core.resolving.scales import HIGHEST, LOWEST, log_prior
 
 _MOST_VOTES = 40
 """The most votes of a pool for each of its candidates: what nobody can tell apart must not cost for ever."""
@@ -92,24 +92,30 @@ class Sure:
 
     def leaders(self, votes: Floats) -> Flags:
         """Return the most probable best; all where nothing tells them apart."""
-        return most_probable(self.believe(votes, draws=_MANY_DRAWS))
+        return most_probable(self._chance(votes, _contested))
 
-    def learn(self, votes: Floats) -> "Sure":
-        """Return the strategy with the scale that these votes tell."""
-        return replace(self, scale=likely_scale(votes[:_SAMPLE])) if self.scale is None else self
+    def learn(self, votes: Floats, *, near: float | None = None) -> "Sure":
+        """Return the strategy with the scale that these votes tell; fewer votes told one ``near`` it."""
+        if self.scale is not None:
+            return self
+        return replace(self, scale=likely_scale(votes[:_SAMPLE], near=near))
 
-    def believe(self, votes: Floats, *, draws: int = _DRAWS) -> Floats:
+    def believe(self, votes: Floats) -> Floats:
         """Return the probability that each candidate is the best, shape (n, k)."""
+        return self._chance(votes, lambda chance: chance.max(axis=1) >= self.level - _NEAR)
+
+    def _chance(self, votes: Floats, in_doubt: Callable[[Floats], Flags]) -> Floats:
+        """Return the same, of many draws for the pools that are in doubt by few."""
         scale = self.learn(votes).scale
         assert scale is not None
         fit = fit_strengths(votes, scale=scale)
         # The same draws each time: the votes alone decide.
-        chance = chance_best(votes, fit, scale=scale, draws=draws, rng=np.random.default_rng(_SEED))
-        near = np.flatnonzero(chance.max(axis=1) >= self.level - _NEAR)
-        if draws < _MANY_DRAWS and near.size:
-            few = Strengths(mean=fit.mean[near], precision=fit.precision[near])
-            again = np.random.default_rng(_SEED)
-            chance[near] = chance_best(votes[near], few, scale=scale, draws=_MANY_DRAWS, rng=again)
+        first, again = np.random.default_rng(_SEED), np.random.default_rng(_SEED)
+        chance = chance_best(votes, fit, scale=scale, draws=_DRAWS, rng=first)
+        some = np.flatnonzero(in_doubt(chance))
+        if some.size:
+            few = Strengths(mean=fit.mean[some], precision=fit.precision[some])
+            chance[some] = chance_best(votes[some], few, scale=scale, draws=_MANY_DRAWS, rng=again)
         return chance
 
     def ask_by(
@@ -183,31 +189,12 @@ def most_probable(chance: Floats) -> Flags:
     return np.asarray(chance >= chance.max(axis=1, keepdims=True))
 
 
-def likely_scale(votes: Floats) -> float:
-    """Return the most probable scale by the votes, by Laplace's approximation of their probability.
-
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes of some pools.
-    """
-    start: Floats | None = None
-
-    def improbable(log_scale: float) -> float:
-        nonlocal start
-        scale = float(np.exp(log_scale))
-        fit = fit_strengths(votes, scale=scale, start=start)
-        start = fit.mean
-        gap = fit.mean[:, :, None] - fit.mean[:, None, :]
-        likelihood = -(votes * np.logaddexp(0.0, -gap)).sum() - 0.5 * (fit.mean**2).sum() / scale**2
-        volume = 0.5 * np.linalg.slogdet(fit.precision)[1].sum() + fit.mean.size * np.log(scale)
-        return float(volume - likelihood) - log_prior(scale)
-
-    bounds = (np.log(LOWEST), np.log(HIGHEST))
-    found = scipy.optimize.minimize_scalar(
-        improbable, bounds=bounds, method="bounded", options={"xatol": 0.02}
-    )
-    return float(np.exp(found.x))
+def _contested(chance: Floats) -> Flags:
+    """Return in which pools luck may tell who of two is the most probable best, shape (n,)."""
+    if chance.shape[1] == 1:
+        return np.zeros(len(chance), dtype=bool)
+    two = np.partition(chance, -2, axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0] < 2 * _NEAR)
 
 
 def _most_votes(size: int) -> int:

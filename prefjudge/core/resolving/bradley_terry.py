@@ -33,7 +33,9 @@ class Strengths:
     precision: Floats
 
 
-def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None = None) -> Strengths:
+def fit_strengths(
+    votes: Floats, *, scale: float = SCALE, start: Floats | None = None, within: float = 1e-9
+) -> Strengths:
     """Fit many Bradley-Terry models at once, by Newton's method.
 
     Parameters
@@ -44,11 +46,13 @@ def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None =
         The standard deviation of the prior.
     start : ndarray of float64, shape (n, k), optional
         Where to begin.
+    within : float
+        The gradient at which a fit is near enough to its optimum.
 
     Returns
     -------
     Strengths
-        The gradient there is below 1e-9. The problem is strictly concave, so there is one answer.
+        The gradient there is below that. The problem is strictly concave, so there is one answer.
 
     References
     ----------
@@ -65,7 +69,7 @@ def fit_strengths(votes: Floats, *, scale: float = SCALE, start: Floats | None =
         # Before the test, so that the precision returned is that of the mean returned.
         gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior)
         precision[open_] = curvature
-        steep = np.abs(gradient).max(axis=1, initial=0.0) > 1e-9
+        steep = np.abs(gradient).max(axis=1, initial=0.0) > within
         open_ = open_[steep]
         if not open_.size:
             break
