@@ -47,7 +47,7 @@ def collect(
             continue
         seen = replace(result, endpoint="")  # another one at each look, where nobody serves the marketplace
         if not json and seen != shown:
-            _show(result)
+            _show(result, f"{quoted(study)}{' --live' * live}")
         shown = seen
         if result.finished or waits is None:
             break
@@ -81,7 +81,7 @@ def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
     return f"; simulated workers continue by: prefjudge work {quoted(study)}" if began else ""
 
 
-def _show(result: "CollectResult") -> None:
+def _show(result: "CollectResult", there: str) -> None:
     say(
         f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
         f"{result.reissued} re-issued"
@@ -100,6 +100,9 @@ def _show(result: "CollectResult") -> None:
             f"{many(result.capped, 'worker waits', 'workers wait')} for others, after as many HITs as the "
             "gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them continue"
         )
+    if result.disputes:
+        disputed = many(result.disputes, "rejection is", "rejections are")
+        say(f"{disputed} disputed; read and answer: prefjudge reject {there}")
     if result.stopped:
         say(result.stopped)
     stamp(result.rehearsal)

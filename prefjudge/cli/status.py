@@ -35,6 +35,7 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
     for worker, reason in result.barred.items():
         say(f"barred       {worker}: {reason}")
+    there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
     if result.to_decide:
         waits = many(len(result.to_decide), "assignment waits", "assignments wait")
         say(f"to decide    {waits} for you to pay or reject:")
@@ -42,8 +43,10 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
             say(f"  {assignment_id}: {why}")
         if result.decide_by:
             say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
-        there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
         say(f"  pay them: prefjudge pay {there} --held; or: prefjudge reject {there} …")
+    if result.disputes:
+        disputed = many(result.disputes, "rejection is", "rejections are")
+        say(f"disputes     {disputed} disputed; read and answer: prefjudge reject {there}")
     of_budget = f" of a budget of ${result.budget}" if result.budget else ""
     say(f"committed    ${result.committed}{of_budget}")
     if result.version:

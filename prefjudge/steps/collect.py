@@ -14,6 +14,7 @@ from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
+from prefjudge.fieldwork.disputes import count_disputes
 from prefjudge.fieldwork.entry_test import end_tests
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
@@ -58,7 +59,7 @@ class CollectResult(Shown):
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
     ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``capped``
     workers have done as many HITs as the gold pairs fill without a repeat, and wait for others. ``stopped``
-    says why nothing is issued again for now.
+    says why nothing is issued again for now. ``disputes`` of rejections wait for an answer.
     """
 
     endpoint: str
@@ -75,6 +76,7 @@ class CollectResult(Shown):
     reasons: dict[str, int]
     stopped: str
     challenge: bool
+    disputes: int
     rehearsal: Rehearsal | None
 
     @property
@@ -310,6 +312,7 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             barred = load_barred(db, self._target)
         names = tuple(self._study.opaque("worker", worker) for worker in barred)
+        disputes = count_disputes(self._study, self._crowd, self._target)
         with self._study.transaction(write=False) as db:
             kept, dropped = count_judgments(db, self._target)
             return CollectResult(
@@ -327,6 +330,7 @@ class _Collection:
                 reasons=dict(self._reasons),
                 stopped=self._stopped,
                 challenge=load_open_challenge(db) is not None,
+                disputes=disputes,
                 rehearsal=load_rehearsal(db),
             )
 

@@ -9,6 +9,7 @@ from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.crowds import open_crowd
+from prefjudge.fieldwork.disputes import count_disputes, list_disputes
 from prefjudge.fieldwork.settlement import find_dues, withdraw
 from prefjudge.fieldwork.spending import intended, lock_crowd
 from prefjudge.render.shown import Shown
@@ -86,11 +87,13 @@ def reject(
         if reason or overturn:
             raise StudyError("a reason is for one assignment", "Give its id, or leave the options out.")
         with open_crowd(opened, target) as crowd:
-            return RejectResult(disputes=_disputes(opened, crowd))
+            return RejectResult(disputes=_disputes(opened, crowd, target))
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     with lock_crowd(opened, target) as crowd:
         worker, done = _decide(opened, crowd, target, assignment, reason, overturn=overturn)
+        if done != REJECTED:
+            count_disputes(opened, crowd, target, again_after=0)
     return RejectResult(
         assignment_id=assignment, worker_id=opened.opaque("worker", worker), reason=reason, done=done
     )
@@ -142,15 +145,12 @@ def _overturn(study: Study, crowd: Crowd, target: str, assignment: str, reason: 
     return worker
 
 
-def _disputes(study: Study, crowd: Crowd) -> tuple[DisputeRow, ...]:
-    """Return the disputes of this study's assignments; a requester may have other studies."""
+def _disputes(study: Study, crowd: Crowd, target: str) -> tuple[DisputeRow, ...]:
     if not isinstance(crowd, Disputing):
         raise StudyError(
             f"at {crowd.endpoint} workers do not dispute a rejection through prefjudge",
             "Answer them there.",
         )
-    with study.transaction(write=False) as db:
-        known = load_decisions(db)
     return tuple(
         DisputeRow(
             assignment=one.submission_id,
@@ -158,6 +158,5 @@ def _disputes(study: Study, crowd: Crowd) -> tuple[DisputeRow, ...]:
             raised=moment(one.raised),
             text=one.text,
         )
-        for one in crowd.disputes()
-        if one.submission_id in known
+        for one in list_disputes(study, crowd, target)
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
+from prefjudge.study.disputes import load_disputed
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges, moment
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -42,8 +43,9 @@ class StatusResult(Shown):
     ``unjudgeable`` pairs are not asked for again, because several workers could not judge them. ``barred``
     names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for a person
     to pay or reject them, and why, and ``decide_by`` when the marketplace pays the first of them if nobody
-    does; None where none waits. ``hours_left`` is how long the assignments that are missing will take at
-    the pace so far; None where there is no pace yet. ``version`` is that of the best-known answers which
+    does; None where none waits. ``disputes`` of rejections wait for an answer, as `collect` or `reject` was
+    told last. ``hours_left`` is how long the assignments that are missing will take at the pace so far; None
+    where there is no pace yet. ``version`` is that of the best-known answers which
     ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
     ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which runs
     may still be the best, and holds however often one looks; None where the runs were not read.
@@ -64,6 +66,7 @@ class StatusResult(Shown):
     barred: dict[str, str]
     to_decide: dict[str, str]
     decide_by: str | None
+    disputes: int
     committed: str
     budget: str | None
     missing: int
@@ -121,6 +124,7 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
             barred={opened.opaque("worker", worker): reason for worker, reason in load_barred(db).items()},
             to_decide={one.assignment_id: why for one, why in held.items()},
             decide_by=None if pays_itself is None else moment(pays_itself),
+            disputes=load_disputed(db, target)[0],
             committed=f"{cents // 100}.{cents % 100:02}",
             budget=opened.budget,
             missing=missing,

@@ -3,17 +3,20 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.collect import collect as show_collected
 from prefjudge.cli.reject import reject as show
+from prefjudge.cli.status import status as show_status
 from prefjudge.crowd.mturk import MTurkCrowd, shapes
 from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.submissions import Dispute
 from prefjudge.crowd.tasks import TaskState
-from prefjudge.errors import BudgetError, CrowdError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, NotFinished, StudyError
 from prefjudge.fieldwork import spending
 from prefjudge.fieldwork.crowds import open_crowd, open_marketplace
 from prefjudge.steps.collect import collect
@@ -24,8 +27,10 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
+from prefjudge.study.disputes import save_disputed
 from prefjudge.study.ledger import find_rejection
 from prefjudge.study.study import MARKETPLACE_FILE, Study
+from prefjudge.study.targets import SANDBOX
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.people import Admin
 from tests.marketplace.postgres import Cluster
@@ -408,13 +413,35 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
     reader = person(served, "reader")
     assert (reader.take_hit(), reader.take_hit()) == (True, True)
     collect(served)
-    spent = committed(served)
     first, second = [due.assignment_id for due in pay(served, dry_run=True).dues]
     for ident in (first, second):
         assert reject(served, ident, reason="copied").done == "rejected"
         assert reject(served).disputes == ()
     for ident in (first, second):
         reader._post(f"/assignments/{ident}/dispute", {"text": "I read \u202e it"})
+    called: list[MTurkCrowd] = []
+    asked = MTurkCrowd.disputes
+
+    def counted(crowd: MTurkCrowd) -> Sequence[Dispute]:
+        called.append(crowd)
+        return asked(crowd)
+
+    with monkeypatch.context() as noted:
+        noted.setattr(MTurkCrowd, "disputes", counted)
+        with Study(served).transaction() as db:
+            save_disputed(db, SANDBOX, 0, time.time())
+        assert (collect(served).disputes, len(called)) == (0, 0), "it was asked within a minute"
+        with Study(served).transaction() as db:
+            save_disputed(db, SANDBOX, 0, time.time() - 61)
+        assert [collect(served).disputes for _ in range(3)] == [2, 2, 2]
+        assert len(called) == 1
+        assert status(served).disputes == 2
+    capsys.readouterr()
+    show_status(lambda: status(served), study=served)
+    with pytest.raises(NotFinished):
+        show_collected(lambda progress: collect(served), study=served, live=False)
+    assert capsys.readouterr().err.count(f"disputed; read and answer: prefjudge reject {served}") == 2
+    spent = committed(served)
     found = reject(served).disputes
     assert sorted(one.assignment for one in found) == sorted([first, second])
     assert {one.text for one in found} == {"I read \u202e it"}
@@ -423,6 +450,7 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
     assert first in told
     assert "\u202e" not in told, "what a worker wrote does not command the terminal"
     assert reject(served, first, reason="It is word for word.").done == "answered"
+    assert (status(served).disputes, collect(served).disputes) == (1, 1)
     with pytest.raises(StudyError, match="waits for a decision"):
         reject(served, first, reason="Again.")
     with monkeypatch.context() as broken:
@@ -431,7 +459,8 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
             reject(served, second, overturn=True, reason="You are right.")
     for _ in range(2):
         assert reject(served, second, overturn=True, reason="You are right.").done == "paid after all"
-    assert committed(served) == spent - Decimal("2.40"), "one was paid after all, once"
+    assert committed(served) == spent + Decimal("2.40"), "one was paid after all, once"
+    assert status(served).disputes == 0
     assert reject(served).disputes == ()
     history = {one["assignment_id"]: one for one in reader._get("/history")["assignments"]}
     assert [history[ident]["dispute_answer"] for ident in (first, second)] == [
