@@ -10,6 +10,7 @@ import pytest
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.evaluation.leaderboards.boards import make_board
+from prefjudge.render.pages import closer_look
 from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook, Said, Vote
 from prefjudge.render.pages.report import Section, report_page
 from prefjudge.render.tables.leaderboard import leaderboard_table
@@ -155,3 +156,40 @@ def test_without_scripts_the_page_is_read_all_the_same(open_page: Callable[..., 
     page.set_content(html)
     assert sorted(column(page, 0, 2)) == sorted(RUNS)
     assert page.locator("input, button").count() == 0
+
+
+def test_what_a_page_does_not_hold_is_not_zero(
+    open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def passages(best: int, chances: tuple[float | None, ...]) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(doc=f"d{place}", text="", labelled=False, best=place == best, chance=chance, sources=())
+            for place, chance in enumerate(chances)
+        )
+
+    queries = [
+        QueryLook(query="q0", text="", status="single", missing=0, votes=votes, candidates=found)
+        for votes, found in (
+            ((Vote("d0", "d1", 1, "ab", 4, ""), Vote("d1", "d0", 1, "cd", 9, "")), passages(0, (0.7, 0.3))),
+            ((), passages(0, (None, 0.3))),
+        )
+    ]
+    looked = CloserLook(queries=(queries[0], replace(queries[1], query="q1")))
+    page = open_page()
+    page.set_content(report_page("t", [], [], closer=looked))
+    page.evaluate("location.hash = '#query=q0'")
+    soon(page, lambda: page.locator("#view dd").first.inner_text() == "q0", "the query")
+    assert page.locator("#view dd").last.inner_text() == "6.5 s", "the median of two"
+    page.evaluate("location.hash = '#query=q1'")
+    soon(page, lambda: page.locator("#view dd").first.inner_text() == "q1", "the query without a vote")
+    assert page.locator("#view caption").all_inner_texts() == ["The passages"]
+    page.evaluate("location.hash = '#queries'")
+    soon(page, lambda: page.locator("#view tbody tr").count() == 2, "all queries")
+    assert page.locator("#view tbody td:nth-child(5)").all_inner_texts() == ["0.70", "–"]
+
+    monkeypatch.setattr(closer_look, "_MOST_VOTES", 1)
+    page = open_page()
+    page.set_content(report_page("t", [], [], closer=looked))
+    page.evaluate("location.hash = '#query=q0'")
+    soon(page, lambda: page.locator("#view dd").first.inner_text() == "q0", "the query")
+    assert "of" not in page.locator("#view th").all_inner_texts(), "its votes are left out of the page"

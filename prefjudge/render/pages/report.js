@@ -25,7 +25,7 @@
     const plural = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
     return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
   };
-  const number = (value, digits = 4) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+  const number = (value, digits = 4) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
   const chance = (value) => (value < 0.0001 ? "<0.0001" : number(value));
 
   // ---- tables: rows have texts to look in and keys to sort by
@@ -131,7 +131,7 @@
       let element = null;
       return {keys, text: () => keys.join("  "), element: () => {
         element ??= make("tr", {}, cells.map((cell, place) => make("td", {class: heads[place].numeric ? "right" : false},
-          cell === null ? "–" : typeof cell === "object" ? cell.words : typeof cell === "number" ? cell.toLocaleString("en") : cell)));
+          cell === null ? "–" : typeof cell === "object" ? cell.words : typeof cell === "number" ? cell.toLocaleString("en") : make("bdi", {}, cell))));
         return element;
       }};
     });
@@ -227,9 +227,9 @@
       const found = duels(query), votes = votesOf(query), kept = votes.filter((vote) => !vote.dropped);
       const timed = kept.map((vote) => vote.seconds).filter(Boolean).sort((a, b) => a - b);
       parts.push(facts([["query", make("bdi", {}, query.id)], ["status", query.status], ["votes that count", query.count.toLocaleString("en")],
-        ["pairs without a vote", String(query.missing)], timed.length ? ["median time of a vote", `${timed[Math.floor(timed.length / 2)]} s`] : null]));
+        ["pairs without a vote", String(query.missing)], timed.length ? ["median time of a vote", `${(timed[(timed.length - 1) >> 1] + timed[timed.length >> 1]) / 2} s`] : null]));
       if (found.length) parts.push(graph(query, found));
-      parts.push(passages(query, found), texts(query), meetings(query, found));
+      parts.push(passages(query, found), texts(query), found.length ? meetings(query, found) : []);
       if (votes.length) parts.push(ballots(query, votes));
       if (query.said) parts.push(grid("What workers said", [["worker"], ["passage"], ["against"], ["could not judge"], ["comment"]],
         query.said.map(([worker, a, b, unable, comment]) => [linked("worker", data.workers[worker]), a < 0 ? "" : String(a + 1), b < 0 ? "" : String(b + 1), unable, comment])));
@@ -254,11 +254,12 @@
       won[duel.b] += duel.forB + duel.ties / 2;
       for (const one of [duel.a, duel.b]) met[one] += duel.forA + duel.forB + duel.ties;
     }
-    const heads = [["#", true], ["passage"], ["is"], ...(query.chance ? [["P(best)", true]] : []), ["votes won", true], ["of", true], ["put in by"]];
+    const untold = query.count > 0 && !query.votes.length;  // left out of a large page: that is not "0 of 0"
+    const heads = [["#", true], ["passage"], ["is"], ...(query.chance ? [["P(best)", true]] : []), ...(untold ? [] : [["votes won", true], ["of", true]]), ["put in by"]];
     return grid("The passages", heads, query.docs.map((doc, place) => [
       place + 1, {key: data.docs[doc], words: make("bdi", {}, data.docs[doc])},
       [query.best[place] ? "best" : "", query.labelled[place] ? "labelled" : ""].filter(Boolean).join(", "),
-      ...(query.chance ? [shown(query.chance[place], 2)] : []), won[place], met[place],
+      ...(query.chance ? [shown(query.chance[place], 2)] : []), ...(untold ? [] : [won[place], met[place]]),
       sourcesOf(query.from[place])]));
   }
   function texts(query) {
@@ -298,7 +299,7 @@
       if (!judged) return [linked("query", query.id), query.text || ""];
       if (!query.docs) return [linked("query", query.id), "", "not pooled", "", ...(sure ? [null] : []), "", null, null, null];
       const flagged = (flags) => query.docs.filter((_, place) => flags[place]).map((doc) => data.docs[doc]).join(" ");
-      const first = query.chance ? Math.max(...query.chance.filter((_, place) => query.best[place])) : -Infinity;
+      const first = Math.max(...(query.chance || []).filter((chance, place) => query.best[place] && chance !== null));
       return [linked("query", query.id), query.text, query.status, flagged(query.best),
         ...(sure ? [shown(isFinite(first) ? first : undefined, 2)] : []), flagged(query.labelled), query.docs.length, query.count, query.missing];
     });
