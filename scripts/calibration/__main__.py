@@ -25,7 +25,7 @@ for what chance does to votes on these pairs (+-, from votes drawn anew ``--redr
 
 ``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
 and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, and the
-deviation of a single study.
+deviation of a single study. With ``--small`` there are three candidates, eight runs and thirty crowds.
 
 ``--compare`` compares runs that are as good as each other, under labels from votes: how often the t test
 of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % interval holds the true
@@ -50,7 +50,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from ceilings import table
+from ceilings import SMALL, USUAL, table
 from cells import NOISES, Design
 from comparisons import table as comparisons
 from diagram import diagram
@@ -84,7 +84,7 @@ def main() -> int:
             print(line, flush=True)
         return 0
     if options.ceiling:
-        for line in table(options.seed):
+        for line in table(options.seed, SMALL if options.small else USUAL):
             print(line, flush=True)
         return 0
     if not options.only_real:
@@ -110,6 +110,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redraws", type=int, default=40, help="of the real votes")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
     parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
+    parser.add_argument("--small", action="store_true", help="with --ceiling: small pools, few runs")
     parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
     parser.add_argument("--looks", action="store_true", help="the table of daily looks instead")
     parser.add_argument("--runs", type=int, nargs="+", default=[], metavar="N", help="with --looks")
@@ -156,6 +157,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             parser.error(str(problem))
     if options.runs and (not options.looks or min(options.runs) < 2):
         parser.error("--runs is for --looks, of two runs or more")
+    if options.small and not options.ceiling:
+        parser.error("--small is for --ceiling")
     for path in options.real:
         if not path.is_file():
             parser.error(f"there is no file {path}")

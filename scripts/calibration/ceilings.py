@@ -1,6 +1,7 @@
 """The noise ceiling that is estimated from one study, beside how far other studies agree."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -20,6 +21,22 @@ QUERIES, VOTES, ERRORS = (50, 200), (1, 3), (0.2, 0.33)
 FAMILIES = {"far apart": (0.5, 1.0), "close": (1.0, 0.3), "nearly equal": (1.0, 0.0)}
 """How well the worst run ranks by strength, and how much better the best."""
 STUDIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The cells of a table, and how many crowds each has."""
+
+    pool: int
+    runs: int
+    queries: tuple[int, ...]
+    votes: tuple[int, ...]
+    errors: tuple[float, ...]
+    studies: int
+
+
+USUAL = Grid(POOL, RUNS, QUERIES, VOTES, ERRORS, STUDIES)
+SMALL = Grid(3, 8, (50,), (1,), (0.2, 0.33, 0.4), 30)
 FORM = "{:>7} {:>5} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6}"
 
 
@@ -34,14 +51,16 @@ class Crowd:
         family: str,
         rng: np.random.Generator,
         *,
+        pool: int = POOL,
         runs: int = RUNS,
     ) -> None:
         weakest, gap = FAMILIES[family]
-        self.strength = rng.standard_normal((queries, POOL))
+        self.pool = pool
+        self.strength = rng.standard_normal((queries, pool))
         skill = weakest + gap * np.linspace(0, 1, runs)
-        ranked = self.strength[:, :, None] * skill + rng.standard_normal((queries, POOL, runs))
+        ranked = self.strength[:, :, None] * skill + rng.standard_normal((queries, pool, runs))
         self.gain = 1.0 / (1 + np.argsort(np.argsort(-ranked, axis=1), axis=1))
-        one, other = np.triu_indices(POOL, 1)
+        one, other = np.triu_indices(pool, 1)
         query = np.repeat(np.arange(queries), one.size * votes)
         self.left, self.right = (np.tile(np.repeat(side, votes), queries) for side in (one, other))
         gap_of = self.strength[query, self.left] - self.strength[query, self.right]
@@ -53,10 +72,10 @@ class Crowd:
         """Return what the people say, this time."""
         count = self.query.size
         # Each document is one of its query's own.
-        left, right = (POOL * self.query + side for side in (self.left, self.right))
+        left, right = (self.pool * self.query + side for side in (self.left, self.right))
         return Judgments(
             queries=self.names,
-            docs=tuple(f"d{number}" for number in range(POOL * len(self.names))),
+            docs=tuple(f"d{number}" for number in range(self.pool * len(self.names))),
             workers=(),
             query=self.query.astype(np.int32),
             left=left.astype(np.int32),
@@ -72,7 +91,7 @@ class Crowd:
         values = np.zeros((len(self.names), self.gain.shape[2]))
         for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
             place = int(labels.queries[query][1:])
-            gained = self.gain[place, int(labels.docs[doc][1:]) % POOL]
+            gained = self.gain[place, int(labels.docs[doc][1:]) % self.pool]
             values[place] = np.maximum(values[place], gained)
         return Scores(
             measure="RR@10",
@@ -94,12 +113,15 @@ def compare(crowd: Crowd, rng: np.random.Generator) -> tuple[float, float]:
     return true, redrawn_ceiling(noise, rng=rng).value
 
 
-def table(seed: int) -> Iterator[str]:
+def table(seed: int, grid: Grid = USUAL) -> Iterator[str]:
     """Yield the lines of the table: means over the studies of each cell, each of a crowd of its own."""
     yield FORM.format("queries", "votes", "error", "runs", "agree", "told", "off", "sd")
-    for queries, votes, error, family in product(QUERIES, VOTES, ERRORS, FAMILIES):
+    for queries, votes, error, family in product(grid.queries, grid.votes, grid.errors, FAMILIES):
         rng = np.random.default_rng([seed, queries, votes, round(100 * error), [*FAMILIES].index(family)])
-        found = [compare(Crowd(queries, votes, error, family, rng), rng) for _ in range(STUDIES)]
+        found = [
+            compare(Crowd(queries, votes, error, family, rng, pool=grid.pool, runs=grid.runs), rng)
+            for _ in range(grid.studies)
+        ]
         true, told = np.mean(found, axis=0).tolist()
         spread = float(np.std([one - other for one, other in found], ddof=1))
         figures = (f"{figure:.3f}" for figure in (true, told, told - true, spread))

@@ -43,6 +43,17 @@ def test_looks_at_equal_runs_count_each_study_once(
         assert {tuple(row.split()[-5:]) for row in rows} == {tuple(figures)}
 
 
+def test_a_crowd_that_never_errs_scores_runs_by_the_truth(cells: ModuleType) -> None:
+    from ceilings import Crowd
+
+    rng = np.random.default_rng(1)
+    crowd = Crowd(20, 1, 0.2, "far apart", rng, pool=3, runs=2)
+    crowd.chance = np.round(crowd.chance)
+    values = crowd.score(crowd.vote(rng)).values
+    best = crowd.strength.argmax(axis=1)
+    assert values.tolist() == crowd.gain[np.arange(20), best].tolist()
+
+
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
