@@ -8,6 +8,7 @@ import pytest
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, share_of_ceiling
 from prefjudge.evaluation.leaderboards.stability import redrawn_ranks
 from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling, redrawn_ceiling
 from tests.evaluation.samples import scores_of
@@ -139,3 +140,11 @@ def test_votes_of_many_queries_are_redrawn_less_often_and_tell_as_much(queries: 
     (found,) = measure_noise(cast, [scores_of(truth)], rng=np.random.default_rng(1))
     assert len(asked) == redraws
     np.testing.assert_allclose(np.diag(found.root @ found.root.T) * queries, 0.25, rtol=0.2)
+
+
+@pytest.mark.parametrize(("low", "share"), [(0.2, 0.75), (0.0, None), (-1.0, None), (float("nan"), None)])
+def test_a_tau_is_a_share_only_of_a_ceiling_that_is_told_from_0(low: float, share: float | None) -> None:
+    ceiling = NoiseCeiling(value=0.4, low=low, high=0.6, by="redrawn votes", pairs=9, confidence=0.95)
+    found = share_of_ceiling(0.3, ceiling)
+    assert np.isnan(found) if share is None else found == pytest.approx(share)
+    assert np.isnan(share_of_ceiling(0.3, None))

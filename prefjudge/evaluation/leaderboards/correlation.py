@@ -83,13 +83,16 @@ class Tau:
 
     @property
     def of_ceiling(self) -> float:
-        """Kendall's tau-b as a share of its ceiling; NaN where there is none above 0."""
+        """Kendall's tau-b as a share of its ceiling; NaN where that is not told from 0."""
         return share_of_ceiling(self.tau, self.ceiling)
 
 
 def share_of_ceiling(tau: float, ceiling: NoiseCeiling | None) -> float:
-    """Return a tau as a share of its ceiling; NaN where there is none above 0."""
-    return tau / ceiling.value if ceiling and ceiling.value > 0 else float("nan")
+    """Return a tau as a share of its ceiling; NaN where there is none, or its interval reaches 0.
+
+    Of a ceiling that may be 0 each share is a matter of chance: -0.33 is -10,000 % of one of 0.0033.
+    """
+    return tau / ceiling.value if ceiling and ceiling.low > 0 else float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -339,7 +339,8 @@ CEILING = (
 """Columns of the ceiling of a tau."""
 CEILING_WORDS = (
     "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
-    "A board that agrees so well agrees as well as a second round of judging would."
+    "A board that agrees so well agrees as well as a second round of judging would. "
+    "Of it: τ as a share of the ceiling, left out where the ceiling may be 0."
 )
 
 
