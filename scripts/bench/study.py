@@ -43,8 +43,8 @@ VERBS: dict[str, tuple[str, tuple[str, ...], float | None]] = {
     "status": ("collected", (), None),
     "plan": ("collected", (), 20),
     "resolve": ("collected", (), None),
-    "score": ("collected", (), None),
-    "agreement": ("collected", (), None),
+    "score": ("resolved", (), None),
+    "agreement": ("resolved", (), None),
     "report": ("resolved", (), 20),
 }
 """Each verb: the state of the study that it starts from, its options, and its goal in seconds."""
