@@ -32,6 +32,8 @@ from prefjudge.study.targets import SANDBOX, refuse_other_target
 _AT_ONCE = 8
 _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}
 _FOR_SIMULATION = {"simulated": True}
+_TIMEOUT = 30.0
+"""Seconds for an answer of the marketplace: much may run beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -217,12 +219,7 @@ def _worker(
 
 
 def _register(address: Address, name: str) -> dict[str, Any]:
-    reply = urllib3.request(
-        "POST",
-        f"{address.admin}/workers",
-        headers={"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"},
-        json={"name": name, **_US_REGULAR, **_FOR_SIMULATION},
-    )
+    reply = _ask(address, "POST", "/workers", {"name": name, **_US_REGULAR, **_FOR_SIMULATION})
     card = reply.json() if reply.status == 201 else _invite_again(address, name)
     if card is None:
         raise CrowdError(f"the marketplace did not register a simulated worker: {reply.status}")
@@ -236,13 +233,22 @@ def _register(address: Address, name: str) -> dict[str, Any]:
 
 def _invite_again(address: Address, name: str) -> dict[str, Any] | None:
     """Return a new invitation of a worker whom the marketplace knows, but no longer the store."""
-    headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
-    listed = urllib3.request("GET", f"{address.admin}/workers", headers=headers).json()
-    for one in listed.get("workers", ()):
+    for one in _ask(address, "GET", "/workers").json().get("workers", ()):
         if one["name"] == name:
-            url = f"{address.admin}/workers/{one['worker_id']}/invite"
-            return {**one, **urllib3.request("POST", url, headers=headers).json()}
+            return {**one, **_ask(address, "POST", f"/workers/{one['worker_id']}/invite").json()}
     return None
+
+
+def _ask(
+    address: Address, method: str, path: str, body: dict[str, object] | None = None
+) -> urllib3.BaseHTTPResponse:
+    headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
+    try:
+        return urllib3.request(method, f"{address.admin}{path}", headers=headers, json=body, timeout=_TIMEOUT)
+    except urllib3.exceptions.HTTPError as error:
+        raise CrowdError(
+            f"the marketplace does not answer: {error}", "Work goes on by the same command."
+        ) from error
 
 
 def simulated_truth(study: Study, path: Path | None) -> Truth:

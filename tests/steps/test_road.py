@@ -9,7 +9,7 @@ import urllib3
 
 from prefjudge.core.asking.costs import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.errors import BudgetError, InputError, StudyError
+from prefjudge.errors import BudgetError, CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
@@ -146,6 +146,22 @@ def test_nobody_is_asked_nothing_is_published(served: Path) -> None:
     with pytest.raises(StudyError, match="it was not confirmed"):
         publish(served, confirm=lambda offer: False)
     assert contents(served)["hits"] == []
+
+
+def test_a_marketplace_that_is_too_busy_to_answer_is_an_error_in_words(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(served, sandbox=True, yes=True)
+
+    def busy(method: str, url: str, *, timeout: float, **_: object) -> None:
+        assert timeout >= 30
+        raise urllib3.exceptions.ReadTimeoutError(None, url, "timed out")  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("prefjudge.steps.work.urllib3.request", busy)
+        with pytest.raises(CrowdError, match="the marketplace does not answer"):
+            work(served, workers=1, most=1)
+    assert work(served, workers=1, most=1).submitted == 1
 
 
 def test_the_budget_holds_and_the_rest_is_published_when_it_grows(served: Path) -> None:
