@@ -535,6 +535,9 @@ def test_a_tau_under_votes_has_its_noise_ceiling(tmp_path: Path) -> None:
         assert 0.2 < pair.ceiling.low <= pair.ceiling.value <= pair.ceiling.high <= 1
         assert pair.of_ceiling == pytest.approx(pair.tau / pair.ceiling.value)
     assert f"noise ceiling {found.tau[0].ceiling.value:.2f}" in (tmp_path / "boards.against.svg").read_text()  # type: ignore[union-attr]
+    medians = score(**asked, judgments=votes, statistic="median")  # type: ignore[arg-type]
+    assert all(pair.ceiling is None for pair in medians.tau)
+    assert any("its noise ceiling is known for means only" in str(notice) for notice in medians.notices)
     again = score(**asked, judgments=votes)  # type: ignore[arg-type]
     assert [pair.ceiling for pair in again.tau] == [pair.ceiling for pair in found.tau]
     assert [pair.ceiling for pair in score(**asked).tau] == [None, None]  # type: ignore[arg-type]

@@ -203,6 +203,8 @@ def score(
             boards, agreement, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
             if votes is not None and chosen == "mean":
                 ceilings = Ceilings(votes, found, by_labels, seed)
+            elif votes is not None:
+                notices.append(Notice(where="Kendall's τ", what="its noise ceiling is known for means only"))
         tau = tuple(correlations(boards, found, ceilings, notices))
         notices.extend((*few_hits(boards), *near_copies(boards)))
         pairings, cycles = all_pairings(found, votes)
