@@ -86,6 +86,9 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert kept[query] == {doc}
     assert resolve(young, out=tmp_path / "rule.qrels").rule == "noisy-bradley-terry"
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
+    found = score(young)
+    assert all(pair.ceiling is None for pair in found.tau)
+    assert any("ceiling is not known, as the rule makes other answers" in str(one) for one in found.notices)
     record = json.loads((young / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("knockout:1", 1)
     assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (

@@ -203,8 +203,8 @@ def score(
             boards, agreement, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
             if votes is not None and chosen == "mean":
                 ceilings = Ceilings(votes, found, by_labels, seed)
-            elif votes is not None:
-                notices.append(Notice(where="Kendall's τ", what="its noise ceiling is known for means only"))
+            if votes is not None and len(found.qrels) > 1 and not (ceilings and ceilings.labels):
+                notices.append(_no_ceiling(chosen))
         tau = tuple(correlations(boards, found, ceilings, notices))
         notices.extend((*few_hits(boards), *near_copies(boards)))
         pairings, cycles = all_pairings(found, votes)
@@ -245,3 +245,12 @@ def score(
         result, found, out=out, per_query=per_query and not saved, plot=plot, order=shown, engine=engine
     )
     return replace(result, out=(*files, *([str(saved)] if saved else [])))
+
+
+def _no_ceiling(statistic: Statistic) -> Notice:
+    """Say why a τ stands without its noise ceiling."""
+    if statistic != "mean":
+        what = "its noise ceiling is known for means only"
+    else:
+        what = "its noise ceiling is not known, as the rule makes other answers of these votes"
+    return Notice(where="Kendall's τ", what=what)
