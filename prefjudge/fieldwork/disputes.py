@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from prefjudge.crowd.protocol import Crowd, Disputing
 from prefjudge.crowd.submissions import Dispute
 from prefjudge.errors import CrowdError
-from prefjudge.study.assignments import load_decisions
-from prefjudge.study.disputes import has_rejected, load_disputed, save_disputed
+from prefjudge.study.assignments import has_rejected, load_decisions
+from prefjudge.study.disputes import load_disputed, save_disputed
 from prefjudge.study.study import Study
 
 _ASK_AGAIN = 60.0

@@ -310,3 +310,14 @@ def load_judgments(
         worker=encode(worker, workers),
         sides=sides_known(db),
     )
+
+
+def has_rejected(db: Connection, target: str) -> bool:
+    """Return whether any work at a target was rejected, without which nothing can be disputed."""
+    rows = db.execute(
+        "SELECT 1 FROM assignments JOIN hits USING (hit_key) "
+        "WHERE target = :target AND decision = :rejected LIMIT 1",
+        target=target,
+        rejected=REJECTED,
+    )
+    return bool(rows)

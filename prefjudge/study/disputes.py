@@ -1,22 +1,10 @@
 """How many disputes of rejections wait for an answer, as the marketplace was asked last."""
 
 from prefjudge.database import Connection
-from prefjudge.study.assignments import REJECTED
 from prefjudge.study.settings import load_setting, save_setting
 
 _WAITING = "disputes:"
 """Before a target: how many disputes waited there, and when that was asked."""
-
-
-def has_rejected(db: Connection, target: str) -> bool:
-    """Return whether any work at a target was rejected, without which nothing can be disputed."""
-    rows = db.execute(
-        "SELECT 1 FROM assignments JOIN hits USING (hit_key) "
-        "WHERE target = :target AND decision = :rejected LIMIT 1",
-        target=target,
-        rejected=REJECTED,
-    )
-    return bool(rows)
 
 
 def load_disputed(db: Connection, target: str) -> tuple[int, float]:
