@@ -28,10 +28,10 @@ def resolve(
 
 def _next(study: Path) -> str:
     """Return the verb that leads on: a study of imported votes may have no runs to score."""
-    from prefjudge.study.pooling import load_inputs
+    from prefjudge.study.pooling import has_runs
 
     with opened(study).transaction(write=False) as db:
-        return "score" if any(found.kind == "run" for found in load_inputs(db)) else "report"
+        return "score" if has_runs(db) else "report"
 
 
 def show(result: "ResolveResult") -> None:

@@ -27,6 +27,11 @@ def is_published(db: Connection, target: str | None = None) -> bool:
     return bool(db.execute(f"SELECT 1 FROM hits WHERE {where} LIMIT 1", {"target": target} if target else {}))
 
 
+def has_runs(db: Connection) -> bool:
+    """Return whether the study has runs: one of imported votes alone has none to score."""
+    return any(one.kind == "run" for one in load_inputs(db))
+
+
 def is_settled(db: Connection) -> bool:
     """Return whether the pool and its texts stay as they are: there are HITs, or imported votes."""
     return bool(db.execute("SELECT 1 FROM hits LIMIT 1"))

@@ -21,14 +21,14 @@ from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.papers import outcomes_section
 from prefjudge.steps.report.pictures import drawn, rank_picture, win_ratio_picture
 from prefjudge.steps.score.files import compared_boards
-from prefjudge.study.pooling import load_inputs
+from prefjudge.study.pooling import has_runs
 
 
 def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
     with material.study.transaction(write=False) as db:
-        runs = sum(one.kind == "run" for one in load_inputs(db))
-    if not runs:
+        scored = has_runs(db)
+    if not scored:
         material.notices.append("the study has no runs, and so no leaderboards")
         return []
     result = material.scored

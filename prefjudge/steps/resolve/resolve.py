@@ -39,7 +39,7 @@ from prefjudge.steps.resolve.result import Form, ResolveResult
 from prefjudge.steps.resolve.run_order import RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
-from prefjudge.study.progress import count_hits
+from prefjudge.study.pooling import is_published
 from prefjudge.study.study import QRELS_FILE, Study, open_study
 from prefjudge.study.targets import advised
 
@@ -231,7 +231,7 @@ def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: s
     collect = ""
     if study is not None:
         with study.transaction(write=False) as db:
-            published = count_hits(db)  # none where all votes were imported: there is nothing to collect
+            published = is_published(db)  # else all votes were imported: there is nothing to collect
         collect = f"{advised(study, 'collect')} gathers more, " if published else ""
     return (
         f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
