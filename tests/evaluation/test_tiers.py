@@ -85,6 +85,15 @@ def test_runs_that_are_the_same_are_first_together() -> None:
     assert [(one.run, one.first) for one in standings_of(scores)] == [("a", 0.5), ("b", 0.5), ("c", 0.0)]
     nothing = scores_of({"a": [0.0] * 5, "b": [0.0] * 5})
     assert [one.first for one in standings_of(nothing)] == [0.5, 0.5]
+    rng = np.random.default_rng(4)  # whatever the sizes, rounding parts no copies
+    for queries in (3, 40, 200):
+        best, other = rng.random(queries) + 0.3, rng.random(queries) + 0.3
+        columns_of = zip("abcd", [best.tolist(), other.tolist()] * 2, strict=True)
+        copied = scores_of(dict(columns_of))
+        first = {one.run: one.first for one in standings_of(copied)}
+        assert first["a"] == first["c"]
+        assert first["b"] == first["d"]
+        assert sum(first.values()) == pytest.approx(1)
 
 
 def test_runs_that_differ_on_few_of_the_queries_that_either_hits_are_nearly_the_same() -> None:

@@ -79,17 +79,14 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     alpha : float
         The chance that any rank interval is wrong.
     """
-    queries, count = scores.values.shape
+    count = len(scores.runs)
     means = scores.values.mean(axis=0)
     tested = paired_t_tests(scores)
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
     sign = direction(scores.measure)
     firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
-    covered = _covered(scores.values)
-    chances = dict(
-        zip(scores.runs, _chances_first(sign * means, covered / queries / (queries - 1)), strict=True)
-    )
+    chances = dict(zip(scores.runs, _chances_first(sign * scores.values), strict=True))
     return tuple(replace(one, first=chances[one.run]) for one in firm)
 
 
@@ -194,19 +191,28 @@ def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tup
     return tuple(found)
 
 
-def _chances_first(means: Floats, covariance: Floats) -> list[float]:
+def _chances_first(goodness: Floats) -> list[float]:
     """Return how often each run is first where the means are drawn by their covariance over queries.
 
     By the central limit theorem the error of means is normal: this is the posterior after a flat prior.
+    ``goodness`` has a row a query and a column a run; higher is better.
     """
-    values, vectors = np.linalg.eigh(covariance)
+    # Runs that are the same on every query are drawn once, and are first together: a draw of each would part
+    # them by rounding, which differs with the machine. Adding 0 makes one zero of the two.
+    columns: dict[bytes, int] = {}
+    same = [columns.setdefault(column.tobytes(), len(columns)) for column in goodness.T + 0.0]
+    _, drawn_from = np.unique(same, return_index=True)
+    distinct = goodness[:, drawn_from]
+    means = distinct.mean(axis=0)
+    # A root of the covariance with positive diagonal is the only one, so that all machines draw alike.
+    _, root = np.linalg.qr(distinct - means)
+    root = root * np.where(np.diag(root) < 0, -1.0, 1.0)[:, None]
     # The same draws for all boards: a board is a function of its scores.
-    draws = np.random.default_rng(0).standard_normal((_DRAWS, means.size))
-    drawn = means + draws @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    # Runs that are the same on every query are first together: rounding must not part them.
-    drawn = np.round(drawn / np.abs(drawn).max(initial=1e-300), 9)
-    best = drawn == drawn.max(axis=1, keepdims=True)
-    shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
+    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(root)))
+    queries = len(goodness)
+    drawn = means + draws @ root / np.sqrt(queries * (queries - 1))
+    wins = np.bincount(drawn.argmax(axis=1), minlength=means.size) / _DRAWS
+    shares: list[float] = (wins / np.bincount(same))[same].tolist()
     return shares
 
 
