@@ -59,7 +59,7 @@ def collect(
         if json:
             raise typer.Exit(NotFinished.exit_code)
         raise NotFinished(
-            f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for one",
+            f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for a HIT",
             f"Collect again later{_more_work(study, result, live)}.",
         )
     if not json:

@@ -15,7 +15,7 @@ def what_is_open(study: Study) -> str:
     still_open = sum(count for name, count in hits.items() if name != HitStatus.CLOSED)
     parts = [
         *([f"{many(still_open, 'HIT')} open"] if still_open else []),
-        *([f"{many(waiting, 'pair')} waiting for one"] if waiting else []),
+        *([f"{many(waiting, 'pair')} waiting for a HIT"] if waiting else []),
         *([f"challenge {challenge.challenge} under way"] if challenge else []),
     ]
     return ", ".join(parts)

@@ -16,9 +16,14 @@ from prefjudge.resources import resource_dir
 from prefjudge.study.config import StudyConfig
 from prefjudge.study.values import parse_values, read_values
 
+_SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
+"""Variables that override a key above the first section."""
+
 
 def load_config(path: Path) -> StudyConfig:
     """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
+
+    So does ``PREFJUDGE_BUDGET=20`` ``budget``, which is in no section.
 
     Raises
     ------
@@ -68,6 +73,9 @@ def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, s
     told: dict[str, str] = {}
     for key, text in environ.items():
         section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
+        if key in _SINGLE:
+            values[section], told[section] = text, key
+            continue
         if not (key.startswith("PREFJUDGE_") and separator):
             continue
         if not isinstance(values.setdefault(section, {}), dict):

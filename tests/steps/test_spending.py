@@ -470,6 +470,13 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
     assert [history[ident]["status"] for ident in (first, second)] == ["Rejected", "Approved"]
     with pytest.raises(StudyError, match="has rejected"):
         reject(served, "3NOSUCH", overturn=True, reason="r")
+    with monkeypatch.context() as late:
+        late.setattr("prefjudge.marketplace.hits.decisions.OVERTURN_WITHIN", 0)
+        with pytest.raises(
+            CrowdError, match=r"is rejected, so it cannot become approved\n.*30 days.*SendBonus"
+        ):
+            reject(served, first, overturn=True, reason="After all.")
+    assert committed(served) == spent + Decimal("2.40"), "what was refused commits nothing"
 
 
 def _then_dead(made: Callable[..., None]) -> Callable[..., None]:

@@ -78,6 +78,10 @@ def test_a_live_target_needs_a_budget_and_an_address(tmp_path: Path) -> None:
 def test_the_environment_overrides_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFJUDGE_HIT__REWARD", "1.50")
     assert config(tmp_path, 'name = "x"').hit.reward == Decimal("1.50")
+    monkeypatch.setenv("PREFJUDGE_BUDGET", "20")
+    monkeypatch.setenv("PREFJUDGE_SEED", "7")
+    found = config(tmp_path, 'name = "x"\nbudget = 500\n[hit]\nreward = 1')
+    assert (found.budget, found.seed, found.hit.reward) == (20, 7, Decimal("1.50"))
 
 
 def test_the_environment_is_blamed_for_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +91,9 @@ def test_the_environment_is_blamed_for_what_it_says(tmp_path: Path, monkeypatch:
         config(tmp_path, 'name = "x"')
     assert "hit.reward, which PREFJUDGE_HIT__REWARD sets: " in raised.value.message
     assert "foo, which PREFJUDGE_FOO__BAR sets: there is no such key" in raised.value.message
+    monkeypatch.setenv("PREFJUDGE_BUDGET", "much")
+    with pytest.raises(ConfigError, match="budget, which PREFJUDGE_BUDGET sets: "):
+        config(tmp_path, 'name = "x"')
     monkeypatch.setenv("PREFJUDGE_NAME__X", "1")
     with pytest.raises(ConfigError, match="PREFJUDGE_NAME__X: name is not a section"):
         config(tmp_path, 'name = "x"')

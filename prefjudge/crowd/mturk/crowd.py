@@ -217,9 +217,16 @@ class MTurkCrowd:
     def overturn(self, submission_id: str, answer: str) -> None:
         """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
         wanted = SubmissionState.APPROVED
-        self._decide(
-            "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
-        )
+        try:
+            self._decide(
+                "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
+            )
+        except RefusedError as error:
+            raise RefusedError(
+                error.message,
+                "A rejection can be taken back for 30 days, as long as its HIT is not deleted. After that a "
+                "bonus (the API's SendBonus) can make up for it.",
+            ) from error
 
     def release(self, submission_id: str, reason: str) -> None:
         """Reject an assignment: the API has no other way to take a reward back.
