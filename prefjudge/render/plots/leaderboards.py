@@ -204,7 +204,11 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
     side = (0.46 if written else 0.16) * len(runs)
     with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
         colors = shades("wins", ORANGE, "#ffffff", BLUE)
-        image = axes.imshow(100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal")
+        # "none": one pixel of the file for each cell, which a viewer enlarges. By default every pixel of the
+        # screen is computed, in 100 MB for 64 runs.
+        image = axes.imshow(
+            100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal", interpolation="none"
+        )
         for row, ratios in enumerate(found.ratio.tolist()):
             place, width = row / len(runs), 1 / len(runs)
             axes.axhspan(row - 0.5, row + 0.5, place, place + width, color=GRID, linewidth=0)
