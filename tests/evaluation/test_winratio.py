@@ -1,3 +1,5 @@
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +69,14 @@ def test_one_outcome_a_query() -> None:
 def test_every_vote_counts_by_itself() -> None:
     ab = pair(win_ratios(make_judgments(VOTES), make_heads(TOPS), count="votes"), "A", "B")
     assert (ab.wins_a, ab.wins_b, ab.ties) == (3, 3, 1)
+
+
+@pytest.mark.parametrize("count", ["majority", "votes"])
+def test_a_vote_on_one_document_alone_wins_nothing(count: Literal["majority", "votes"]) -> None:
+    tops = {"A": {"1": "x"}, "B": {"1": "x"}}
+    votes: list[Vote] = [("1", "x", "x", 1), ("1", "x", "y", 1)]
+    (ab,) = win_ratios(make_judgments(votes), make_heads(tops), count=count).pairs
+    assert (ab.wins_a, ab.wins_b, ab.ties, ab.same) == (0, 0, 0, 1)
 
 
 def test_only_the_queries_asked_for() -> None:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.runs import encode
 from prefjudge.evaluation.scoring.placings import Integers
+
+Votes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +83,52 @@ def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str
     for_smaller = np.where(left < right, choice, -choice)
     counts = [np.bincount(pair[for_smaller == sign], minlength=key.size) for sign in (1, -1, 0)]
     return PairVotes(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))
+
+
+class VoteTables:
+    """The votes between the documents that several runs have for each query, for look-ups by the million.
+
+    Each query has a square table of the documents that somebody voted on.
+
+    Parameters
+    ----------
+    votes : PairVotes
+        The votes.
+    docs : ndarray of int64, shape (runs, queries)
+        The document of each run for each query; a negative one does not exist.
+    """
+
+    def __init__(self, votes: PairVotes, docs: Integers) -> None:
+        width = max(votes.width, 1)
+        smaller, greater = np.divmod(votes.key, width)
+        query = smaller // width
+        held, place = np.unique(np.concatenate([smaller, query * width + greater]), return_inverse=True)
+        of = held // width
+        sizes = np.bincount(of, minlength=docs.shape[1])
+        column = np.arange(held.size) - (np.cumsum(sizes) - sizes)[of]
+        cells = int((sizes**2).sum())
+        # A cell is where its row begins, and its column; what is beyond the last holds nothing.
+        row = np.append((np.cumsum(sizes**2) - sizes**2)[of] + column * sizes[of], cells)
+        column = np.append(column, cells)
+        one, other = np.split(place, 2)
+        two = one != other  # a vote on one document alone says nothing
+        forward, backward = (row[one] + column[other])[two], (row[other] + column[one])[two]
+        self._won, self._tied = (np.zeros(cells + 1, dtype=np.int32) for _ in range(2))
+        self._won[forward], self._won[backward] = votes.smaller[two], votes.greater[two]
+        self._tied[forward] = self._tied[backward] = votes.ties[two]
+        wanted = np.where(docs >= 0, np.arange(docs.shape[1]) * width + docs, -1)
+        found = np.searchsorted(held, wanted)
+        found[np.append(held, -1)[found] != wanted] = held.size
+        self._row, self._column, self._nothing = row[found], column[found], cells
+
+    def against_later(self, run: int) -> tuple[Votes, Votes, Votes]:
+        """Return the votes for a run's documents against those of each later run, for these, and for neither.
+
+        Returns
+        -------
+        for_it, for_later, for_neither : ndarray of int32, shape (later runs, queries)
+            0 for a pair that was never judged.
+        """
+        forward = np.minimum(self._row[run] + self._column[run + 1 :], self._nothing)
+        backward = np.minimum(self._row[run + 1 :] + self._column[run], self._nothing)
+        return self._won[forward], self._won[backward], self._tied[forward]

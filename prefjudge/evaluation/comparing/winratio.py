@@ -13,7 +13,7 @@ from prefjudge.core.pooling.pools import chosen_qrels
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Heads, encode
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.pair_votes import PairVotes, count_votes
+from prefjudge.evaluation.comparing.pair_votes import VoteTables, count_votes
 from prefjudge.evaluation.scoring.placings import Floats, Integers
 from prefjudge.evaluation.testing.sign_flips import VARIANT, sign_flip_p
 
@@ -253,13 +253,14 @@ def win_ratios(
         raise InputError(
             "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
         )
-    votes = count_votes(judgments, names, docs)
+    tops = np.ascontiguousarray(tops.T)
+    votes = VoteTables(count_votes(judgments, names, docs), tops)
     tables, tests = [], []
     for number in range(len(runs) - 1):
         outcomes = _against_later(votes, tops, number, count)
-        tables.append(outcomes.sum(axis=2).T)
+        tables.append(np.stack([part.sum(axis=1) for part in outcomes], axis=1))
         tests.append(
-            sign_flip_p(outcomes[0] - outcomes[1])
+            sign_flip_p((outcomes[0] - outcomes[1]).astype(np.int64))
             if count == "votes"
             else binomial_p(tables[-1][:, 0], tables[-1][:, 1])
         )
@@ -317,25 +318,20 @@ def top_documents(
     return chosen, docs, np.column_stack([*columns, tops]), runs
 
 
-def _against_later(votes: PairVotes, tops: Integers, number: int, count: Count) -> Integers:
+def _against_later(
+    votes: VoteTables, tops: Integers, number: int, count: Count
+) -> Sequence[NDArray[np.int32] | NDArray[np.bool_]]:
     """Compare one run with every later one, query by query.
 
     Returns
     -------
-    ndarray of int64, shape (5, later runs, queries)
+    sequence of ndarray, each of shape (later runs, queries)
         Wins, losses, ties, whether the top passage is the same, and whether the pair is unjudged.
     """
-    height, width = tops.shape
-    b = tops[:, number + 1 :].T.ravel()
-    a = np.tile(tops[:, number], width - number - 1)
-    query = np.tile(np.arange(height), width - number - 1)
-    for_a, for_b, neither = votes.on(query, a, b)
-    judged = for_a + for_b + neither > 0
-    same = (a == b) & (a >= 0)
-    outcomes: list[NDArray[np.int64] | NDArray[np.bool_]] = (
-        [for_a > for_b, for_a < for_b, judged & (for_a == for_b)]
-        if count == "majority"
-        else [for_a, for_b, neither]
-    )
-    parts = [*outcomes, same, ~judged & ~same]
-    return np.stack([part.astype(np.int64).reshape(width - number - 1, height) for part in parts])
+    found = votes.against_later(number)
+    for_a, for_b, neither = found
+    judged = (for_a > 0) | (for_b > 0) | (neither > 0)
+    same = (tops[number] == tops[number + 1 :]) & (tops[number] >= 0)
+    if count == "votes":
+        return *found, same, ~judged & ~same
+    return for_a > for_b, for_a < for_b, judged & (for_a == for_b), same, ~judged & ~same
