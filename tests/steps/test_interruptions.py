@@ -15,6 +15,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
+from prefjudge.crowd.mturk.line import Line
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
@@ -44,28 +45,44 @@ class Wire:
         self.kind = ""
         self.broken: set[bytes] = set()
         self.made: list[bytes] = []
-        self._send = botocore.httpsession.URLLib3Session.send
-        monkeypatch.setattr(botocore.httpsession.URLLib3Session, "send", lambda session, r: self(session, r))
+        send, ask = botocore.httpsession.URLLib3Session.send, Line.ask
+        monkeypatch.setattr(
+            botocore.httpsession.URLLib3Session,
+            "send",
+            lambda session, r: self._by_boto(lambda: send(session, r), r),
+        )
+        monkeypatch.setattr(Line, "ask", lambda line, r: self._directly(lambda: ask(line, r), r))
 
-    def __call__(self, session: Any, request: Any) -> Any:
-        target = request.headers["X-Amz-Target"]  # text where the call does not go through boto3
-        target = target.encode() if isinstance(target, str) else target
-        call = target + request.body
-        if not self.kind or call in self.broken:
-            return self._send(session, request)
-        self.broken.add(call)
-        self.made.append(target)
-        if self.kind == "kill before":
-            raise Killed
+    def _by_boto(self, send: Callable[[], Any], request: Any) -> Any:
+        if not self._breaks(request.headers["X-Amz-Target"], request.body, send):
+            return send()
         if self.kind == "time-out before":
             raise botocore.httpsession.ConnectTimeoutError(endpoint_url=request.url)
         if self.kind == "throttle":
             raw = type("Raw", (), {"stream": lambda *_: iter([b'{"__type": "ThrottlingException"}'])})()
             return AWSResponse(request.url, 400, {}, raw)
-        self._send(session, request)
+        raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
+
+    def _directly(self, send: Callable[[], Any], request: bytes) -> Any:
+        head, _, body = request.partition(b"\r\n\r\n")
+        target = head.partition(b"x-amz-target: ")[2].partition(b"\r\n")[0]
+        assert target, head
+        return None if self._breaks(target, body, send) else send()
+
+    def _breaks(self, target: bytes, body: bytes, send: Callable[[], Any]) -> bool:
+        """Break a call the first time that it is made: it is killed here, or its answer does not come."""
+        call = target + body
+        if not self.kind or call in self.broken:
+            return False
+        self.broken.add(call)
+        self.made.append(target)
+        if self.kind == "kill before":
+            raise Killed
+        if self.kind not in ("time-out before", "throttle"):
+            send()
         if self.kind == "kill after":
             raise Killed
-        raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
+        return True
 
     def until_done(self, verb: Callable[[], T]) -> T:
         """Start the verb again each time that it is killed or fails."""

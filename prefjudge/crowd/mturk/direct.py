@@ -1,23 +1,24 @@
 """Calls with a known key over plain HTTP, without the work that boto3 does anew for each call.
 
 boto3 checks, resolves and signs each call through some twenty hooks, which takes twice as long as a
-marketplace on the same machine takes to answer. Here a call is one JSON document, which botocore signs and
-sends on a connection that stays open. Whatever is not a plain answer is left to boto3, which makes the call
-again, waits and explains: every call that creates or spends has its request token, and a repeat of the others
-is harmless.
+marketplace on the same machine takes to answer. Here a call is one JSON document, signed and sent on a
+connection that stays open. Whatever is not a plain answer is left to boto3, which makes the call again, waits
+and explains: every call that creates or spends has its request token, and a repeat of the others is harmless.
 """
 
 import json
-import socket
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
+
+from prefjudge.crowd.mturk.line import Line
+from prefjudge.crowd.mturk.sigv4 import Signer
 
 _TYPE = "application/x-amz-json-1.1"
 
 
 class DirectCalls:
-    """One marketplace's calls.
+    """One marketplace's calls, one at a time.
 
     Parameters
     ----------
@@ -32,48 +33,44 @@ class DirectCalls:
     """
 
     def __init__(self, boto: Any, key: tuple[str, str], *, timeout: tuple[float, float], agent: str) -> None:
-        from botocore.auth import SigV4Auth
-        from botocore.credentials import Credentials
-        from botocore.httpsession import URLLib3Session
-
         self._model = boto.meta.service_model
         self._names = boto.meta.method_to_api_mapping
-        self._url = f"{boto.meta.endpoint_url.rstrip('/')}/"
-        self._signer = SigV4Auth(Credentials(*key), self._model.signing_name, boto.meta.region_name)
+        self._signer = Signer(
+            access_key=key[0],
+            secret=key[1],
+            region=boto.meta.region_name,
+            service=self._model.signing_name,
+        )
+        there = urlsplit(boto.meta.endpoint_url)
+        self._line = Line(there.hostname or "", there.port or 80, timeout=timeout)
+        self._headers = {"content-type": _TYPE, "host": there.netloc}
         self._agent = agent
-        at_once = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]  # a call is two packets, and is waited for
-        self._http = URLLib3Session(timeout=timeout, socket_options=at_once)
+        self._kinds: dict[str, Any] = {}
 
     def call(self, operation: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
         """Make one call; None where it has no plain answer, whatever came of it."""
-        from botocore.awsrequest import AWSRequest
-        from botocore.exceptions import HTTPClientError
-
         name = self._names[operation]
-        body = json.dumps(parameters, default=_epoch).encode()
-        headers = {
-            "Content-Type": _TYPE,
-            "User-Agent": self._agent,
-            "X-Amz-Target": f"{self._model.metadata['targetPrefix']}.{name}",
-        }
-        request = AWSRequest("POST", self._url, headers=headers, data=body)
-        self._signer.add_auth(request)
-        try:
-            answer = self._http.send(request.prepare())
-        except HTTPClientError:
-            return None
-        if answer.status_code != 200:
+        answer = self._line.ask(self._request(name, json.dumps(parameters, default=_epoch).encode()))
+        if answer is None:
             return None
         try:
-            told = json.loads(answer.content)
+            told = json.loads(answer.body)
         except ValueError:  # half of an answer, which botocore takes for an empty one
             return None
         if not isinstance(told, dict):
             return None
-        headers_told = {header.lower(): text for header, text in answer.headers.items()}
-        about = {"HTTPStatusCode": 200, "HTTPHeaders": headers_told}
-        shape = self._model.operation_model(name).output_shape
-        return {**_told(shape, told), "ResponseMetadata": about}
+        if name not in self._kinds:
+            self._kinds[name] = _kind(self._model.operation_model(name).output_shape)
+        about = {"HTTPStatusCode": 200, "HTTPHeaders": dict(answer.headers)}
+        return {**_told(self._kinds[name], told), "ResponseMetadata": about}
+
+    def _request(self, name: str, body: bytes) -> bytes:
+        """Return a signed request as it is sent."""
+        target = f"{self._model.metadata['targetPrefix']}.{name}"
+        signed = self._signer.sign({**self._headers, "x-amz-target": target}, body, datetime.now(UTC))
+        more = {"user-agent": self._agent, "content-length": str(len(body))}
+        head = "".join(f"{header}: {text}\r\n" for header, text in (signed | more).items())
+        return f"POST / HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
 
 
 def can_call(endpoint: str) -> bool:
@@ -82,15 +79,24 @@ def can_call(endpoint: str) -> bool:
     return parts.scheme == "http" and parts.path in ("", "/") and not (parts.query or parts.username)
 
 
-def _told(shape: Any, value: Any) -> Any:
-    """Return an answer without what the API does not describe, and with its times as such."""
+def _kind(shape: Any) -> Any:
+    """Return what an answer is made of: members by name, a list of one kind, a time, or a value."""
     if shape.type_name == "structure":
-        members = shape.members
-        known = ((name, one) for name, one in value.items() if name in members and one is not None)
-        return {name: _told(members[name], one) for name, one in known}
+        return {name: _kind(one) for name, one in shape.members.items()}
     if shape.type_name == "list":
-        return [_told(shape.member, one) for one in value]
-    return datetime.fromtimestamp(value, UTC) if shape.type_name == "timestamp" else value
+        return [_kind(shape.member)]
+    return datetime if shape.type_name == "timestamp" else None
+
+
+def _told(kind: Any, value: Any) -> Any:
+    """Return an answer without what the API does not describe, and with its times as such."""
+    if kind is None:
+        return value
+    if kind is datetime:
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(kind, list):
+        return [_told(kind[0], one) for one in value]
+    return {name: _told(kind[name], one) for name, one in value.items() if name in kind and one is not None}
 
 
 def _epoch(value: object) -> float:
