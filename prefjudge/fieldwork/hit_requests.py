@@ -1,6 +1,7 @@
 """HITs as tasks for a crowd: the page that workers see, and who may take it."""
 
 from decimal import Decimal
+from functools import lru_cache
 
 from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.core.judges.screening import BarringPolicy
@@ -72,7 +73,7 @@ class Pages:
 
     def _html(self, hit: StudyHit) -> str:
         design, words = self._study.config.design, self._study.config.words
-        reward, slots = hit.reward_cents * CENT, len(hit.slots)
+        reward = hit.reward_cents * CENT
         return render_hit_page(
             HitPage(
                 title=self._study.config.hit.title,
@@ -80,9 +81,7 @@ class Pages:
                 instructions=design.instructions,
                 consent=design.consent,
                 reward=f"${reward:.2f}" if reward else "",
-                shares=tuple(
-                    f"${self._share(reward, done, slots):.2f}" for done in range(slots + 1) if reward
-                ),
+                shares=_shares(reward, len(hit.slots), self._study.config.pay.early_exit),
                 slots=tuple(self._slot(slot) for slot in hit.slots),
                 layouts=hit.layouts,
                 allow_ties=design.allow_ties,
@@ -101,11 +100,6 @@ class Pages:
                 keep_days=self._study.config.workers.keep_days,
             )
         )
-
-    def _share(self, reward: Decimal, done: int, slots: int) -> Decimal:
-        """Return what a worker is paid who stops early; nothing is paid for nothing."""
-        whole = self._study.config.pay.early_exit is EarlyExit.FULL and done > 0
-        return reward if whole else prorated(reward, done, slots)
 
     def _slot(self, slot: StudySlot) -> Slot:
         if slot.gold_id is not None:
@@ -134,6 +128,16 @@ class Pages:
             expected_seconds=round(config.design.seconds_per_pair * len(hit.slots)),
             eligibility=who,
         )
+
+
+@lru_cache(maxsize=64)
+def _shares(reward: Decimal, slots: int, early_exit: EarlyExit) -> tuple[str, ...]:
+    """Return what a worker is paid who stops after 0, 1, 2, … comparisons; nothing is paid for nothing."""
+    if not reward:
+        return ()
+    whole = early_exit is EarlyExit.FULL
+    shares = (reward if whole and done else prorated(reward, done, slots) for done in range(slots + 1))
+    return tuple(f"${share:.2f}" for share in shares)
 
 
 def eligibility(study: Study) -> Eligibility:

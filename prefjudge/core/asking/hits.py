@@ -175,7 +175,7 @@ def plan_hit(
         Draws the slots, the orders and the sides.
     """
     count = len(pairs) + len(gold)
-    slots = tuple(int(k) for k in rng.permutation(count))
+    slots = tuple(rng.permutation(count).tolist())
     swapped = _draw_sides(np.array([k >= len(pairs) for k in slots], dtype=bool), rng)
     return HitPlan(
         pairs=tuple(pairs),
@@ -183,8 +183,8 @@ def plan_hit(
         slots=slots,
         layouts=tuple(
             Layout(
-                order=tuple(int(i) for i in rng.permutation(count)),
-                swapped=tuple(bool(side) for side in (~swapped if mirrored else swapped)),
+                order=tuple(rng.permutation(count).tolist()),
+                swapped=tuple((~swapped if mirrored else swapped).tolist()),
             )
             for mirrored in _take_turns(layouts, rng)
         ),

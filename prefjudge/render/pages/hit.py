@@ -5,8 +5,10 @@ The page never learns which pair is gold: it is given slots that look alike, wit
 
 import base64
 import hashlib
+import json
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,14 +20,13 @@ from prefjudge.resources import resource_dir
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from markupsafe import Markup
 
 _OPAQUE = re.compile(r"[a-z0-9]{12}")
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _REWRITTEN = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd]")
 """What `printable` does not leave as it is: what XML does not take, carriage returns, four bytes of UTF-8."""
 _PLAIN = bytes((*b"\t\n", *range(0x20, 0x7F)))
-"""ASCII that `printable` leaves as it is: a whole page is compared with it faster than searched."""
+"""ASCII that `printable` leaves as it is, and does not search: most of a page is dropped faster."""
 _SCRIPT_WORDS = (
     "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "none",
     "offline", "unable",
@@ -142,11 +143,23 @@ def render_hit_page(page: HitPage) -> str:
     problems = _problems(page)
     if problems:
         raise InputError("the HIT cannot be shown", "Pack it again.", problems)
-    page = _in_token_order(page)
-    words = _words(page)
+    # All that the pages of a study share is rendered once; what differs is set in between.
+    before, between, after = _shell(replace(page, slots=(), layouts=()), len(page.slots))
+    turned = [slot.tokens[0] > slot.tokens[1] for slot in page.slots]
+    slots = "".join(map(_written, page.slots, turned))
+    return printable(f"{before}{slots}{between}{_sides(page.layouts, turned)}{after}")
+
+
+@lru_cache(maxsize=4)
+def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
+    """Render a page without its slots and layouts; return what stands before, between and after them.
+
+    No text of a requester can be taken for a cut: neither its ``<`` nor its quotes are written as they are.
+    """
+    words = _words(page, count)
     rules = {
         "words": {key: words[key] for key in _SCRIPT_WORDS},
-        "layouts": [[layout.order, [int(side) for side in layout.swapped]] for layout in page.layouts],
+        "layouts": None,
         "ties": page.allow_ties,
         "strengths": bool(page.strengths),
         "shares": page.shares,
@@ -154,8 +167,29 @@ def render_hit_page(page: HitPage) -> str:
         "agreement": page.agreement,
         "unable": [f"unable-{reason}" for reason in REASONS if page.unable],
     }
-    html = _template().render(page=page, words=words, rules=rules, unable=REASONS, **_parts())
-    return printable(html)
+    html = _template().render(page=page, count=count, words=words, rules=rules, unable=REASONS, **_parts())
+    before, between, after = re.split('<slots>|(?<="layouts": )null', html)
+    return before, between, after
+
+
+def _written(slot: Slot, turned: bool) -> str:
+    """Write a slot with its passages in the order of their tokens.
+
+    Tokens are random: whoever reads the source does not learn which passage the requester put first.
+    """
+    step = -1 if turned else 1
+    (first, second), (one, other) = slot.tokens[::step], map(_text, slot.passages[::step])
+    return f'<dt id="{slot.name}">{_text(slot.query)}<dd id="{first}">{one}<dd id="{second}">{other}</dd>\n'
+
+
+def _sides(layouts: Sequence[Layout], turned: Sequence[bool]) -> str:
+    """Write the layouts, with the passages on the same sides as before those that were turned."""
+    return json.dumps(
+        [
+            [layout.order, [int(side != turn) for side, turn in zip(layout.swapped, turned, strict=True)]]
+            for layout in layouts
+        ]
+    )
 
 
 @lru_cache(maxsize=1)
@@ -183,39 +217,20 @@ def _problems(page: HitPage) -> list[str]:
     return found
 
 
-def _in_token_order(page: HitPage) -> HitPage:
-    """Write each slot's passages in the order of their tokens, shown on the same sides as before.
-
-    Tokens are random: whoever reads the source does not learn which passage the requester put first.
-    """
-    turned = [slot.tokens[0] > slot.tokens[1] for slot in page.slots]
-    return replace(
-        page,
-        slots=tuple(
-            replace(slot, passages=slot.passages[::-1], tokens=slot.tokens[::-1]) if turn else slot
-            for slot, turn in zip(page.slots, turned, strict=True)
-        ),
-        layouts=tuple(
-            replace(layout, swapped=tuple(s != turn for s, turn in zip(layout.swapped, turned, strict=True)))
-            for layout in page.layouts
-        ),
-    )
-
-
-def _words(page: HitPage) -> dict[str, str]:
+def _words(page: HitPage, count: int) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
     if not page.reward:
         words["pay"], words["due"] = words["unpaid"], words["due_unpaid"]
     elif page.shares:
-        half = max(1, len(page.slots) // 2)
-        example = words["pay_share"].replace("{n}", str(half)).replace("{all}", str(len(page.slots)))
+        half = max(1, count // 2)
+        example = words["pay_share"].replace("{n}", str(half)).replace("{all}", str(count))
         words["pay"] += " " + example.replace("{share}", page.shares[half])
     else:
         words["due"] = words["due_plain"]
     if page.allow_ties:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
-    words["how"] = words["how"].replace("{all}", str(len(page.slots)))
+    words["how"] = words["how"].replace("{all}", str(count))
     words["kept"] = words["kept"].replace("{days}", str(page.keep_days))
     words |= {name: word for name in ("task", "passage", "passages") if (word := getattr(page, name))}
     for name in ("how", "preview", "decline", "none"):
@@ -226,8 +241,9 @@ def _words(page: HitPage) -> dict[str, str]:
 
 def printable(text: str) -> str:
     """Drop what XML or HTML forbids; write what needs four bytes of UTF-8 as a numeric reference."""
+    odd = text.encode(errors="surrogatepass").translate(None, _PLAIN)
     # as most texts, and all pages that were rendered already
-    if not (text.encode().translate(None, _PLAIN) if text.isascii() else _REWRITTEN.search(text)):
+    if not (odd and _REWRITTEN.search(odd.decode(errors="surrogatepass"))):
         return text
     text = _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return re.sub("[\U00010000-\U0010ffff]", _reference, text)
@@ -248,16 +264,12 @@ def _template() -> "Template":
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["text"] = _text
     return environment.get_template("hit.html")
 
 
-def _text(text: str) -> "Markup":
+def _text(text: str) -> str:
     """Escape what stands between tags, where quotes need none: passages are full of apostrophes."""
-    from markupsafe import Markup
-
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return Markup(escaped)  # noqa: S704 - it was escaped in the line before
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 @lru_cache(maxsize=1)
