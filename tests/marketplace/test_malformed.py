@@ -38,6 +38,11 @@ def call(server, body, operation="CreateHIT"):
         ('{"MaxAssignments": 1e999}', "MalformedInput"),
         ('{"MaxAssignments": ' + "9" * 10_000 + "}", "MalformedInput"),
         (b"\xff\xfe", "MalformedInput"),
+        (json.dumps(HIT | {"Title": "\ud800"}).encode("utf-16-le"), "MalformedInput"),
+        (
+            json.dumps(HIT | {"Title": "@"}).replace("@", "\ud800").encode(errors="surrogatepass"),
+            "MalformedInput",
+        ),
     ],
 )
 def test_requests_of_the_api(market, body, code):

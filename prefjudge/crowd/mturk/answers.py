@@ -4,6 +4,7 @@ A hostile worker may have written it: document types are refused, and the size i
 """
 
 from prefjudge.errors import CrowdError
+from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
 
 MAX_BYTES = 200_000
 _NAMESPACE = (
@@ -19,16 +20,13 @@ def read_answers(xml: str) -> dict[str, str]:
     CrowdError
         The answer is too large, is not QuestionFormAnswers XML, or names a field twice.
     """
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
     size = len(xml.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         raise CrowdError(f"the answer has {size:,} bytes; at most {MAX_BYTES:,} are read")
     try:
-        root = fromstring(xml, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        raise CrowdError(f"the answer is not readable XML: {type(error).__name__}") from error
+        root = read_xml(xml)
+    except UnreadableXmlError as error:
+        raise CrowdError("the answer is not readable XML") from error
     if root.tag != f"{_NAMESPACE}QuestionFormAnswers":
         raise CrowdError("the answer is not QuestionFormAnswers XML")
     fields: dict[str, str] = {}

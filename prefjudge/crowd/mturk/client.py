@@ -63,7 +63,7 @@ class Client:
     @cached_property
     def _boto(self) -> Any:
         """boto3's client, loaded at the first call."""
-        signed = _finds_key() if self._signed is None else self._signed
+        signed = self._key is None and (_finds_key() if self._signed is None else self._signed)
         return _boto_client(self.endpoint, signed, self._key)
 
     @cached_property

@@ -5,6 +5,7 @@ from html import escape
 from prefjudge.crowd.tasks import Page
 from prefjudge.errors import CrowdError, InputError
 from prefjudge.render.pages.hit import printable
+from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
 
 QUESTION_LIMIT = 65_535
 """The most bytes of Question XML that the API accepts."""
@@ -62,13 +63,10 @@ def read_question(xml: str) -> Page:
     CrowdError
         It is not an HTMLQuestion or an ExternalQuestion.
     """
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
     try:
-        root = fromstring(xml, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        raise CrowdError(f"the question is not readable XML: {type(error).__name__}") from error
+        root = read_xml(xml)
+    except UnreadableXmlError as error:
+        raise CrowdError("the question is not readable XML") from error
     html, address = root.findtext(f"{{{_HTML}}}HTMLContent"), root.findtext(f"{{{_EXTERNAL}}}ExternalURL")
     if html is None and address is None:
         raise CrowdError("the question is not a page or the address of one")

@@ -27,13 +27,14 @@ def read_json(body: bytes) -> Any:
     Raises
     ------
     ValueError
-        It is not JSON, has lone surrogates or NaN or infinity, or is nested too deeply.
+        It is not JSON in UTF-8, has lone surrogates or NaN or infinity, or is nested too deeply.
     """
+    text = (body or b"{}").decode("utf-8-sig")
     try:
-        value = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
         if _is_deeper(value, _DEEPEST):
             raise RecursionError
-        if b"\\u" in body or not body.isascii():  # otherwise it has no characters that cannot be written
+        if "\\ud" in text or "\\uD" in text:  # otherwise it has no characters that cannot be written
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise ValueError("it has half a character (a lone surrogate)") from error

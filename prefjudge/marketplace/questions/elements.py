@@ -3,6 +3,7 @@
 from typing import Any
 
 from prefjudge.marketplace.errors import refused
+from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
 
 MAX_BYTES = 65_535
 
@@ -15,19 +16,14 @@ def parse_xml(xml: str, where: str) -> Any:
     RequestError
         It is too long or not well-formed.
     """
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
     size = len(xml.encode())
     if size > MAX_BYTES:
         raise refused(
             "InvalidParameterValue", f"{where}: {size} bytes are more than the maximum of {MAX_BYTES}."
         )
     try:
-        return fromstring(xml, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError) as error:
+        return read_xml(xml)
+    except UnreadableXmlError as error:
         raise refused("XMLParseError", f"{where}: not well-formed XML: {error}") from error
 
 

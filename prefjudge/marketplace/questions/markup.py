@@ -6,6 +6,7 @@ from typing import Any
 
 from prefjudge.marketplace.errors import refused
 from prefjudge.marketplace.questions.elements import local
+from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
 
 _HARMLESS = """a b big blockquote br center cite code col colgroup dd del dl dt em font h1 h2 h3 h4 h5 h6 hr i
     img ins li ol p pre q small strong sub sup table tbody td tfoot th thead tr u ul"""
@@ -21,14 +22,9 @@ def sanitised(markup: str, where: str) -> str:
     RequestError
         ``XHTMLParseError``: it is not well-formed.
     """
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
     try:
-        root = fromstring(f"<div>{markup}</div>", forbid_dtd=True)
-    except (ParseError, DefusedXmlException) as error:
+        root = read_xml(f"<div>{markup}</div>")
+    except UnreadableXmlError as error:
         raise refused("XHTMLParseError", f"{where}: FormattedContent is not well-formed: {error}") from error
     return _inside(root)
 

@@ -55,11 +55,13 @@ def _create_hit_type(tx: Transaction, requester_id: str, params: Params) -> Resu
 
 def _create_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
     hit_type_id = hit_types.ensure(tx, requester_id, params)
-    return {"HIT": show(tx, hits.create(tx, requester_id, hit_type_id, params))}
+    return {"HIT": _view(hits.create(tx, requester_id, hit_type_id, params), params["Question"], tx.now)}
 
 
 def _create_hit_with_hit_type(tx: Transaction, requester_id: str, params: Params) -> Result:
-    return {"HIT": show(tx, hits.create(tx, requester_id, params["HITTypeId"], params))}
+    return {
+        "HIT": _view(hits.create(tx, requester_id, params["HITTypeId"], params), params["Question"], tx.now)
+    }
 
 
 def _get_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
