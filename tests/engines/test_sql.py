@@ -285,6 +285,10 @@ def test_addresses_are_read_through_spark(spark, runs, tmp_path):
         SqlRuns(spark, f"{address}/c*").top(1)
     with pytest.raises(InputError, match=r"Spark cannot read file://.*absent"):
         SqlRuns(spark, f"{address}/absent")
+    with pytest.raises(
+        InputError, match=r'Spark cannot write s3://b/c: No FileSystem for scheme "s3"\n.*s3a://'
+    ):
+        spark.save("SELECT 1 AS one", "s3://b/c")
 
 
 def test_columns_that_moved_are_refused_by_every_engine(engine, tmp_path):

@@ -47,10 +47,11 @@ _WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": 1 << 50, "spark.sql.files.o
 """Settings by which Spark neither cuts a file of lines nor gives two to one task."""
 _TYPED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", re.MULTILINE)
-_CAUSED = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)", re.MULTILINE)
+_CAUSED = re.compile(r"^(?:Caused by)?: (?:[\w.$]+: )?(.+)", re.MULTILINE)
 _FILE = re.compile(r"while reading file (\S+?)\.?(?:\s|$)")
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
 """Spark shows ``file:///a`` as ``file:/a``."""
+_WRITING = "Check that the cluster can write there; S3 has the address s3a://… there."
 _READING = (
     "Check that every executor sees the runs, and has this version of Python (PYSPARK_PYTHON) with "
     "prefjudge, numpy and pyarrow installed."
@@ -146,7 +147,7 @@ class SparkEngine:
 
     def save(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder; then it takes the place of one of that name."""
-        with _briefly(f"Spark cannot write {path}", "Check that the cluster can write there."):
+        with _briefly(f"Spark cannot write {path}", _WRITING):
             writer = self.session.sql(text).write.mode("append")  # into the folder that is made for it
             with atomic_folder(path) if self._is_seen(path) else self._address(path) as folder:
                 writer.parquet(str(folder))
