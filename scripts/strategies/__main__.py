@@ -4,9 +4,10 @@
 
 Prints, for each cell, the votes of a query and the share of right winners with its standard error, and what
 share of its votes `sure` needs for the same share of right winners (between two of its levels by the log of
-votes): 1 or less is as good. `patient` is the same where patience ends a pool, instead of a level. `--brief`
-prints a line for each cell instead: the best strategy of today (the most right winners), its ratio, and the
-least and greatest ratio to all of today's that no other of today beats in both votes and right winners.
+votes): 1 or less is as good. `patient` is the same where patience ends a pool, instead of a level. `sure`
+learns how many of the wrong votes are lapses from those on 60 of the pools, as in a study of 60 queries.
+`--brief` prints a line for each cell instead: the best strategy of today (the most right winners), its ratio,
+and the least and greatest ratio to all of today's that no other beats in both votes and right winners.
 
 With a constant error the last line of a cell is the least votes that any method needs which is wrong as
 seldom as the best of today (Kaufmann, Cappé and Garivier 2016): to rule a candidate out, the votes must tell
@@ -27,13 +28,13 @@ from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import of_size
 from prefjudge.core.planning.sure import Sure
 
-LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99)
-PATIENCE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
+LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
+PATIENCE = (10, 20, 28, 40, 56, 80, 113, 160, 226, 320, 640, 1280, 2560, 5120)
 FORM = "{:<30} {:>7} {:>15} {:>6} {:>7}"
 BRIEF = "{:>4} {:>6} {:<14} {:<22} {:>6} {:>7} {:>6} {:>12} {:>12}"
 FAMILIES: tuple[tuple[Strategy, ...], ...] = (
     tuple(Sure(level) for level in LEVELS),
-    tuple(Sure(0.99, patience=most) for most in PATIENCE),
+    tuple(Sure(0.9999, patience=most) for most in PATIENCE),
 )
 TODAY = tuple(one for one in STRATEGIES if not isinstance(one, Sure))
 

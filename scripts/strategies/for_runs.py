@@ -23,6 +23,7 @@ from prefjudge.core.planning.rounds import in_turn, within
 from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.planning.worth import worth
+from prefjudge.core.resolving.scales import one_scale
 
 LEVELS = (0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 OTHERS: tuple[Strategy, ...] = (
@@ -83,7 +84,7 @@ def judge_for_runs(study: Study, sure: Sure, rng: np.random.Generator) -> tuple[
         aim = find_neighbours(study.gains, study.query, chance.ravel())
         stakes = aim.stakes(rows, sure.level)
         asked = sure.ask_by(votes, chance, stakes)
-        value = worth(votes, chance, stakes, scale=sure.scale)
+        value = worth(votes, chance, stakes, crowd=sure.crowd)
         value[~votes.any(axis=(1, 2))] = np.inf
         most = in_turn([asked.votes], [value[asked.pool]], None, math.ceil(sure.share * votes.sum()))
         (wanted,) = within(most, [asked.votes], [value[asked.pool]])
@@ -124,8 +125,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=18)
     options = parser.parse_args()
     scale = scale_of_error(options.error)
-    for_runs: list[Strategy] = [Sure(level, scale=scale, runs=()) for level in LEVELS]
-    others = [Sure(one.level, scale=scale) if isinstance(one, Sure) else one for one in OTHERS]
+    crowd = one_scale(scale)
+    for_runs: list[Strategy] = [Sure(level, crowd=crowd, runs=()) for level in LEVELS]
+    others = [Sure(one.level, crowd=crowd) if isinstance(one, Sure) else one for one in OTHERS]
     found: dict[str, list[tuple[float, float, float]]] = {one.name: [] for one in [*others, *for_runs]}
     for number in range(options.studies):
         pools, votes = np.random.default_rng([options.seed, number]).spawn(2)

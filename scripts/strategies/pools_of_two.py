@@ -11,6 +11,7 @@ price of each vote.
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import comb, sqrt
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from prefjudge.core.asking.strategies import LeadStop, Strategy
 from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.resolving.scales import one_scale
 
 Floats = NDArray[np.float64]
 Rule = list[NDArray[np.int64]]
@@ -38,13 +40,13 @@ class Crowd:
     def __init__(self, noise: str, error: float, nodes: int = 40) -> None:
         if noise == "constant":
             self.right, self.share = np.array([1.0 - error]), np.ones(1)
-            # As far apart as a pool is for which Bradley and Terry's model says so.
-            self.scale = float(np.log(1.0 / error - 1.0) / sqrt(2.0))
+            self.known = replace(one_scale(scale_of_error(error)), lapses=np.ones(1))
             return
         points, weights = np.polynomial.legendre.leggauss(nodes)
         gap = 5.0 * (points + 1.0)  # standard deviations of the difference of two strengths
-        self.scale = scale_of_error(error)
-        self.right = 1.0 / (1.0 + np.exp(-sqrt(2.0) * self.scale * gap))
+        scale = scale_of_error(error)
+        self.known = one_scale(scale)
+        self.right = 1.0 / (1.0 + np.exp(-sqrt(2.0) * scale * gap))
         self.share = np.exp(-0.5 * gap**2) * weights
         self.share /= self.share.sum()
 
@@ -119,8 +121,8 @@ def table(noises: Sequence[str], errors: Sequence[float]) -> Iterator[str]:
         for error in errors:
             crowd = Crowd(noise, error)
             sure = (
-                [Sure(0.99, patience=most, scale=crowd.scale) for most in PATIENCE],
-                [Sure(level, scale=crowd.scale) for level in LEVELS],
+                [Sure(0.99, patience=most, crowd=crowd.known) for most in PATIENCE],
+                [Sure(level, crowd=crowd.known) for level in LEVELS],
             )
             ours = [[play(asked_by(one), crowd) for one in family] for family in sure]
             best = [play(best_rule(crowd, price), crowd) for price in PRICES]

@@ -18,7 +18,7 @@ def test_every_strategy_has_a_row_with_its_standard_error() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=True)
     rows = [line for line in done.stdout.splitlines() if " +- " in line]
     named = [row[:30].strip() for row in rows]
-    assert {"default", "halving:1x3", "lead:3", "sure:50", "sure:99", "sure:99/80"} <= {*named}
+    assert {"default", "halving:1x3", "lead:3", "sure:50", "sure:99", "sure:99.99/80"} <= {*named}
     assert {"double Thompson sampling", "ASAP, spanning trees", "Crowd-BT, one by one"} <= {*named}
     costs = {name: float(row[30:38]) for name, row in zip(named, rows, strict=True)}
     assert (costs["round-robin:3"], costs["double Thompson sampling"]) == (3.0, 2.0)
@@ -54,7 +54,7 @@ def test_no_rule_beats_a_lead_where_all_pairs_err_alike_and_a_patient_sure_is_on
     votes, right = two.play(two.asked_by(LeadStop(2)), crowd)
     # Two votes decide, or it begins again.
     assert (votes, right) == pytest.approx((2 / (0.8**2 + 0.2**2), 0.8**2 / (0.8**2 + 0.2**2)), rel=0.001)
-    patient = two.play(two.asked_by(Sure(0.99, patience=80, scale=crowd.scale)), crowd)
+    patient = two.play(two.asked_by(Sure(0.99, patience=80, crowd=crowd.known)), crowd)
     best = [two.play(two.best_rule(crowd, price), crowd) for price in (0.03, 0.04)]
     for rule in (patient, *best):
         assert rule == pytest.approx((votes, right), rel=0.001)

@@ -14,6 +14,7 @@ from prefjudge.core.resolving.bradley_terry import fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.posterior import chance_best, log_evidence
 from prefjudge.core.resolving.preferences import resolve, resolve_all
+from prefjudge.core.resolving.scales import one_scale
 from tests.core.tables import judgments_of, judgments_of_file, pools_of, simulated_judgments
 
 
@@ -61,7 +62,7 @@ def test_the_posterior_is_that_of_a_normal_prior(won: int, lost: int, scale: flo
 
 def test_a_deviation_is_the_root_of_the_posterior_variance() -> None:
     judgments = judgments_of("q a b a", "q a b a", "q b c c", "p x y x")
-    found = assess_confidence(judgments, rng=np.random.default_rng(1), scale=0.8)
+    found = assess_confidence(judgments, rng=np.random.default_rng(1), scales=one_scale(0.8))
     # Of the pair x, y: a normal prior of variance 0.64 for each, and one vote between them.
     fit = fit_strengths(np.array([[[0.0, 1.0], [0.0, 0.0]]]), scale=0.8)
     expected = np.sqrt(np.diagonal(np.linalg.inv(fit.precision[0])))
@@ -108,7 +109,9 @@ def test_probabilities_sum_to_one_and_cover_the_pool() -> None:
 def test_real_finals_are_as_uncertain_as_published(data_dir: Path) -> None:
     folder = data_dir / "dl21" / "phases"
     rng = np.random.default_rng(5)
-    once = assess_confidence(judgments_of_file(folder / "Set-I.txt"), rng=rng, scale=0.5)
-    thrice = assess_confidence(judgments_of_file(folder / "Combined-I+II+III.txt"), rng=rng, scale=0.5)
+    once = assess_confidence(judgments_of_file(folder / "Set-I.txt"), rng=rng, scales=one_scale(0.5))
+    thrice = assess_confidence(
+        judgments_of_file(folder / "Combined-I+II+III.txt"), rng=rng, scales=one_scale(0.5)
+    )
     assert abs(once.highest().mean() - 0.37) < 0.03
     assert abs(thrice.highest().mean() - 0.53) < 0.03

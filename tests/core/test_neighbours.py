@@ -9,6 +9,7 @@ from prefjudge.core.planning.neighbours import RunGains, find_neighbours
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.planning.worth import worth
+from prefjudge.core.resolving.scales import one_scale
 from tests.core.tables import judgments_of, pools_of
 
 TWO = ("one", "other")
@@ -79,13 +80,13 @@ GAINS = gains_of(
     (1.0, 1.0), (0.5, 0.5),
     (1.0, 0.5),
 )  # fmt: skip
-ROUND = Sure(0.999, runs=(), scale=0.7)
+ROUND = Sure(0.999, runs=(), crowd=one_scale(0.7))
 
 
 def test_each_query_that_counts_is_judged_once_before_any_is_judged_again() -> None:
     judged = judgments_of("q1 a b a", "q1 b c b", "q1 a c a")
     first = next_round(judged, POOLS, ROUND, gains=GAINS)
-    assert (first.pairs.query.tolist(), first.votes.tolist()) == ([1, 1, 1], [1, 1, 1])
+    assert (first.pairs.query.tolist(), first.votes.tolist()) == ([1, 1], [1, 1])
     assert first.open.tolist() == [True, True, False, False]
     (order,) = first.orders
     assert 0.5 < order.chance < 0.999

@@ -20,6 +20,7 @@ from prefjudge.core.planning.rounds import Round, next_round, votes_are_even
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.core.resolving.scales import one_scale
 from prefjudge.core.resolving.tournament import tournaments
 from tests.core.tables import judgments_of, pools_of, qrels_of
 
@@ -191,7 +192,7 @@ def by_probability(best: str, past: str, *judged: str) -> tuple[dict[str, str], 
         pools_of({"q": "x"}), sources=("run",), source_row=np.zeros(1, np.int32), source=np.zeros(1, np.int32)
     )
     challenge = gather_challenge(qrels_of([("q", best, 1)]), known, arrived, past=known)
-    after, duels = conclude_challenge(challenge, judgments_of(*judged), Sure(0.5, scale=1.0))
+    after, duels = conclude_challenge(challenge, judgments_of(*judged), Sure(0.5, crowd=one_scale(1.0)))
     return {after.queries[q]: after.docs[d] for q, d in zip(after.query, after.doc, strict=True)}, [*duels]
 
 
@@ -225,12 +226,12 @@ def test_a_challenge_by_probability_asks_about_newcomers_first_and_then_about_wh
     challenge = gather_challenge(qrels_of([("q", "b", 1)]), known, pools_of({"q": "x"}), past=known)
     assert challenge.pools.queries == ("q",)
     judged = ["q a b a", "q a b b", "q a c a", "q b c b", "untouched a b a"]
-    first = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, scale=1.0))
+    first = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, crowd=one_scale(1.0)))
     ((_, met, newcomer, votes),) = asked(first)
     assert met in ("a", "b")
     assert (newcomer, votes) == ("x", 2)
     judged += [f"q {met} x {met}"] * 12
-    later = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, scale=1.0))
+    later = next_challenge_round(challenge, judgments_of(*judged), Sure(0.9, crowd=one_scale(1.0)))
     most = max(asked(later), key=lambda row: row[3])
     assert most[1:3] == ("a", "b"), "a lost to b in an earlier round"
 
@@ -244,11 +245,11 @@ def test_rounds_weigh_the_votes_by_who_cast_them() -> None:
     lines += ["q a b b bad", "q a b b worse", "q a b a good"]
     named = judgments_of(*lines)
     nameless = replace(named, workers=(), worker=np.full(len(named), -1, dtype=np.int32))
-    strategy = Sure(0.99, scale=1.5)
+    strategy = Sure(0.99, crowd=one_scale(1.5))
     by_name, by_count = (next_round(one, pools, strategy) for one in (named, nameless))
     assert (leaders(by_name, pools)["q"], leaders(by_count, pools)["q"]) == ("a", "b")
     # What votes by chance have told is little, so that a further vote is worth more.
-    patient = Sure(0.99, scale=1.5, patience=12)
+    patient = Sure(0.99, crowd=one_scale(1.5), patience=12)
     lines = [*lines[:-3], *["q a b a bad", "q a b b bad", "q a b a worse", "q a b b worse"] * 6]
     named = judgments_of(*lines)
     nameless = replace(named, workers=(), worker=np.full(len(named), -1, dtype=np.int32))

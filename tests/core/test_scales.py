@@ -313,18 +313,21 @@ def test_confidence_is_averaged_over_the_scales_of_the_same_votes() -> None:
 
 
 def test_a_scale_that_is_given_is_the_only_one() -> None:
-    found = assess_confidence(judgments_of("q a b a"), rng=np.random.default_rng(4), scale=0.7)
+    found = assess_confidence(judgments_of("q a b a"), rng=np.random.default_rng(4), scales=one_scale(0.7))
     assert (found.scales.scale.tolist(), found.scales.weight.tolist()) == ([0.7], [1.0])
     assert found.scales.told
 
 
 def test_the_deviation_of_a_strength_holds_the_doubt_about_the_scale() -> None:
     judgments = judgments_of(*["q a b a"] * 6)
-    known = assess_confidence(judgments, rng=np.random.default_rng(1), scale=0.7)
+    known = assess_confidence(judgments, rng=np.random.default_rng(1), scales=one_scale(0.7))
     found = assess(judgments)
     # The law of total variance, worked out from one scale after another.
     scales, weight = found.scales.scale.tolist(), found.scales.weight
-    each = [assess_confidence(judgments, rng=np.random.default_rng(1), scale=scale) for scale in scales]
+    each = [
+        assess_confidence(judgments, rng=np.random.default_rng(1), scales=one_scale(scale))
+        for scale in scales
+    ]
     mean = weight @ np.array([one.strength for one in each])
     second = weight @ np.array([one.deviation**2 + one.strength**2 for one in each])
     assert found.strength == pytest.approx(mean, abs=0.01)

@@ -1,5 +1,6 @@
 """Sure: votes where they tell most, until one candidate is probably enough the best."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,8 @@ from scipy.stats import binom
 
 from prefjudge.core.asking.strategies import Floats, Halving
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, scale_of_error
-from prefjudge.core.planning.likely_scale import likely_scale
+from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, LapseNoise, Noise, scale_of_error
+from prefjudge.core.planning.likely_crowd import likely_crowd
 from prefjudge.core.planning.plan import Packing, compare_plans
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.simulation import play, simulate
@@ -20,6 +21,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.scales import one_scale
 
 CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
 
@@ -51,7 +53,9 @@ def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
 
 def test_it_finds_the_best_as_often_as_halving_with_three_quarters_of_the_votes() -> None:
     halving = simulate(Halving(1, 3), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
-    sure = simulate(Sure(0.62, scale=CROWD.scale), 10, CROWD, trials=1500, rng=np.random.default_rng(3))
+    sure = simulate(
+        Sure(0.65, crowd=one_scale(CROWD.scale)), 10, CROWD, trials=1500, rng=np.random.default_rng(3)
+    )
     assert sure.judgments <= 0.75 * halving.judgments
     # Within the standard error: the table of `scripts/strategies.py` has more pools.
     assert sure.chance >= halving.chance - sure.error
@@ -59,20 +63,20 @@ def test_it_finds_the_best_as_often_as_halving_with_three_quarters_of_the_votes(
 
 @pytest.mark.parametrize("size", [2, 3, 6])
 def test_a_pool_is_finished_once_its_best_is_probable_enough_or_its_rounds_are_over(size: int) -> None:
-    strategy = Sure(0.8, 6, scale=0.66)
+    strategy = Sure(0.8, 6, crowd=one_scale(0.66))
     chances, _ = CROWD.draw_chances(60, size, np.random.default_rng(1))
     votes, work = play(strategy, chances, np.random.default_rng(2))
     # Of six rounds the last ones may need two: steps, and the most votes of a pair, cut what is asked.
     assert 1 + max(number for number, _ in work) <= 8
     believed = strategy.believe(votes)
-    finished = votes.sum(axis=(1, 2)) >= 0.9 * min(40 * size, (1 if size == 2 else size) * 2**5)
+    finished = votes.sum(axis=(1, 2)) >= 0.9 * min(40 * size, (size - 1) * 2**5)
     # Draws do not depend on the pools beside a pool, so that what ended it is still to be seen.
     assert ((believed.max(axis=1) >= 0.8) | finished).all()
     assert (votes.sum(axis=(1, 2)) >= (size if size > 2 else 1)).all()
 
 
 def test_no_pool_is_finished_by_the_luck_of_a_few_draws() -> None:
-    strategy = Sure(0.95, scale=CROWD.scale)
+    strategy = Sure(0.95, crowd=one_scale(CROWD.scale))
     chances, _ = CROWD.draw_chances(150, 5, np.random.default_rng(1))
     votes, _ = play(strategy, chances, np.random.default_rng(2))
     fit = fit_strengths(votes, scale=CROWD.scale)
@@ -82,11 +86,12 @@ def test_no_pool_is_finished_by_the_luck_of_a_few_draws() -> None:
     assert (true[~given_up] > 0.92).all()
 
 
-def test_the_first_round_lets_each_candidate_meet_two_others_and_a_lone_one_nobody() -> None:
+def test_in_the_first_round_each_candidate_meets_the_next_one_and_a_lone_one_nobody() -> None:
     for level in (1e-9, 0.5, 1.0):
         asked = Sure(level).ask(np.zeros((2, 5, 5)))
-        assert asked.votes.tolist() == [1] * 10
-        assert np.bincount(np.concatenate([asked.x, asked.y])).tolist() == [4] * 5
+        assert asked.votes.tolist() == [1] * 8
+        assert (asked.y - asked.x).tolist() == [1] * 8
+        assert asked.x.tolist() == [0, 1, 2, 3] * 2
     assert len(Sure(0.9).ask(np.zeros((3, 1, 1)))) == 0
     two = Sure(0.9).ask(np.zeros((1, 2, 2)))
     assert (two.x.tolist(), two.y.tolist(), two.votes.tolist()) == ([0], [1], [1])
@@ -97,7 +102,7 @@ def test_who_joins_a_judged_pool_first_meets_its_most_probable_best_whatever_the
     votes[0, 1, 0] = votes[0, 1, 2] = 9.0  # nobody has met the last one
     votes[1, 1, 0] = votes[1, 1, 2] = votes[1, 1, 3] = 9.0
     chance = np.array([[0.01, 0.9, 0.04, 0.05]] * 2)
-    for strategy in (Sure(0.5, scale=0.7), Sure(0.5, scale=0.7, patience=1)):
+    for strategy in (Sure(0.5, crowd=one_scale(0.7)), Sure(0.5, crowd=one_scale(0.7), patience=1)):
         asked = strategy.ask_by(votes, chance)
         assert (asked.pool.tolist(), asked.x.tolist(), asked.y.tolist(), asked.votes.tolist()) == (
             [0], [1], [3], [2],
@@ -116,8 +121,10 @@ def test_patience_ends_what_votes_tell_too_little_of_and_goes_in_small_rounds() 
     patience = int(1 / np.sqrt(gains[0] * gains[1]))
     assert Sure(0.9, patience=patience).open(votes, chance).tolist() == [True, False]
     assert Sure(0.9, patience=patience).ask_by(votes, chance).votes.tolist() == [1]
-    crowded = Sure(0.9, patience=10**6).ask_by(np.ones((1, 5, 5)), np.full((1, 5), 0.2))
-    assert crowded.votes.sum() == 6
+    for each, asked in ((1.0, 4), (2.0, 6), (4.0, 6)):
+        votes = each * (1.0 - np.eye(5))[None]
+        crowded = Sure(0.9, patience=10**6).ask_by(votes, np.full((1, 5), 0.2))
+        assert crowded.votes.sum() == asked
 
 
 def test_coins_cost_no_more_than_the_most_votes_of_a_pool() -> None:
@@ -130,7 +137,7 @@ def test_coins_cost_no_more_than_the_most_votes_of_a_pool() -> None:
 def test_votes_go_to_the_pair_that_two_draws_would_name() -> None:
     votes = np.zeros((1, 3, 3))
     votes[0, 0, 2] = votes[0, 1, 2] = 8.0
-    asked = Sure(0.9, scale=0.7).ask_by(votes, np.array([[0.5, 0.49, 0.01]]))
+    asked = Sure(0.9, crowd=one_scale(0.7)).ask_by(votes, np.array([[0.5, 0.49, 0.01]]))
     most = asked.votes.argmax()
     assert (asked.x[most], asked.y[most]) == (0, 1)
     assert asked.votes[most] > 0.9 * asked.votes.sum()
@@ -163,40 +170,78 @@ def test_the_worth_of_a_vote_on_two_is_what_it_brings(scale: float, won: int, lo
         right = np.maximum(seen @ above, seen @ (1.0 - above)).sum()
         best = max(best, float(right - max(now, 1.0 - now)) / more)
     votes = np.array([[[0.0, won], [lost, 0.0]]])
-    found = worth(votes, np.array([[now, 1.0 - now]]), scale=scale)[0]
+    found = worth(votes, np.array([[now, 1.0 - now]]), crowd=one_scale(scale))[0]
     assert 0.7 < found / best < 1.6
 
 
-def test_the_scale_is_that_of_the_crowd() -> None:
-    rng = np.random.default_rng(4)
-    for scale in (0.3, 0.66, 1.5):
-        chances, _ = BradleyTerryNoise(scale=scale).draw_chances(60, 5, rng)
-        upper = np.triu(np.ones((5, 5), dtype=int), 1)
-        won = rng.binomial(8 * upper, chances)
-        votes = won + (8 * upper - won).transpose(0, 2, 1).astype(float)
-        found = likely_scale(votes)
-        assert found == pytest.approx(scale, rel=0.25)
+def votes_on_all(noise: Noise, size: int, votes: int, seed: int) -> Floats:
+    """Return so many votes on each pair of 60 pools."""
+    rng = np.random.default_rng(seed)
+    chances, _ = noise.draw_chances(60, size, rng)
+    won = rng.binomial(votes * np.triu(np.ones((size, size), dtype=int), 1), chances)
+    lost = np.triu(votes - won, 1).transpose(0, 2, 1)
+    return np.asarray(won + lost, dtype=float)
+
+
+@pytest.mark.parametrize("lapses", [0.0, 1.0])
+def test_the_crowd_is_that_which_the_votes_tell(lapses: float) -> None:
+    for error in (0.2, 0.33, 0.4):
+        votes = votes_on_all(LapseNoise(error=error, lapses=lapses), 5, 8, seed=4)
+        found = likely_crowd(votes)
+        assert found.error == pytest.approx(error, abs=0.03)
+        assert found.lapsing == pytest.approx(lapses, abs=0.35)
         # Where fewer votes told one not far from it; and where they told one that is far off, or at a bound.
-        for near in (0.8 * found, found, 1.2 * found, 0.05, 5.0):
-            assert likely_scale(votes, near=near) == pytest.approx(found, rel=0.03)
+        for factor in (0.8, 1.2, 0.1, 10.0):
+            again = likely_crowd(votes, near=replace(found, scale=factor * found.scale))
+            assert again.error == pytest.approx(found.error, abs=0.005)
+            assert again.weight == pytest.approx(found.weight, abs=0.1)
 
 
-def test_the_scale_costs_less_than_half_where_one_near_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
+@pytest.mark.parametrize("error", [0.2, 0.33, 0.4])
+@pytest.mark.parametrize("lead", [0, 1, 2])
+def test_the_worth_of_a_vote_is_exact_where_all_pairs_are_as_hard(error: float, lead: int) -> None:
+    odds = ((1.0 - error) / error) ** lead
+    now = odds / (1.0 + odds)
+    crowd = replace(one_scale(scale_of_error(error)), lapses=np.ones(1))
+    best = 0.0
+    for more in (1, 2, 4, 8, 16, 32, 64):
+        right = np.arange(more + 1)
+        one, other = binom.pmf(right, more, 1.0 - error), binom.pmf(right, more, error)
+        best = max(best, float(np.maximum(now * one, (1.0 - now) * other).sum() - now) / more)
+    # Of three, of whom the last is the best in a hundredth of the cases whatever the first two get.
+    chance = np.array([[0.99 * now, 0.99 * (1.0 - now), 0.01]])
+    assert worth(np.zeros((1, 3, 3)), chance, crowd=crowd)[0] == pytest.approx(0.99 * best)
+
+
+def test_votes_that_are_few_are_taken_for_those_of_all_crowds_that_are_usual() -> None:
+    nothing, one = likely_crowd(np.zeros((3, 4, 4))), likely_crowd(np.eye(4)[None, ::-1] * [0, 0, 1, 1])
+    for found in (nothing, one):
+        assert found.weight == pytest.approx(np.full(3, 1 / 3), abs=0.03)
+        assert found.error == pytest.approx(0.33, abs=0.03)
+
+
+def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = votes_on_all(BradleyTerryNoise(scale=1.64), 4, 4, seed=4)
     fits: list[int] = []
-    chances, _ = BradleyTerryNoise(scale=0.66).draw_chances(60, 5, rng)
-    votes = rng.binomial(4, np.triu(chances, 1)).astype(float)
-    votes += np.triu(4.0 - votes, 1).transpose(0, 2, 1)
 
     def counted(votes: Floats, **options: Any) -> Strengths:
         fits.append(1)
         return fit_strengths(votes, **options)
 
-    monkeypatch.setattr("prefjudge.core.planning.likely_scale.fit_strengths", counted)
-    found = likely_scale(votes)
+    monkeypatch.setattr("prefjudge.core.planning.likely_crowd.fit_strengths", counted)
+    found = likely_crowd(votes)
     cold = len(fits)
-    likely_scale(votes, near=found)
-    assert len(fits) - cold == 3 < cold / 2
+    likely_crowd(votes, near=found)
+    assert len(fits) - cold == 3 * 3 < cold / 2
+
+
+@pytest.mark.parametrize("noise", [CROWD, ConstantNoise(error=0.33), ConstantNoise(error=0.2)])
+def test_a_simulation_believes_what_is_right_whichever_pairs_the_crowd_confuses(noise: Noise) -> None:
+    chances, best = noise.draw_chances(400, 5, np.random.default_rng(1))
+    votes, _ = play(Sure(0.8), chances, np.random.default_rng(2))
+    believed = Sure(0.8).believe(votes)
+    right = (believed.argmax(axis=1) == best).mean()
+    assert believed.max(axis=1).mean() == pytest.approx(right, abs=0.04)
 
 
 def test_a_round_of_a_study_asks_by_the_probabilities_that_resolve_states() -> None:

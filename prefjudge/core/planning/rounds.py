@@ -89,7 +89,7 @@ def next_round(
     rank = _ranks(pools, best_known)
     found = _confidence(judgments, pools, strategy)
     chance = None if found is None else _by_row(found, pools)
-    trust, scale = (None, None) if found is None else (found.trust, found.scales.mean)
+    trust, crowd = (None, None) if found is None else (found.trust, found.scales)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
     query, first, second, votes, values = [], [], [], [], []
@@ -108,8 +108,8 @@ def next_round(
                 leaders[rows] = most_probable(believed) & judged[:, None]
                 stakes = None if aim is None else aim.stakes(rows, one.level)
                 weighed = _permuted(by_trust, order)
-                asked = replace(one, scale=scale).ask_by(played, believed, stakes, weighed=weighed)
-                value = worth(weighed, believed, stakes, scale=scale)
+                asked = replace(one, crowd=crowd).ask_by(played, believed, stakes, weighed=weighed)
+                value = worth(weighed, believed, stakes, crowd=crowd)
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
             else:
@@ -150,7 +150,7 @@ def _confidence(judgments: Judgments, pools: Pools, strategy: Strategy) -> Confi
     sure = [one for size in sizes.tolist() if size and isinstance(one := of_size(strategy, size), Sure)]
     if not sure:
         return None
-    return assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scale=sure[0].scale)
+    return assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scales=sure[0].crowd)
 
 
 def _by_row(found: Confidence, pools: Pools) -> Floats:

@@ -17,6 +17,8 @@ _DEARER = 4
 _FEWEST, _OF_ALL = 50, 2
 """Such a strategy is simulated on so many times ``trials`` pools of all sizes together, and so many of a rare
 size at least: a study has few pools of it, so what they cost and find hardly counts."""
+_LEARN_AGAIN = 1.4
+"""How votes err is learned again once there are so many times as many: a round hardly changes it."""
 _TRIAL_CELLS = 150_000
 """Cells of vote matrices worth simulating: in a study there are few large pools."""
 
@@ -161,7 +163,7 @@ def play(
     work: dict[tuple[int, int], Counts] = {}
     number, strategy = 0, of_size(strategy, votes.shape[1])
     unfinished = np.arange(len(votes))
-    informed = _informed(strategy, votes)
+    informed, known = _informed(strategy, votes), 0.0
     # A pool that asks for nothing has finished: its strategy would say the same again.
     while len(asked := informed.ask(votes[unfinished])):
         pool, x, y, wanted = unfinished[asked.pool], asked.x, asked.y, asked.votes
@@ -171,7 +173,9 @@ def play(
         for many in np.unique(wanted).tolist():
             work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
         unfinished = np.unique(pool)
-        informed = _informed(strategy, votes, informed)
+        if isinstance(strategy, Sure) and votes.sum() > _LEARN_AGAIN * known:
+            informed, known = _informed(strategy, votes, informed), float(votes.sum())
+            unfinished = np.arange(len(votes))  # who knows more of the crowd may doubt what was finished
         number += 1
     return votes, work
 
@@ -183,4 +187,4 @@ def _informed(strategy: Strategy, votes: Floats, before: Strategy | None = None)
     """
     if not isinstance(strategy, Sure):
         return strategy
-    return strategy.learn(votes, near=before.scale if isinstance(before, Sure) else None)
+    return strategy.learn(votes, near=before.crowd if isinstance(before, Sure) else None)

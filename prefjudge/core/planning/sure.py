@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats
-from prefjudge.core.planning.likely_scale import likely_scale
+from prefjudge.core.planning.likely_crowd import likely_crowd
 from prefjudge.core.planning.neighbours import Stakes
 from prefjudge.core.planning.worth import worth
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.confidence import average_chances
+from prefjudge.core.resolving.scales import Scales
 
 _MOST_VOTES = 40
 """The most votes of a pool for each of its candidates: what nobody can tell apart must not cost for ever."""
@@ -22,7 +22,7 @@ _DRAWS, _MANY_DRAWS, _SEED = 100, 1000, 18
 _NEAR = 0.05
 """A probability so near to the level is computed again with many draws: of a hundred, luck stops a pool."""
 _SAMPLE = 60
-"""How many pools tell the scale of a simulation."""
+"""How many pools tell how the votes of a simulation err."""
 _STEP = 6
 """The most votes of a pool in a round with patience: rounds of a sixth of its votes need a third more."""
 _NEARLY = 0.9
@@ -33,7 +33,7 @@ _NEARLY = 0.9
 class Sure:
     """Ask where it tells most who is the best, until one candidate is the best with this probability.
 
-    The first round lets every candidate meet two others; who joins a pool later first meets its most probable
+    In the first round each candidate meets the next one; who joins a pool later first meets its most probable
     best. Each further round spends its votes on the pairs
     that two draws from the posterior would name as the best and its rival. The votes of a pool grow from
     round to round by the same factor, so that the last round leads to 40 votes for each candidate: who is not
@@ -45,13 +45,13 @@ class Sure:
         The probability of being the best at which a pool is finished, above 0 and up to 1.
     rounds : int
         In about how many rounds a pool is finished at the latest. More rounds need fewer votes.
-    scale : float, optional
-        How far apart candidates are: the standard deviation of their strengths, in logits. By default the
-        votes of all pools that are shown tell it.
+    crowd : Scales, optional
+        How far apart candidates are, and how votes err. By default the votes of all pools that are shown tell
+        it.
     patience : int, optional
         Give a pool up where votes raise the expected number of right winners by less than one for so many.
-        Rounds are small then, so that none is spent after that: a vote for each pair, 6 a pool at most. By
-        default only the most votes of a pool end it.
+        Rounds are small then, so that none is spent after that: 6 votes a pool at most. By default only the
+        most votes of a pool end it.
     runs : tuple of str, optional
         Ask where it tells most which of two runs is better, until the order of neighbours on the board has
         this probability; of two runs where they are named. By default it is the best answers that count.
@@ -65,7 +65,7 @@ class Sure:
 
     level: float
     rounds: int = 25
-    scale: float | None = None
+    crowd: Scales | None = None
     patience: int | None = None
     runs: tuple[str, ...] | None = None
 
@@ -94,11 +94,11 @@ class Sure:
         """Return the most probable best; all where nothing tells them apart."""
         return most_probable(self._chance(votes, _contested))
 
-    def learn(self, votes: Floats, *, near: float | None = None) -> "Sure":
-        """Return the strategy with the scale that these votes tell; fewer votes told one ``near`` it."""
-        if self.scale is not None:
+    def learn(self, votes: Floats, *, near: Scales | None = None) -> "Sure":
+        """Return the strategy with the crowd that these votes tell; fewer votes told one ``near`` it."""
+        if self.crowd is not None:
             return self
-        return replace(self, scale=likely_scale(votes[:_SAMPLE], near=near))
+        return replace(self, crowd=likely_crowd(votes[:_SAMPLE], near=near))
 
     def believe(self, votes: Floats) -> Floats:
         """Return the probability that each candidate is the best, shape (n, k)."""
@@ -106,16 +106,12 @@ class Sure:
 
     def _chance(self, votes: Floats, in_doubt: Callable[[Floats], Flags]) -> Floats:
         """Return the same, of many draws for the pools that are in doubt by few."""
-        scale = self.learn(votes).scale
-        assert scale is not None
-        fit = fit_strengths(votes, scale=scale)
-        # The same draws each time: the votes alone decide.
-        first, again = np.random.default_rng(_SEED), np.random.default_rng(_SEED)
-        chance = chance_best(votes, fit, scale=scale, draws=_DRAWS, rng=first)
+        crowd = self.learn(votes).crowd
+        assert crowd is not None
+        chance, _, _ = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)
         some = np.flatnonzero(in_doubt(chance))
         if some.size:
-            few = Strengths(mean=fit.mean[some], precision=fit.precision[some])
-            chance[some] = chance_best(votes[some], few, scale=scale, draws=_MANY_DRAWS, rng=again)
+            chance[some], _, _ = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)
         return chance
 
     def ask_by(
@@ -143,7 +139,7 @@ class Sure:
         wanted = _in_steps(_shared_out(duels, lacks, np.ceil(votes + votes.transpose(0, 2, 1))))
         joined = _unseen(votes) & is_open[:, None]
         wanted[joined.any(axis=1)] = _introduced(joined, chance)[joined.any(axis=1)]
-        wanted[first] = _circle(votes.shape[1])
+        wanted[first] = _in_a_row(votes.shape[1])
         pool, x, y = np.nonzero(wanted)
         return Asked(pool, x, y, wanted[pool, x, y])
 
@@ -161,7 +157,7 @@ class Sure:
         if stakes is not None:
             new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
         if self.patience is not None:
-            gain = worth(votes if weighed is None else weighed, chance, scale=self.scale)
+            gain = worth(votes if weighed is None else weighed, chance, crowd=self.crowd)
             unsure &= gain * self.patience > 1
         # One queue over all queries has no rounds of a pool's own: only the most votes end a pool.
         most = self._totals(size)[-1] if self.runs is None else _most_votes(size)
@@ -170,16 +166,17 @@ class Sure:
     def _lacking(self, votes: Floats) -> Counts:
         """Return how many votes each pool is short of the total of its next round, shape (n,)."""
         totals, so_far = self._totals(votes.shape[1]), votes.sum(axis=(1, 2))
-        if self.patience is not None or self.runs is not None:
-            return np.full(so_far.size, min(_STEP, votes.shape[1] * (votes.shape[1] - 1) // 2))
+        step = min(_STEP, votes.shape[1] * (votes.shape[1] - 1) // 2)
+        if self.runs is not None:
+            return np.full(so_far.size, step)
         following = np.searchsorted(totals, so_far / _NEARLY, side="right")
         lacks = totals[np.minimum(following, totals.size - 1)] - so_far
         found: Counts = np.ceil(np.maximum(lacks, 0)).astype(np.int64)
-        return found
+        return found if self.patience is None else np.minimum(found, step)
 
     def _totals(self, size: int) -> Counts:
         """Return how many votes a pool of this size has after each round."""
-        first = int(_circle(size).sum())
+        first = int(_in_a_row(size).sum())
         growth = min(_LARGEST_GROWTH, (_most_votes(size) / first) ** (1.0 / max(1, self.rounds - 1)))
         return np.unique(np.rint(first * growth ** np.arange(self.rounds)).astype(np.int64))
 
@@ -202,13 +199,11 @@ def _most_votes(size: int) -> int:
     return min(_MOST_VOTES * size, _MOST_ON_A_PAIR * size * (size - 1) // 2)
 
 
-def _circle(size: int) -> Counts:
-    """Return the first round: each candidate meets the next one, and the last the first."""
+def _in_a_row(size: int) -> Counts:
+    """Return the first round: each candidate meets the next one."""
     wanted = np.zeros((size, size), dtype=np.int64)
     one = np.arange(size - 1)
     wanted[one, one + 1] = 1
-    if size > 2:
-        wanted[0, size - 1] = 1
     return wanted
 
 

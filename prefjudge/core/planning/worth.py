@@ -1,21 +1,26 @@
 """Worth: what a further vote on a pool is expected to bring."""
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy
 
 from prefjudge.core.asking.strategies import Floats
+from prefjudge.core.judges.noise import error_of_scale
 from prefjudge.core.planning.neighbours import Stakes
 from prefjudge.core.resolving.bradley_terry import SCALE
+from prefjudge.core.resolving.scales import Scales
 
 _INFORMATION = 0.23
 """What a vote tells of the difference of two strengths: p (1 - p), where a third of the votes is wrong."""
 _AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NEGLIGIBLE = 0.01
 
 
 def worth(
-    votes: Floats, chance: Floats, stakes: Stakes | None = None, *, scale: float | None = None
+    votes: Floats, chance: Floats, stakes: Stakes | None = None, *, crowd: Scales | None = None
 ) -> Floats:
     """Return by how much a further vote on a pool raises the expected number of right winners, shape (n,).
 
@@ -27,9 +32,9 @@ def worth(
         The probability that each candidate is the best.
     stakes : Stakes, optional
         What hangs on the best answers: a vote is then worth by how much it lowers the cost of being wrong.
-    scale : float, optional
-        How far apart candidates are: the standard deviation of their strengths, in logits; by default as far
-        as they usually are. The further, the more may a vote still change.
+    crowd : Scales, optional
+        How far apart candidates are; by default as far as they usually are. The further, the more may a vote
+        still change.
 
     Notes
     -----
@@ -57,20 +62,59 @@ def worth(
     between = votes[row, one, other] + votes[row, other, one]
     # The prior and the votes that showed each of the two beside others: what is known of each strength adds
     # up. Those that showed both tell their difference itself.
-    known = 1.0 / (SCALE if scale is None else scale) ** 2 + _INFORMATION * (
+    known = 1.0 / (SCALE if crowd is None else crowd.mean) ** 2 + _INFORMATION * (
         np.take_along_axis(shown, place, axis=1) - between[:, None]
     )
     variance = 1.0 / (1.0 / (1.0 / known).sum(axis=1) + _INFORMATION * between)
     both = two.sum(axis=1)
-    lead = scipy.special.ndtri(np.clip(two[:, 0] / np.maximum(both, 1e-300), 0.5, 1.0 - 1e-9))
-    mean = lead * np.sqrt(variance)
+    share = np.clip(two[:, 0] / np.maximum(both, 1e-300), 0.5, 1.0 - 1e-9)
+    # Where something hangs on a choice between two, it is the variance of the choice that votes take away.
+    value = _chance if stakes is None else _less_variance
+    scope = both if stakes is None else both**2 * stakes.cost[row, one, other]
+    alike, error = _all_alike(crowd)
+    gained = np.zeros((n, _AHEAD.size))
+    if alike < 1.0 - _NEGLIGIBLE:
+        gained += (1.0 - alike) * _if_close_is_harder(share, variance, value)
+    if alike > _NEGLIGIBLE:
+        gained += alike * _if_all_are_alike(share, error, value)
+    return np.asarray(scope * np.maximum((gained / _AHEAD).max(axis=1), 0.0))
+
+
+def _chance(right: Floats) -> Floats:
+    return right
+
+
+def _less_variance(right: Floats) -> Floats:
+    return -right * (1.0 - right)
+
+
+def _all_alike(crowd: Scales | None) -> tuple[float, float]:
+    """Return how probably all pairs are as hard, and the share of wrong votes then."""
+    if crowd is None:
+        return 0.0, 0.5
+    weight = np.where(crowd.lapses == 1.0, crowd.weight, 0.0)
+    total = float(weight.sum())
+    errors = [error_of_scale(scale) for scale in crowd.scale.tolist()]
+    return total, float(weight @ errors) / max(total, 1e-300)
+
+
+def _if_close_is_harder(share: Floats, variance: Floats, value: Callable[[Floats], Floats]) -> Floats:
+    """Return what further votes add to the value of a choice, shape (n, ahead): a normal difference."""
+    lead = scipy.special.ndtri(share)
     left = 1.0 / (1.0 / variance[:, None] + _INFORMATION * _AHEAD)
     moves = np.sqrt(variance[:, None] - left)
-    after = mean[:, None, None] + moves[:, :, None] * _NODES
-    now, then = scipy.special.ndtr(lead), scipy.special.ndtr(np.abs(after) / np.sqrt(left)[:, :, None])
-    if stakes is not None:
-        # The variance of a choice between two: what each vote takes away of it.
-        both = both**2 * stakes.cost[row, one, other]
-        now, then = -now * (1.0 - now), -then * (1.0 - then)
-    gained = (then @ _WEIGHTS - now[:, None]) / _AHEAD
-    return np.asarray(both * np.maximum(gained.max(axis=1), 0.0))
+    after = (lead * np.sqrt(variance))[:, None, None] + moves[:, :, None] * _NODES
+    then = scipy.special.ndtr(np.abs(after) / np.sqrt(left)[:, :, None])
+    return np.asarray(value(then) @ _WEIGHTS - value(share)[:, None])
+
+
+def _if_all_are_alike(share: Floats, error: float, value: Callable[[Floats], Floats]) -> Floats:
+    """Return the same: each vote multiplies the odds by as much."""
+    votes = _AHEAD[:, None]
+    right = np.arange(_AHEAD[-1] + 1.0)
+    first = scipy.stats.binom.pmf(right, votes, 1.0 - error)
+    other = scipy.stats.binom.pmf(right, votes, error)
+    mass = share[:, None, None] * first, (1.0 - share)[:, None, None] * other
+    either = mass[0] + mass[1]
+    then = np.maximum(*mass) / np.maximum(either, 1e-300)
+    return np.asarray((value(then) * either).sum(axis=2) - value(share)[:, None])

@@ -9,11 +9,12 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import Codes
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
+from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.posterior import chance_best, is_exact
-from prefjudge.core.resolving.scales import Scales, estimate_with_trust, one_scale
+from prefjudge.core.resolving.scales import Scales, estimate_with_trust
 from prefjudge.core.resolving.tournament import Index, tournaments
 from prefjudge.core.resolving.trust import Trust, learn_trust
-from prefjudge.core.resolving.vote_matrices import Floats, VoteMatrices, vote_matrices
+from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
 _NEGLIGIBLE = 1e-3
 """A scale with a smaller share of the posterior moves no probability by more than that."""
@@ -83,7 +84,7 @@ def assess_confidence(
     *,
     rng: np.random.Generator,
     pools: Pools | None = None,
-    scale: float | None = None,
+    scales: Scales | None = None,
     draws: int = 1000,
     strengths: bool = False,
 ) -> Confidence:
@@ -99,8 +100,8 @@ def assess_confidence(
         The source of the posterior samples. Those of a query do not depend on the other queries.
     pools : Pools, optional
         The candidates; by default the judged documents.
-    scale : float, optional
-        How far apart candidates are (the prior's standard deviation, in logits), without lapses; by default
+    scales : Scales, optional
+        How far apart candidates are, and how votes err, where that is known (:func:`one_scale`); by default
         every value and share of lapses counts with its posterior probability, from the votes and from what is
         known of crowds.
     draws : int
@@ -118,18 +119,17 @@ def assess_confidence(
     is false the votes do not tell how often votes are wrong, and the probabilities rest on how often crowds
     usually are.
     """
-    if scale is None:
+    if scales is None:
         scales, trust = estimate_with_trust(judgments, rng=rng, pools=pools, strengths=strengths)
     else:
         trust = learn_trust(judgments, pools=pools, strengths=strengths)
-        scales = one_scale(scale)
     seed = int(rng.integers(1 << 32))
     parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
-            found = _averaged(stack, scales, draws, seed)
+            found = average_chances(stack.votes, scales, draws=draws, seed=seed, cast=stack.cast)
             chance[stack.rows], strength[stack.rows], deviation[stack.rows] = found
         parts.append((block.sizes, block.doc, chance, strength, deviation))
     vocabulary = pools if pools is not None else judgments
@@ -148,9 +148,24 @@ def assess_confidence(
     )
 
 
-def _averaged(stack: VoteMatrices, scales: Scales, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Return each candidate's chance, strength and its deviation, all of shape (n, k), over the scales."""
-    votes = stack.votes
+def average_chances(
+    votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Return each candidate's chance, strength and its deviation over the scales, all of shape (n, k).
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    scales : Scales
+        How votes may err.
+    draws : int
+        Posterior samples of each query, shared out among the scales; with 0 every chance is nan.
+    seed : int
+        Of the samples: the same votes have the same chances, whatever stands beside them.
+    cast : CastVotes, optional
+        The same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
+    """
     size = votes.shape[1]
     counts = scales.weight > _NEGLIGIBLE
     weights = scales.weight[counts] / scales.weight[counts].sum()
@@ -172,7 +187,7 @@ def _averaged(stack: VoteMatrices, scales: Scales, draws: int, seed: int) -> tup
             own = np.random.default_rng([seed, size, number])
             share = max(2, min(draws, round(per_weight * weight)))
             chance += weight * chance_best(
-                votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=stack.cast
+                votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=cast
             )
         mean += weight * fit.mean
         square += weight * (_variances(fit) + fit.mean**2)

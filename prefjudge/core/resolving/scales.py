@@ -27,7 +27,7 @@ from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
 LOWEST, HIGHEST = 0.05, 5.0
 """The bounds of the scales considered: 49 % to 8 % of votes on a random pair are wrong."""
-_SPREAD = 0.6
+SPREAD = 0.6
 """The standard deviation of the log of the scale, before any vote: nine crowds in ten err in 18 to 43 % of
 votes, and the mean of one vote's being right is 0.68."""
 _SAMPLE = 500
@@ -45,7 +45,7 @@ _PART, _LEAST_PART = 8, 12
 """A part of so many queries, if it has so many, tells where to look for the scales."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scales:
     """Models of how votes err, and how probable each of them is.
 
@@ -136,7 +136,7 @@ def prior_scales() -> Scales:
 
 def log_prior(scale: float) -> float:
     """Return the log density of the log of the scale, before any vote, up to a constant."""
-    return float(-0.5 * (np.log(scale / _USUAL) / _SPREAD) ** 2)
+    return float(-0.5 * (np.log(scale / _USUAL) / SPREAD) ** 2)
 
 
 _USUAL = scale_of_error(USUAL_ERROR)

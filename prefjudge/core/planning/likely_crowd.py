@@ -1,0 +1,77 @@
+"""The likely crowd: how votes err by those on some pools, as a few models that are cheap to find."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import scipy
+
+from prefjudge.core.asking.strategies import Floats
+from prefjudge.core.judges.noise import USUAL_ERROR, scale_of_error
+from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.resolving.posterior import log_evidence
+from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
+
+_APART = 0.2
+"""How far apart the logs of three scales are through which a parabola is laid."""
+_WITHIN = (np.log(LOWEST) + _APART, np.log(HIGHEST) - _APART)
+_DRAWS, _SEED = 200, 18
+_COUNTS = 0.01
+"""A share of lapses that is less probable is left out."""
+
+
+def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
+    """Return the most probable scale at each share of lapses, and how probable each share is.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        The votes of some pools.
+    near : Scales, optional
+        What fewer votes told: three looks at each share tell it then, where eight more are needed without.
+    """
+    scales = [scale_of_error(USUAL_ERROR)] * len(LAPSES) if near is None else near.scale.tolist()
+    weight = np.ones(len(LAPSES))
+    if votes.any():
+        found = [
+            _lowest(partial(_improbable, votes, lapses), float(np.clip(np.log(scale), *_WITHIN)))
+            for lapses, scale in zip(LAPSES, scales, strict=True)
+        ]
+        place, least, wide = np.array(found).T
+        scales = np.clip(np.exp(place), LOWEST, HIGHEST).tolist()
+        weight = wide * np.exp(least.min() - least)
+        weight[weight < _COUNTS * weight.sum()] = 0.0
+    return Scales(scale=np.array(scales), weight=weight / weight.sum(), lapses=np.array(LAPSES))
+
+
+def _improbable(votes: Floats, lapses: float, log_scale: float) -> float:
+    """Return less the log probability of a scale, up to a constant."""
+    scale = float(np.exp(log_scale))
+    fit = fit_strengths(votes, scale=scale, within=1e-3)  # it is where draws are about
+    rng = np.random.default_rng(_SEED)  # the same draws for all scales, so that their errors cancel
+    told = log_evidence(votes, fit, scale=scale, draws=_DRAWS, rng=rng, lapses=lapses)
+    return -told - log_prior(scale)
+
+
+def _lowest(improbable: Callable[[float], float], middle: float) -> tuple[float, float, float]:
+    """Return where it is lowest, how low, and the width of the bend there: a standard deviation."""
+    found = _lowest_near(improbable, middle)
+    if found is None:
+        middle = scipy.optimize.minimize_scalar(
+            improbable, bounds=_WITHIN, method="bounded", options={"xatol": 0.5 * _APART}
+        ).x
+        found = _lowest_near(improbable, middle)
+    return found or (middle, improbable(middle), SPREAD)
+
+
+def _lowest_near(improbable: Callable[[float], float], middle: float) -> tuple[float, float, float] | None:
+    """Return the same by a parabola through three points; None where it is not lowest between them."""
+    low, at, high = (improbable(middle + step) for step in (-_APART, 0.0, _APART))
+    bend = low - 2.0 * at + high
+    if bend <= 0.0 or abs(low - high) > 2.0 * bend:
+        return None
+    return (
+        middle + 0.5 * _APART * (low - high) / bend,
+        at - (low - high) ** 2 / (8.0 * bend),
+        _APART / np.sqrt(bend),
+    )
