@@ -1,7 +1,7 @@
 """One open transaction: statements with ``:name`` parameters, and records as rows."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Value = str | int | float | None
 Row = tuple[Any, ...]
+_ROWS = 10_000
+"""Of a part of a query's answer."""
 
 _NAMED = re.compile(r"'[^']*'|(?<!:):([a-z_][a-z0-9_]*)")
 
@@ -46,6 +48,22 @@ class Connection:
             return self._raw.execute(sql, values).fetchall()  # type: ignore[no-any-return]
         cursor = self._raw.execute(_pyformat(sql), values)
         return cursor.fetchall() if cursor.description else []
+
+    def parts(
+        self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value
+    ) -> Iterator[list[Row]]:
+        """Run a query and yield its rows, some thousands at a time: the others are no objects meanwhile."""
+        values = {**(params or {}), **named}
+        cursor = self._raw.execute(sql if self.dialect == "sqlite" else _pyformat(sql), values)
+        while rows := cursor.fetchmany(_ROWS):
+            yield rows
+
+    def columns(
+        self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the columns of the same parts."""
+        for rows in self.parts(sql, params, **named):
+            yield [*zip(*rows, strict=True)]
 
     def insert(self, table: str, record: "Record", rest: str = "", /, **named: Value) -> list[Row]:
         """Add one row; its columns are a dataclass's fields, or a mapping's keys.

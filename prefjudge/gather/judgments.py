@@ -150,9 +150,9 @@ def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> Judgme
     with study.transaction(write=False) as db:
         log = counted_judgments(study, db, models=with_models, barred=barred)
         rehearsal = load_rehearsal(db)
-        pools, pairs = load_pools(db, newcomers=True), load_pairs(db)
-        strategy = load_setting(db, "strategy")
+        pools, strategy = load_pools(db, newcomers=True), load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0
+        pairs = load_pairs(db) if uneven else []
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
     return JudgmentInput(

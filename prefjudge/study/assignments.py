@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.screening import GoldRecord
-from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
+from prefjudge.study.log_columns import COLUMNS, LogColumns
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.remarks import Remark, save_remarks
 from prefjudge.study.targets import COUNTED, current_target
@@ -284,32 +282,22 @@ def load_judgments(
     was dropped for another reason than that they were barred.
     """
     gone, named = dropped(barred)
-    rows = db.execute(
-        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id FROM judgments j "
+    log = LogColumns()
+    for part in db.columns(
+        f"SELECT {COLUMNS} FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         f"LEFT JOIN drops d ON d.judgment_id = j.judgment_id WHERE NOT ({gone}) AND {COUNTED} "
         "ORDER BY j.judgment_id",
         {"target": target or current_target(db), **named},
-    )
+    ):
+        log.add(*part)
     if models:
-        rows += db.execute(
+        for part in db.columns(
             "SELECT p.query_id, p.doc_a, p.doc_b, v.choice, 1, 'model:' || v.model FROM model_votes v "
             "JOIN pairs p USING (pair_id) ORDER BY v.model, v.pair_id"
-        )
-    query, left, right, choice, strength, worker = zip(*rows, strict=True) if rows else ((),) * 6
-    queries, docs, workers = (tuple(sorted(set(ids) - {""})) for ids in (query, left + right, worker))
-    return Judgments(
-        queries=queries,
-        docs=docs,
-        workers=workers,
-        query=encode(query, queries),
-        left=encode(left, docs),
-        right=encode(right, docs),
-        choice=np.array(choice, dtype=np.int8),
-        strength=np.array(strength, dtype=np.int8),
-        worker=encode(worker, workers),
-        sides=sides_known(db),
-    )
+        ):
+            log.add(*part)
+    return log.judgments(sides=sides_known(db))
 
 
 def has_rejected(db: Connection, target: str) -> bool:

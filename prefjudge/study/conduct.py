@@ -5,18 +5,18 @@ The workers are those of the target whose work is the study's.
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.runs import encode
+from prefjudge.core.judges.judgments import Judgments, select_judgments
+from prefjudge.core.pooling.runs import Names
 from prefjudge.database import Connection
 from prefjudge.study.imports import sides_known
+from prefjudge.study.log_columns import COLUMNS, LogColumns
 from prefjudge.study.targets import COUNTED, current_target
 
 
@@ -51,51 +51,49 @@ def load_conduct(db: Connection) -> Conduct:
             target=current_target(db),
         )
     }
-    rows = sorted(_rows(db), key=lambda row: row[7:])
-    query, left, right, choice, strength, worker, milliseconds = (
-        islice(zip(*rows, strict=True), 7) if rows else ((),) * 7
-    )
-    del rows
-    queries, docs = tuple(sorted(set(query))), tuple(sorted(set(left + right)))
+    log, assignments, parts = LogColumns(), Names(), [np.zeros((4, 0))]
+    for part in _parts(db):
+        log.add(*part[:6])
+        milliseconds, submitted, assignment, place = part[6:]
+        parts.append(
+            np.array([milliseconds, submitted, assignments.encode(assignment), place], dtype=np.float64)
+        )
+    milliseconds, submitted, assignment, place = np.concatenate(parts, axis=1)
+    _, in_order = assignments.sorted()
+    order = np.lexsort((place, in_order[assignment.astype(np.int64)], submitted))
+    judgments = log.judgments(sides=sides_known(db), workers=tuple(golds))
     return Conduct(
-        judgments=Judgments(
-            queries=queries,
-            docs=docs,
-            workers=tuple(golds),
-            query=encode(query, queries),
-            left=encode(left, docs),
-            right=encode(right, docs),
-            choice=np.array(choice, dtype=np.int8),
-            strength=np.array(strength, dtype=np.int8),
-            worker=encode(worker, tuple(golds)),
-            sides=sides_known(db),
-        ),
-        milliseconds=np.array(milliseconds, dtype=np.int64),
+        judgments=select_judgments(judgments, order),
+        milliseconds=milliseconds[order].astype(np.int64),
         gold_right=np.array([right for right, _ in golds.values()], dtype=np.int64),
         gold_missed=np.array([missed for _, missed in golds.values()], dtype=np.int64),
     )
 
 
-def _rows(db: Connection) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of each judgment, and then its sorting key: its assignment, and its place there."""
+def _parts(db: Connection) -> Iterator[list[Sequence[Any]]]:
+    """Yield the columns of a log, then milliseconds, the assignment's time and id, and the place in it."""
     places = {
         (key, number): array("i", layout["order"])
         for key, layouts in db.execute("SELECT hit_key, layouts FROM hits")
         for number, layout in enumerate(json.loads(layouts))
     }
-    found = db.execute(
-        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id, j.milliseconds, "
+    found = db.columns(
+        f"SELECT {COLUMNS}, j.milliseconds, "
         "coalesce(a.submitted, a.collected), a.assignment_id, j.judgment_id, a.hit_key, a.layout, s.slot "
         "FROM judgments j JOIN assignments a USING (assignment_id) "
         "LEFT JOIN slots s ON s.hit_key = a.hit_key AND s.pair_id = j.pair_id "
         f"JOIN hits h ON h.hit_key = a.hit_key WHERE {COUNTED} AND j.worker_id <> ''",
         target=current_target(db),
     )
-    for *row, number, hit_key, layout, slot in found:
-        yield (
-            *row,
-            number if slot is None else places[hit_key, layout].index(slot),
-        )  # a file's order is its own
+    for *columns, numbers, hits, layouts, slots in found:
+        yield [
+            *columns,
+            [
+                # the order of a file is its own
+                number if slot is None else places[hit, layout].index(slot)
+                for number, hit, layout, slot in zip(numbers, hits, layouts, slots, strict=True)
+            ],
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,14 @@
 """The study's log in full: every judgment and assignment that was collected, and what became of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from prefjudge.database import Connection
 from prefjudge.study.targets import COUNTED, current_target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedJudgment:
+class LoggedJudgment(NamedTuple):
     """One worker's choice: 1 for the passage on the left, -1 for the right, 0 for a tie.
 
     ``dropped`` says why it does not count, and is empty where it does.
@@ -46,15 +47,19 @@ class LoggedAssignment:
 
 def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
     """Return every judgment at the target whose work is the study's, in the order of the log."""
-    rows = db.execute(
+    return [*each_judgment(db)]
+
+
+def each_judgment(db: Connection) -> Iterator[LoggedJudgment]:
+    """Yield the same one by one, while the transaction is open."""
+    for rows in db.parts(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
         "j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED} ORDER BY j.judgment_id",
         target=current_target(db),
-    )
-    names = LoggedJudgment.__slots__
-    return [LoggedJudgment(**dict(zip(names, row, strict=True))) for row in rows]
+    ):
+        yield from map(LoggedJudgment._make, rows)
 
 
 def load_assignment_log(db: Connection) -> list[LoggedAssignment]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from prefjudge.core.pooling.pairs import Pairs
-from prefjudge.core.pooling.pools import Pools, pools_of
+from prefjudge.core.pooling.pools import Pools, pools_of_columns
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.lines.problems import is_text
@@ -116,10 +116,9 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:
     """Return the study's pools; with ``newcomers``, including the candidates that challenges added."""
     brought = "UNION SELECT query_id, doc_id, source FROM challengers" if newcomers else ""
-    rows = db.execute(
-        f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source"
+    return pools_of_columns(
+        db.columns(f"SELECT query_id, doc_id, source FROM pooled {brought} ORDER BY query_id, doc_id, source")
     )
-    return pools_of(rows)
 
 
 def load_pool_sizes(db: Connection) -> dict[int, int]:

@@ -68,8 +68,8 @@ def nameless(judgments: Judgments) -> Judgments:
     return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32))
 
 
-def select_judgments(judgments: Judgments, keep: NDArray[np.bool_]) -> Judgments:
-    """Return the judgments that ``keep`` flags, with the same vocabularies."""
+def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Judgments:
+    """Return the judgments that ``keep`` flags, or lists in its order, with the same vocabularies."""
     return replace(
         judgments,
         query=judgments.query[keep],

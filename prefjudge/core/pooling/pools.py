@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Codes, Heads, Order, encode
+from prefjudge.core.pooling.runs import Codes, Heads, Names, Order, encode
 from prefjudge.core.pooling.vocabulary import merged, vocabulary_of
 
 _ROWS = 1 << 14
@@ -238,18 +238,27 @@ def _cuts(query: Codes, sizes: Codes) -> list[int]:
 
 def pools_of(rows: Sequence[tuple[str, str, str]]) -> Pools:
     """Return the pools that sorted rows of query_id, doc_id and source make; ``""`` is not a source."""
-    of_query, of_doc, of_source = zip(*rows, strict=True) if rows else ((), (), ())
-    queries, docs = tuple(dict.fromkeys(of_query)), tuple(sorted(set(of_doc)))
-    sources = tuple(sorted(set(of_source) - {""}))
-    query, doc, source = encode(of_query, queries), encode(of_doc, docs), encode(of_source, sources)
+    return pools_of_columns([tuple(zip(*rows, strict=True))] if rows else [])
+
+
+def pools_of_columns(parts: Iterable[Sequence[Sequence[str]]]) -> Pools:
+    """Return the same from the columns of the rows, a part of them at a time."""
+    queries, docs, sources = Names(), Names(), Names()
+    coded = [np.zeros((3, 0), dtype=np.int32)]
+    for of_query, of_doc, of_source in parts:
+        coded.append(np.stack([queries.encode(of_query), docs.encode(of_doc), sources.encode(of_source)]))
+    query, doc, source = np.concatenate(coded, axis=1)
+    sorted_docs, place = docs.sorted()
+    sorted_sources, code = sources.sorted()
     new = (np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0)
+    source = code[source]
     named = source >= 0
     return Pools(
-        queries=queries,
-        docs=docs,
+        queries=tuple(queries),
+        docs=sorted_docs,
         query=query[new],
-        doc=doc[new],
-        sources=sources,
+        doc=place[doc[new]],
+        sources=sorted_sources,
         source_row=(np.cumsum(new, dtype=np.int32) - 1)[named],
         source=source[named],
     )

@@ -1,6 +1,7 @@
 """Runs: ranked lists of documents, and the one ordering that every measure and the pool share."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import repeat
@@ -110,3 +111,24 @@ def encode(ids: Sequence[str], vocabulary: Sequence[str]) -> Codes:
     """Return the code of each id in ``vocabulary``, -1 where it has none."""
     place = dict(zip(vocabulary, range(len(vocabulary)), strict=True))
     return np.fromiter(map(place.get, ids, repeat(-1)), dtype=np.int32, count=len(ids))
+
+
+class Names:
+    """Names that come in parts: each part as codes, in the order in which the names first came."""
+
+    def __init__(self) -> None:
+        self._place: defaultdict[str, int] = defaultdict()
+        self._place.default_factory = self._place.__len__  # a new name gets the next code
+
+    def encode(self, names: Sequence[str]) -> Codes:
+        """Return the codes of names, shape (len(names),)."""
+        return np.fromiter(map(self._place.__getitem__, names), dtype=np.int32, count=len(names))
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names in the order of their codes."""
+        return iter(self._place)
+
+    def sorted(self) -> tuple[tuple[str, ...], Codes]:
+        """Return the names in order, but the empty one, and the place of each code among them; -1 for it."""
+        names = tuple(sorted(self._place.keys() - {""}))
+        return names, encode(tuple(self), names)

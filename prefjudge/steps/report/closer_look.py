@@ -12,7 +12,7 @@ from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook,
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.report.judging import workers_of
 from prefjudge.steps.report.material import Answers, Material
-from prefjudge.study.logs import LoggedJudgment, load_judgment_log
+from prefjudge.study.logs import LoggedJudgment, each_judgment
 from prefjudge.study.remarks import load_remarks
 from prefjudge.study.study import Study
 
@@ -36,13 +36,15 @@ def look_closer(material: Material) -> CloserLook:
 
 
 def _queries(study: Study, found: Answers) -> tuple[QueryLook, ...]:
-    with study.transaction(write=False) as db:
-        log, remarks = load_judgment_log(db), load_remarks(db)
     named = cache(lambda worker: study.opaque("worker", worker) if worker else "")
     votes: dict[str, list[Vote]] = defaultdict(list)
-    for one in log:
-        votes[one.query_id].append(_vote(one, named(one.worker_id)))
-    words = PrivateWords({one.worker_id for one in log})
+    workers = set()
+    with study.transaction(write=False) as db:
+        for one in each_judgment(db):
+            votes[one.query_id].append(_vote(one, named(one.worker_id)))
+            workers.add(one.worker_id)
+        remarks = load_remarks(db)
+    words = PrivateWords(workers)
     said: dict[str, list[Said]] = defaultdict(list)
     for remark in remarks:
         comment = words.without_names(remark.comment)
