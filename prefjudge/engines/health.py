@@ -222,8 +222,6 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
     sizes = np.diff(chunk.bounds)
     ranking = ranked(chunk, order)
     place = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], sizes)
-    tied = np.ones(len(chunk), bool)
-    tied[ranking.spans] = False
     rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
     return _Part(
         tag=decode(chunk.tag),
@@ -232,8 +230,8 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         counted=_ranks_count(chunk, rank, numbers),
         names=chunk.queries,
         sizes=sizes,
-        top_ties=int((tied & (place == 1)).sum()),
-        cut_ties=int((tied & (place == cutoff)).sum()),
+        top_ties=int((ranking.tied & (place == 1)).sum()),
+        cut_ties=int((ranking.tied & (place == cutoff)).sum()),
         contradictions=_contradictions(chunk, rank, numbers) if chunk.layout.score is not None else 0,
         first_rank=int(rank[numbers].min()) if numbers.any() else None,
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
-from prefjudge.engines.files.ranking import is_ranked, ranked, ranking_key
+from prefjudge.engines.files.ranking import is_ranked, ranked, ranking_key, stretches
 from prefjudge.engines.files.reading import Reading, RunFacts, per_chunk
 from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.line_ends import has_lone_cr
@@ -67,15 +67,11 @@ def head_of(path: str, *, k: int, wanted: frozenset[bytes] | None, how: Reading)
 
 
 def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
-    ranking = ranked(chunk, order)
-    places = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], np.diff(chunk.bounds))
-    keep = places < k
-    names, sizes = chunk.queries, np.minimum(np.diff(chunk.bounds), k)
+    names, starts, sizes = chunk.queries, chunk.bounds[:-1], np.minimum(np.diff(chunk.bounds), k)
     if wanted is not None:
-        asked = np.fromiter((name in wanted for name in names), dtype=bool, count=len(names))
-        keep &= asked[chunk.group]
-        names, sizes = [name for name, yes in zip(names, asked, strict=True) if yes], sizes[asked]
-    rows = ranking.rows[keep]
+        asked = np.array([place for place, name in enumerate(names) if name in wanted], np.int64)
+        names, starts, sizes = [names[place] for place in asked], starts[asked], sizes[asked]
+    rows = ranked(chunk, order).rows[stretches(starts, sizes)]
     return RunHead(
         path="", tag=decode(chunk.tag), queries=names, sizes=sizes, docs=chunk.docs.take(rows).to_lines()
     )

@@ -166,15 +166,16 @@ def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
     first = chunk.bounds[:-1][chunk.group[rows]]
     # A span is a group of ties: its first place is the best that
     # any order of it gives the document, its end the worst.
-    span = np.searchsorted(ranking.spans, places, side="right") - 1
-    ends = np.append(ranking.spans[1:], len(chunk))
+    starts = np.flatnonzero(~ranking.tied)
+    span = np.searchsorted(starts, places, side="right") - 1
+    ends = np.append(starts[1:], len(chunk))
     return JudgedRows(
         path="",
         tag=decode(chunk.tag),
         query=query[rows],
         judged=judged,
         position=places - first + 1,
-        best=ranking.spans[span] - first + 1,
+        best=starts[span] - first + 1,
         worst=ends[span] - first,
         seen={int(c): int(size) for c, size in zip(code, sizes, strict=True) if c >= 0},
         met=len(chunk.queries),

@@ -18,19 +18,19 @@ class Ranking:
     ----------
     rows : ndarray of int64, shape (n,)
         The chunk's rows: group after group, in each group from the top.
-    spans : ndarray of int64
-        Where each span of tied rows starts in ``rows``; a row without ties is a span of one.
+    tied : ndarray of bool, shape (n,)
+        Whether each of them ties with the one before it.
     """
 
     rows: Places
-    spans: Places
+    tied: NDArray[np.bool_]
 
 
 def ranked(chunk: RunChunk, order: Order) -> Ranking:
     """Order the documents of each query; ties by doc_id descending, compared as bytes."""
     count = len(chunk)
     if order is Order.FILE:
-        return Ranking(np.arange(count), np.arange(count))
+        return Ranking(np.arange(count), np.zeros(count, bool))
     key = ranking_key(chunk.score, chunk.rank, order)
     inside = _inside(chunk.bounds)
     # Most runs are sorted already: only queries in which a key rises are sorted.
@@ -43,7 +43,7 @@ def ranked(chunk: RunChunk, order: Order) -> Ranking:
     tied[1:] = (key[1:] == key[:-1]) & inside
     if tied.any():
         _order_ties(chunk.docs, rows, tied)
-    return Ranking(rows, np.flatnonzero(~tied))
+    return Ranking(rows, tied)
 
 
 def is_ranked(chunk: RunChunk, order: Order) -> bool:
@@ -52,6 +52,12 @@ def is_ranked(chunk: RunChunk, order: Order) -> bool:
         return True
     key = ranking_key(chunk.score, chunk.rank, order)
     return not ((key[1:] > key[:-1]) & _inside(chunk.bounds)).any()
+
+
+def stretches(starts: Places, sizes: Places) -> Places:
+    """Return as many rows from each start on as its size says, one stretch after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(sizes.sum()) + np.repeat(starts - ends + sizes, sizes)
 
 
 def _inside(bounds: Places) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import FRONT, Places, Tokens, Words
-from prefjudge.engines.files.ranking import is_ranked, ranking_key
+from prefjudge.engines.files.ranking import is_ranked, ranking_key, stretches
 from prefjudge.formats.lines.fields import Fields
 from prefjudge.formats.lines.problems import Notice, decode
 from prefjudge.formats.runs.chunks import RunChunk
@@ -235,10 +235,7 @@ class Copy:
 
     def _first(self, sizes: Places) -> RunChunk:
         bounds = np.concatenate([[0], np.cumsum(sizes)])
-        # Row i of a query's head is bounds[q] + i in the copy:
-        # consecutive numbers, moved by what each query skips.
-        rows = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1] - bounds[:-1], sizes)
-        return self._chunk(rows, self.queries, bounds)
+        return self._chunk(stretches(self.bounds[:-1], sizes), self.queries, bounds)
 
     def _chunk(self, rows: Places, queries: list[bytes], bounds: Places) -> RunChunk:
         width = self.contents.width

@@ -13,6 +13,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
+from prefjudge.engines.files.ranking import stretches
 from prefjudge.engines.files.reading import RunFacts
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import shown
@@ -50,13 +51,12 @@ def without_rows(path: str, *, work: Callable[[str], T]) -> tuple[T, None]:
 def top_answer(path: str, *, work: Callable[[str], RunHead]) -> Answer:
     """Return the top documents of a run as rows."""
     head = work(path)
-    sizes = head.sizes
-    firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    queries = _texts(path, b"".join(name + b"\n" for name in head.queries))
     rows = _batch(
         path,
-        _texts(path, b"".join(name + b"\n" for name in head.queries)).take(_codes(sizes)),
+        queries.take(np.repeat(np.arange(len(queries)), head.sizes)),
         _texts(path, head.docs),
-        np.arange(firsts.size) - firsts + 1,
+        stretches(np.ones_like(head.sizes), head.sizes),
     )
     return Summary(path=path, tag=head.tag, notices=head.notices, form=head.form), rows
 
@@ -95,10 +95,6 @@ def part_of(union: Qrels, labels: Qrels) -> Part:
     doc, width = encode(labels.docs, union.docs), max(len(union.docs), 1)
     own = query[labels.query].astype(np.int64) * width + doc[labels.doc]
     return queries, np.isin(union.query.astype(np.int64) * width + union.doc, own)
-
-
-def _codes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(sizes.size), sizes)
 
 
 def _batch(path: str, query: pa.Array, doc: pa.Array, position: NDArray[np.int64]) -> pa.RecordBatch:

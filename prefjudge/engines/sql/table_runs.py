@@ -12,6 +12,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import line_tokens
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
+from prefjudge.engines.files.ranking import stretches
 from prefjudge.engines.sql.answers import Summary
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import LIMIT
@@ -116,6 +117,5 @@ def _in_order(head: RunHead, listed: Sequence[bytes]) -> RunHead:
     found = {name: place for place, name in enumerate(head.queries)}
     by = [found[name] for name in listed if name in found]
     starts, kept = (np.cumsum(head.sizes) - head.sizes)[by], head.sizes[by]
-    rows = np.arange(kept.sum()) + np.repeat(starts - (np.cumsum(kept) - kept), kept)
-    docs = line_tokens(head.docs).take(rows).to_lines()
+    docs = line_tokens(head.docs).take(stretches(starts, kept)).to_lines()
     return replace(head, queries=[head.queries[place] for place in by], sizes=kept, docs=docs)
