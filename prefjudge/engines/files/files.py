@@ -25,8 +25,8 @@ from prefjudge.engines.files.judged import Judged, JudgedRows, found
 from prefjudge.engines.files.overlap import check_overlap
 from prefjudge.engines.files.reading import Reading, RunFacts, per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
-from prefjudge.formats.lines.blocks import can_reread, is_compressed
+from prefjudge.formats.lines.addresses import kept_addresses, knowing
+from prefjudge.formats.lines.blocks import can_reread, is_slow
 from prefjudge.formats.lines.held import NamedFile
 from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Stop, decode, encode, paths_of
@@ -191,7 +191,7 @@ def each_run(work: Callable[[str], T], paths: Sequence[str], executor: Executor 
     """Yield what ``work`` makes of each path; compressed and fetched files are read side by side."""
     if executor is not None:
         yield from executor.map(partial(knowing, kept_addresses(paths), work), paths)
-    elif len(paths) > 1 and any(is_remote(path) or is_compressed(path) for path in paths):
+    elif len(paths) > 1 and any(map(is_slow, paths)):
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
             yield from threads.map(work, paths)
     else:

@@ -98,6 +98,11 @@ def is_compressed(path: str | Path) -> bool:
         return bool(compression(file.read(8)))
 
 
+def is_slow(path: str | Path) -> bool:
+    """Tell whether a file is fetched or unpacked while it is read: other work can be done meanwhile."""
+    return is_remote(path) or is_compressed(path)
+
+
 def _new_inflater(kind: str) -> _Inflater:
     if kind == "gz":
         return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)  # type: ignore[no-any-return,unused-ignore]

@@ -6,7 +6,7 @@ and carriage returns; blank lines and lines that start with ``#`` are passed ove
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,19 +98,20 @@ def _edges(symbols: NDArray[np.uint8], newlines: int) -> tuple[Places, Places]:
     return places[:-1] + 1, places[1:]
 
 
-def fields(data: bytes, line: int, columns: int | Callable[[int], int]) -> Fields:
+def fields(data: bytes | Sequence[bytes], line: int, columns: int | Callable[[int], int]) -> Fields:
     """Find the fields of whole lines.
 
     Parameters
     ----------
-    data : bytes
-        Whole lines; the last byte is a newline.
+    data : bytes, or sequence of bytes
+        Whole lines, or what makes them when it is put together; the last byte is a newline.
     line : int
         The number of the first line.
     columns : int or callable
         How many fields of a line are kept; or what to make of the count of the first line's.
     """
-    text = b"".join([b"\n" * FRONT, data, b"\n" * BACK])
+    pieces = [data] if isinstance(data, bytes) else data
+    text = b"".join([b"\n" * FRONT, *pieces, b"\n" * BACK])
     symbols = np.frombuffer(text, np.uint8)
     newlines = int(np.count_nonzero(symbols == NEWLINE))
     starts, ends = _edges(symbols, newlines)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from io import RawIOBase
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.compressions import compression
@@ -47,18 +47,13 @@ class PartFile(RawIOBase):
         self._file, self._left = file, part.end - part.start
         file.seek(part.start)
 
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Read into a buffer, and at the end of the part nothing."""
-        piece = self._file.read(min(len(buffer), self._left))
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to ``size`` bytes, and at the end of the part none."""
+        piece = self._file.read(self._left if size < 0 else min(size, self._left))
         if self._left and not piece:
             raise InputError("the file became shorter while it was read", "Wait until it is written.")
         self._left -= len(piece)
-        buffer[: len(piece)] = piece
-        return len(piece)
+        return piece
 
 
 def parts_of(path: str, size: int = PART) -> list[FilePart]:

@@ -6,6 +6,8 @@ or be absent) or MS MARCO (``query doc rank``). All lines have as many as the fi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ class RunReader:
         """The words of a tag with blanks."""
         self.fresh = True
 
-    def rows(self, data: bytes, line: int) -> Fields:
+    def rows(self, data: bytes | Sequence[bytes], line: int) -> Fields:
         """Find the fields of lines; the first line of the file settles the layout."""
         return fields(data, line, self._columns)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.core.pooling.tokens import FRONT, Places, same_token
+from prefjudge.core.pooling.tokens import BACK, Places, same_token
 from prefjudge.formats.lines.ahead import ahead
-from prefjudge.formats.lines.blocks import BLOCK, Holds, blocks, whole_lines
+from prefjudge.formats.lines.blocks import BLOCK, Holds, blocks, is_slow, whole_lines
 from prefjudge.formats.lines.fields import Fields, joined
 from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Stop
@@ -43,9 +43,9 @@ def read_chunks(
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them again
     try:
-        for rows, changes in ahead(
-            _queries(reader, whole_lines(path, Holds.COLUMNS, size=size, notices=notices))
-        ):
+        queries = _queries(reader, whole_lines(path, Holds.COLUMNS, size=size, notices=notices))
+        # A thread of its own costs processors a twentieth more, so that it pays only beside other work.
+        for rows, changes in ahead(queries) if is_slow(path) else queries:
             yield reader.chunk(rows, changes)
     except Stop:
         pass
@@ -61,17 +61,16 @@ def _queries(reader: RunReader, texts: Iterator[bytes]) -> Iterator[tuple[Fields
         held += len(data)
         if held < wanted:
             continue
-        data = b"".join(kept)
-        rows = reader.rows(data, line)
+        rows = reader.rows(kept, line)
         changes = rows.ids(0).changes()
         if changes.size:
             start = int(changes[-1])
             yield rows.take(slice(0, start)), changes[:-1]
             line = int(rows.lines[start])
-            data = data[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 - FRONT :]
-        kept, held = [data], len(data)
+            kept = [rows.text[rows.text.rfind(b"\n", 0, int(rows.starts[start, 0])) + 1 : -BACK]]
+            held = len(kept[0])
         wanted = 2 * held  # a query that fills blocks is not tokenised again for each
-    rows = reader.rows(b"".join(kept), line)
+    rows = reader.rows(kept, line)
     if len(rows):
         yield rows, rows.ids(0).changes()
 
