@@ -8,16 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.client import BaseClient
-from botocore.credentials import Credentials
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk.client import Client, WrongStateError
-from prefjudge.crowd.mturk.direct import can_call
-from prefjudge.crowd.mturk.line import Answer, Line
-from prefjudge.crowd.mturk.sigv4 import Signer
+from prefjudge.crowd.mturk.direct import DirectCalls, can_call
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.api.faults import Fault
@@ -94,13 +89,13 @@ def test_a_call_that_fails_once_is_made_again(
 
 
 def test_half_an_answer_is_none(short: Client, by_boto: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    ask, cut = Line.ask, [b'{"AvailableBalance": "1', b"", b"[]"]
+    ask, cut = DirectCalls._ask, [b'{"AvailableBalance": "1', b"", b"[]"]
 
-    def halved(self: Line, request: bytes) -> Answer | None:
-        answer = ask(self, request)
-        return Answer(answer.headers, cut.pop()) if answer and cut else answer
+    def halved(self: DirectCalls, target: str, body: bytes) -> Any:
+        answer = ask(self, target, body)
+        return (answer[0], cut.pop()) if answer and cut else answer
 
-    monkeypatch.setattr(Line, "ask", halved)
+    monkeypatch.setattr(DirectCalls, "_ask", halved)
     for _ in range(3):
         assert short.call("get_account_balance")["AvailableBalance"] != "1"
     assert len(by_boto) == 3
@@ -121,7 +116,7 @@ def test_refusals_are_explained_by_boto3(market: Server, short: Client, by_boto:
 
 
 @contextmanager
-def answering(*answers: bytes) -> Iterator[tuple[Line, list[bytes]]]:
+def answering(*answers: bytes) -> Iterator[tuple[DirectCalls, list[bytes]]]:
     """A server that gives an answer to each request, each on the connection that is open, and hangs up."""
     came: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -131,78 +126,74 @@ def answering(*answers: bytes) -> Iterator[tuple[Line, list[bytes]]]:
             while left:
                 there, _ = server.accept()
                 with there:
-                    while left and (request := there.recv(65_536)):
+                    while left and (request := read_request(there)):
                         came.append(request)
                         there.sendall(left.pop(0))
 
         serving = threading.Thread(target=serve, daemon=True)
         serving.start()
-        yield Line(*server.getsockname(), timeout=(5.0, 5.0)), came
+        yield direct(server.getsockname()[1]), came
         serving.join(5)
 
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nVary: a\r\nvary: b\r\n\r\n{}"
+def read_request(there: socket.socket) -> bytes:
+    """The body of a request, which is JSON: two bytes or more; nothing where the client has hung up."""
+    came = b""
+    while b"\r\n\r\n" not in came or not came.endswith(b"}"):
+        if not (piece := there.recv(65_536)):
+            return b""
+        came += piece
+    return came.partition(b"\r\n\r\n")[2]
+
+
+def direct(port: int) -> DirectCalls:
+    found = Client(f"http://127.0.0.1:{port}", signed=None, key=("a", "b"))._direct
+    assert found is not None
+    return found
+
+
+OK = b'HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n{"AvailableBalance": "1"}\n'
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.1 100 Continue\r\n\r\n",
-        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
-        OK + OK,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08",
         b"HTTP/1.1 200 " + b"x" * 70_000,
         b"\r\n\r\n",
     ],
 )
-def test_a_line_takes_plain_answers_only_and_then_connects_again(answer: bytes) -> None:
-    with answering(OK, answer, OK) as (line, came):
-        first, strange, last = [line.ask(b"call %d" % number) for number in range(3)]
-        line.close()
-    assert first == last == Answer({"content-length": "2", "vary": "a, b"}, b"{}")
-    assert strange is None
-    assert came == [b"call 0", b"call 1", b"call 2"]
+def test_plain_answers_only_are_taken_and_then_it_connects_again(answer: bytes) -> None:
+    with answering(OK, answer, OK) as (calls, came):
+        asked = [calls.call("get_account_balance", {"n": number}) for number in range(2)]
+        calls._line.close()  # as a server may at any time
+        asked.append(calls.call("get_account_balance", {"n": 2}))
+        calls._line.close()
+    assert [found and found["AvailableBalance"] for found in asked] == ["1", None, "1"]
+    assert came == [b'{"n": 0}', b'{"n": 1}', b'{"n": 2}']
 
 
-def test_a_line_gives_no_half_of_an_answer_and_none_of_another_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering(OK[:-1]) as (line, _):
-        assert line.ask(b"call") is None, "the server has hung up before the end"
+def test_no_half_of_an_answer_is_taken_and_none_of_another_call(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        line = Line(*silent.getsockname(), timeout=(1.0, 0.05))
-        assert line.ask(b"call") is None
-        assert line._socket is None, "an answer that comes late is not taken for that of the next call"
-    assert line.ask(b"call") is None, "nobody listens"
+        calls = direct(silent.getsockname()[1])
+        calls._timeout = 0.05
+        assert calls.call("get_account_balance", {}) is None
+        assert calls._line.sock is None, "an answer that comes late is not taken for that of the next call"
+    assert calls.call("get_account_balance", {}) is None, "nobody listens"
 
-    def interrupted(_: object) -> Answer:
+    def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    with answering(OK, OK) as (line, _):
+    with answering(OK, OK) as (calls, _):
         with monkeypatch.context() as broken:
-            broken.setattr("prefjudge.crowd.mturk.line._read", interrupted)
+            broken.setattr("http.client.HTTPConnection.getresponse", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                line.ask(b"call")
-        assert line._socket is None
-        assert line.ask(b"call") is not None
-        line.close()
-
-
-def test_calls_are_signed_as_botocore_signs_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    signer = Signer(access_key="AKID", secret="s/e+cret", region="us-east-1", service="mturk-requester")
-    theirs = SigV4Auth(Credentials(signer.access_key, signer.secret), signer.service, signer.region)
-    for day, body in ((1, b""), (2, b'{"HITId": "3X"}'), (2, '{"a": "ü"}'.encode())):
-        now = datetime(2026, 11, day, 23, 59, 59, tzinfo=UTC)
-        monkeypatch.setattr("botocore.auth.get_current_datetime", lambda now=now: now)
-        told = {"content-type": "application/x-amz-json-1.1", "x-amz-target": "Service.Call"}
-        request = AWSRequest("POST", "http://a.example:8000/", headers=told, data=body)
-        theirs.add_auth(request)
-        ours = signer.sign({**told, "host": "a.example:8000"}, body, now)
-        assert ours["authorization"] == request.headers["Authorization"]
-        assert ours["x-amz-date"] == request.headers["X-Amz-Date"]
+                calls.call("get_account_balance", {})
+        assert calls._line.sock is None
+        assert calls.call("get_account_balance", {}) is not None
+        calls._line.close()
 
 
 def test_what_is_not_plain_is_boto3s(short: Client, market: Server) -> None:

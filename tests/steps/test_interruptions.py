@@ -15,7 +15,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
-from prefjudge.crowd.mturk.line import Line
+from prefjudge.crowd.mturk.direct import DirectCalls
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
@@ -45,13 +45,13 @@ class Wire:
         self.kind = ""
         self.broken: set[bytes] = set()
         self.made: list[bytes] = []
-        send, ask = botocore.httpsession.URLLib3Session.send, Line.ask
+        send, ask = botocore.httpsession.URLLib3Session.send, DirectCalls._ask
         monkeypatch.setattr(
             botocore.httpsession.URLLib3Session,
             "send",
             lambda session, r: self._by_boto(lambda: send(session, r), r),
         )
-        monkeypatch.setattr(Line, "ask", lambda line, r: self._directly(lambda: ask(line, r), r))
+        monkeypatch.setattr(DirectCalls, "_ask", lambda *call: self._directly(lambda: ask(*call), *call[1:]))
 
     def _by_boto(self, send: Callable[[], Any], request: Any) -> Any:
         if not self._breaks(request.headers["X-Amz-Target"], request.body, send):
@@ -63,11 +63,8 @@ class Wire:
             return AWSResponse(request.url, 400, {}, raw)
         raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
 
-    def _directly(self, send: Callable[[], Any], request: bytes) -> Any:
-        head, _, body = request.partition(b"\r\n\r\n")
-        target = head.partition(b"x-amz-target: ")[2].partition(b"\r\n")[0]
-        assert target, head
-        return None if self._breaks(target, body, send) else send()
+    def _directly(self, send: Callable[[], Any], target: str, body: bytes) -> Any:
+        return None if self._breaks(target.encode(), body, send) else send()
 
     def _breaks(self, target: bytes, body: bytes, send: Callable[[], Any]) -> bool:
         """Break a call the first time that it is made: it is killed here, or its answer does not come."""

@@ -1,18 +1,17 @@
 """Calls with a known key over plain HTTP, without the work that boto3 does anew for each call.
 
 boto3 checks, resolves and signs each call through some twenty hooks, which takes twice as long as a
-marketplace on the same machine takes to answer. Here a call is one JSON document, signed and sent on a
+marketplace on the same machine takes to answer. Here a call is one JSON document, which botocore signs, on a
 connection that stays open. Whatever is not a plain answer is left to boto3, which makes the call again, waits
 and explains: every call that creates or spends has its request token, and a repeat of the others is harmless.
 """
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
-
-from prefjudge.crowd.mturk.line import Line
-from prefjudge.crowd.mturk.sigv4 import Signer
 
 _TYPE = "application/x-amz-json-1.1"
 
@@ -27,50 +26,72 @@ class DirectCalls:
     key : tuple of str
         The access key and the secret to sign with.
     timeout : tuple of float
-        Seconds to wait for a connection, and for an answer.
+        Seconds to wait for a connection, and for each piece of an answer.
     agent : str
         What the calls say that they come from.
     """
 
     def __init__(self, boto: Any, key: tuple[str, str], *, timeout: tuple[float, float], agent: str) -> None:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+
         self._model = boto.meta.service_model
         self._names = boto.meta.method_to_api_mapping
-        self._signer = Signer(
-            access_key=key[0],
-            secret=key[1],
-            region=boto.meta.region_name,
-            service=self._model.signing_name,
-        )
-        there = urlsplit(boto.meta.endpoint_url)
-        self._line = Line(there.hostname or "", there.port or 80, timeout=timeout)
-        self._headers = {"content-type": _TYPE, "host": there.netloc}
+        self._request, self._url = AWSRequest, f"{boto.meta.endpoint_url.rstrip('/')}/"
+        self._signer = SigV4Auth(Credentials(*key), self._model.signing_name, boto.meta.region_name)
+        there = urlsplit(self._url)
+        self._connect_timeout, self._timeout = timeout
+        self._line = HTTPConnection(there.hostname or "", there.port, timeout=self._connect_timeout)
         self._agent = agent
         self._kinds: dict[str, Any] = {}
+
+    def __del__(self) -> None:
+        """Close the connection: a crowd is not closed, only forgotten."""
+        if "_line" in self.__dict__:
+            self._line.close()
 
     def call(self, operation: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
         """Make one call; None where it has no plain answer, whatever came of it."""
         name = self._names[operation]
-        answer = self._line.ask(self._request(name, json.dumps(parameters, default=_epoch).encode()))
+        target = f"{self._model.metadata['targetPrefix']}.{name}"
+        answer = self._ask(target, json.dumps(parameters, default=_epoch).encode())
         if answer is None:
             return None
+        headers, body = answer
         try:
-            told = json.loads(answer.body)
+            told = json.loads(body)
         except ValueError:  # half of an answer, which botocore takes for an empty one
             return None
         if not isinstance(told, dict):
             return None
         if name not in self._kinds:
             self._kinds[name] = _kind(self._model.operation_model(name).output_shape)
-        about = {"HTTPStatusCode": 200, "HTTPHeaders": dict(answer.headers)}
+        about = {"HTTPStatusCode": 200, "HTTPHeaders": headers}
         return {**_told(self._kinds[name], told), "ResponseMetadata": about}
 
-    def _request(self, name: str, body: bytes) -> bytes:
-        """Return a signed request as it is sent."""
-        target = f"{self._model.metadata['targetPrefix']}.{name}"
-        signed = self._signer.sign({**self._headers, "x-amz-target": target}, body, datetime.now(UTC))
-        more = {"user-agent": self._agent, "content-length": str(len(body))}
-        head = "".join(f"{header}: {text}\r\n" for header, text in (signed | more).items())
-        return f"POST / HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
+    def _ask(self, target: str, body: bytes) -> tuple[Mapping[str, str], bytes] | None:
+        """Return the headers and the body of a plain answer; None where none comes."""
+        headers = {"Content-Type": _TYPE, "User-Agent": self._agent, "X-Amz-Target": target}
+        request = self._request("POST", self._url, headers=headers, data=body)
+        self._signer.add_auth(request)
+        try:
+            connected = self._line.sock is not None
+            if not connected:
+                self._line.connect()
+                self._line.sock.settimeout(self._timeout)
+            self._line.request("POST", "/", body, dict(request.headers.items()))
+            answer = self._line.getresponse()
+            came = answer.read()
+        except (OSError, HTTPException):
+            self._line.close()
+            return None
+        except BaseException:  # interrupted: the rest of the answer must not be taken for the next one
+            self._line.close()
+            raise
+        if answer.status != 200:
+            return None
+        return {header.lower(): text for header, text in answer.getheaders()}, came
 
 
 def can_call(endpoint: str) -> bool:
