@@ -77,3 +77,22 @@ def test_a_part_of_the_votes_tells_where_to_look(monkeypatch: pytest.MonkeyPatch
     assert weighed[0] == 20
     # Two grids of nine for each share of lapses, and some scales again by more samples.
     assert whole < 80
+
+
+@pytest.mark.parametrize(("behind", "narrowed"), [(5.0, True), (40.0, False)])
+def test_a_share_of_lapses_that_is_out_of_the_question_is_looked_at_once(
+    behind: float, narrowed: bool
+) -> None:
+    asked: list[float] = []
+
+    def density(scale: float, lapses: float) -> float:
+        asked.append(lapses)
+        return -0.5 * (float(np.log(scale)) / 0.03) ** 2 - behind * lapses
+
+    rough = [(np.linspace(-1.0, 0.9, POINTS), np.zeros(POINTS))] * 2
+    sure, doubtful = find_grids(density, lapses=[0.0, 1.0], within=WITHIN, rough=rough)
+    assert sure[0][-1] - sure[0][0] < 0.4
+    assert bool(doubtful[0][-1] - doubtful[0][0] < 0.4) is narrowed
+    assert asked.count(0.0) == 2 * POINTS
+    assert asked.count(1.0) == (2 if narrowed else 1) * POINTS
+    assert doubtful[1].max() == pytest.approx(-behind, abs=2.0)  # half a step from its peak

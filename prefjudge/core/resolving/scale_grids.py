@@ -5,6 +5,7 @@ step tells where to look in the next.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 import scipy
@@ -16,10 +17,15 @@ LogDensity = Callable[[float, float], float]
 Grid = tuple[Floats, Floats]
 """The logs of scales, ascending and equally far apart, and the log of the density of each."""
 
+Span = tuple[float, float]
+"""The logs of the least and of the greatest scale."""
+
 POINTS = 9
 """Of each grid."""
 _NEGLIGIBLE = 10.0
 """A scale that is less probable than the likeliest one by so many logs does not count."""
+_HOPELESS = 12.0
+"""A share of lapses that is less probable than the likeliest one by so many logs gets no narrower grid."""
 _FINE = 2001
 _MARGIN = 0.1
 """How far a spline may err, in steps of its grid."""
@@ -29,7 +35,7 @@ def find_grids(
     log_density: LogDensity,
     *,
     lapses: Sequence[float],
-    within: tuple[float, float],
+    within: Span,
     rough: Sequence[Grid] | None = None,
 ) -> list[Grid]:
     """Return, for each share of lapses, a grid of the scales that are probable.
@@ -40,34 +46,45 @@ def find_grids(
         How probable each scale is.
     lapses : sequence of float
         The shares of lapses.
-    within : tuple of float
+    within : Span
         The logs of the least and of the greatest scale.
     rough : sequence of Grid, optional
         The grids by some of the votes, to begin with; by default it is looked about the scales that are
         probable at another share of lapses.
     """
+    log_density, counts = cache(log_density), -np.inf
+    spans = [] if rough is None else [(float(grid[0]), float(grid[-1])) for grid, _ in rough]
+    if spans:
+        likeliest = [
+            _weighed(log_density, share, span)[1].max() for share, span in zip(lapses, spans, strict=True)
+        ]
+        counts = float(max(likeliest)) - _HOPELESS
     found: list[Grid] = []
     for place, share in enumerate(lapses):
-        low, high = within
-        if rough is not None:
-            low, high = rough[place][0][[0, -1]].tolist()
-        elif found:
-            near = found[-1][0]
-            wide = 0.5 * float(near[-1] - near[0])  # of the widths tried, the one that takes the fewest steps
-            low, high = max(low, float(near[0]) - wide), min(high, float(near[-1]) + wide)
-        found.append(_narrowed(log_density, share, (low, high), within))
+        span = spans[place] if spans else _about(found[-1][0], within) if found else within
+        found.append(_narrowed(log_density, share, span, within, counts))
     return found
 
 
-def _narrowed(
-    log_density: LogDensity, lapses: float, span: tuple[float, float], within: tuple[float, float]
-) -> Grid:
-    """Return the grid of the probable scales, which are looked for in a span first."""
+def _about(grid: Floats, within: Span) -> Span:
+    wide = 0.5 * float(grid[-1] - grid[0])  # of the widths tried, the one that takes the fewest steps
+    return max(within[0], float(grid[0]) - wide), min(within[1], float(grid[-1]) + wide)
+
+
+def _weighed(log_density: LogDensity, lapses: float, span: Span) -> Grid:
+    grid = np.linspace(*span, POINTS)
+    return grid, np.array([log_density(scale, lapses) for scale in np.exp(grid).tolist()])
+
+
+def _narrowed(log_density: LogDensity, lapses: float, span: Span, within: Span, counts: float) -> Grid:
+    """Return the grid of the probable scales, which are looked for in a span first.
+
+    A grid on which no density reaches what ``counts`` is not narrowed.
+    """
     (low, high), (least, most) = span, within
     by_spline, narrower = True, False
     while True:
-        grid = np.linspace(low, high, POINTS)
-        logs = np.array([log_density(scale, lapses) for scale in np.exp(grid).tolist()])
+        grid, logs = _weighed(log_density, lapses, (low, high))
         probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
         first, last = int(probable[0]), int(probable[-1])
         if (first == 0 and low > least) or (last == POINTS - 1 and high < most):
@@ -77,7 +94,7 @@ def _narrowed(
             continue
         # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
         # 1.5 apart.
-        if last - first >= POINTS - 3 or high - low < 1e-3:
+        if last - first >= POINTS - 3 or high - low < 1e-3 or logs.max() < counts:
             return grid, logs
         narrower = True
         if by_spline:
@@ -86,7 +103,7 @@ def _narrowed(
             low, high = float(grid[max(0, first - 1)]), float(grid[min(POINTS - 1, last + 1)])
 
 
-def _probable_span(grid: Floats, logs: Floats) -> tuple[float, float]:
+def _probable_span(grid: Floats, logs: Floats) -> Span:
     fine = np.linspace(grid[0], grid[-1], _FINE)
     smooth = scipy.interpolate.CubicSpline(grid, logs)(fine)
     probable = fine[smooth > smooth.max() - _NEGLIGIBLE]
