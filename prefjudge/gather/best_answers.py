@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.gather.winners import find_winners
 from prefjudge.study.answers import last_version, load_answers
 from prefjudge.study.study import QRELS_FILE, Study
 from prefjudge.study.targets import advised, live_since
@@ -74,7 +75,7 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
         votes = gather_judgments(study, None, verb=verb)
         qrels, version = load_best_answers(study)
     (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
-    found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
+    found = find_winners(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
     answered = with_answers(found, qrels, (version and votes.driven_by) or rule)
     others = np.unique(found.query[found.winner != answered.winner]).size
     if others and not version:

@@ -1,6 +1,6 @@
 """Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
+from prefjudge.gather.winners import find_winners
 
 
 class VoteSet:
@@ -53,7 +54,7 @@ class VoteSet:
         self._pools, self._rule, self._asked = pools, rule, asked
         self._ties, self._strengths = ties, strengths
         self._documents, self._ranks = documents, ranks
-        self.resolutions = self._resolved(judgments, rule)
+        self.resolutions = self._resolved(judgments, rule, find_winners)
         self.labels = to_qrels(self.resolutions, name=name)
 
     @property
@@ -98,8 +99,10 @@ class VoteSet:
             observed = [scores.where(keep) for scores in observed]
         return measure_noise(redrawn, observed, rng=rng)
 
-    def _resolved(self, judgments: Judgments, rule: str) -> Resolutions:
-        return resolve(
+    def _resolved(
+        self, judgments: Judgments, rule: str, resolving: Callable[..., Resolutions] = resolve
+    ) -> Resolutions:
+        return resolving(
             judgments,
             rule=rule,
             pools=self._pools,
