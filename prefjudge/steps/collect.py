@@ -137,13 +137,14 @@ class _Collection:
         self._capped = 0
         self._refused: BudgetError | None = None
         self._stopped = why_stopped(study, target)
-        self._fresh_gold = False
         self._unseen: list[CrowdError] = []
         self._unpaid: CrowdError | None = None
         with study.transaction(write=False) as db:
             self._pairs = load_pairs_by_number(db)
             self._withdrawn = load_withdrawn(db)
             self._known = load_decisions(db)
+            self._begun = load_begun_bonuses(db)  # what a killed call left is for the payment to continue
+        self._fresh_gold = climbs(study) and has_fresh_gold(study, target)
 
     def run(self, progress: Progress | None) -> CollectResult:
         publish_hits(self._study, self._crowd, interrupted_hits(self._study, self._target))
@@ -200,7 +201,6 @@ class _Collection:
             return
         self._take(seen)
         self._stopped = why_stopped(self._study, self._target)
-        self._fresh_gold = climbs(self._study) and has_fresh_gold(self._study, self._target)
         with self._study.transaction(write=False) as db:
             dropped = count_dropped(db, [hit.hit_key for hit, _ in seen])
         over = []
@@ -236,15 +236,13 @@ class _Collection:
             )
             for hit, found in new
         ]
-        with self._study.transaction(write=False) as db:
-            begun = load_begun_bonuses(db)  # what a killed call left is for the payment to continue
         decided = {
             found.submission_id: found.state.value
             for _, state in seen
             for found in state.submissions
             if found.state is not SubmissionState.SUBMITTED
             and self._known.get(found.submission_id) is None
-            and found.submission_id not in begun
+            and found.submission_id not in self._begun
         }
         if checked or decided:
             with self._study.transaction() as db:

@@ -171,4 +171,9 @@ STEPS = [
     """,
     "ALTER TABLE duels ADD COLUMN chance DOUBLE PRECISION;",
     "ALTER TABLE assignments ADD COLUMN pays_itself DOUBLE PRECISION;",
+    # What is asked for every few HITs, of the last assignments and of what is committed.
+    """
+    CREATE INDEX assignments_by_time ON assignments (submitted DESC, collected DESC, assignment_id);
+    CREATE INDEX intents_by_target ON intents (target, cents, outcome);
+    """,
 ]

@@ -15,10 +15,11 @@ from prefjudge.study.assignments import (
     save_rejection,
 )
 from prefjudge.study.hits import count_dropped, save_extension, save_published
-from prefjudge.study.ledger import count_settled, settle, void
+from prefjudge.study.ledger import committed_cents, count_settled, settle, void
 from prefjudge.study.migrations import STEPS
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.rehearsal import Judge
+from prefjudge.study.trust import count_last_dropped
 
 
 @pytest.fixture
@@ -62,6 +63,20 @@ def test_no_table_is_read_whole_for_one_hit(raw: sqlite3.Connection) -> None:
     assert len(plans) > 10
     scanned = [(step, sql) for sql, steps in plans.items() for step in steps if step.startswith("SCAN")]
     assert not scanned
+
+
+def test_what_is_asked_for_every_few_hits_is_found_without_reading_all_of_them(
+    raw: sqlite3.Connection,
+) -> None:
+    db, asked = Connection("sqlite", raw), list[str]()
+    raw.set_trace_callback(asked.append)
+    count_last_dropped(db, "sandbox", 50)
+    committed_cents(db, "sandbox")
+    raw.set_trace_callback(None)
+    last, committed = ([str(row[3]) for row in raw.execute(f"EXPLAIN QUERY PLAN {sql}")] for sql in asked)
+    assert any("USING INDEX assignments_by_time" in step for step in last), last
+    assert not any("TEMP B-TREE" in step for step in last), "all of them are sorted for the last"
+    assert committed == ["SEARCH intents USING COVERING INDEX intents_by_target (target=?)"]
 
 
 def test_what_waits_is_found_without_looking_up_the_hit_of_every_judgment(raw: sqlite3.Connection) -> None:

@@ -171,11 +171,10 @@ def _timestamp(_: Description, __: Shape, value: Any, where: str) -> float:
 
 
 def _bounded(shape: Shape, size: int, where: str, unit: str) -> None:
-    what = f"{size} {unit}".strip()
     if size > shape.get("max", size):
-        raise invalid(where, f"{what} is more than the maximum of {shape['max']}")
+        raise invalid(where, f"{f'{size} {unit}'.strip()} is more than the maximum of {shape['max']}")
     if size < shape.get("min", size):
-        raise invalid(where, f"{what} is less than the minimum of {shape['min']}")
+        raise invalid(where, f"{f'{size} {unit}'.strip()} is less than the minimum of {shape['min']}")
 
 
 _READERS: dict[str, Callable[[Description, Shape, Any, str], Any]] = {
