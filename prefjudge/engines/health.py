@@ -163,10 +163,9 @@ def health(
         Where the file is not a readable run, with every problem up to a limit.
     """
     name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
-    notices: list[Notice] = []
     index = Judged.of(qrels) if qrels is not None else None
     work = partial(_examined, index=index, cutoff=cutoff, order=how.order)
-    parts, form = per_chunk(name, work, how, notices)
+    parts, form, notices = per_chunk(name, work, how)
     if not all(part.is_text for part in parts):
         what = "some bytes are not UTF-8: ids keep them, but SQL and Parquet do not take them"
         notices.append(Notice(where=name, what=what))

@@ -112,7 +112,7 @@ def run_of(path, size=1 << 20):
             rows = slice(int(start), int(end))
             yield plain.name(query), list(zip(map(plain.name, docs[rows]), scores[rows], strict=True))
 
-    chunks, _ = per_chunk(str(path), lambda chunk: [*rankings(chunk)], Reading(), [], size=size)
+    chunks, _, _ = per_chunk(str(path), lambda chunk: [*rankings(chunk)], Reading(), size=size)
     found = [ranking for chunk in chunks for ranking in chunk]
     assert len(dict(found)) == len(found)
     return dict(found)

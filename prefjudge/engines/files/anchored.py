@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
+from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, lines_between, text_of
 from prefjudge.engines.files.heads import sound_chunk
 from prefjudge.engines.files.judged import Judged, JudgedRows, found
 from prefjudge.engines.files.ranking import ranking_key
@@ -84,7 +84,7 @@ def anchored(path: str, *, index: Judged, order: Order) -> tuple[list[JudgedRows
             parts.append(part)
             for place in unsettled:
                 whole = RunReader(path, order, OnDuplicate.ERROR)
-                block = _lines_between(text, *heads.spans[place])
+                block = lines_between(text, *heads.spans[place])
                 parts.append(found(sound_chunk(whole, block, 1), index, order))
     if not parts:
         raise NotGalloping
@@ -122,13 +122,13 @@ class _Lines:
         head, (start, end), last = heads.parts[place], heads.spans[place], heads.last[place]
         whole = len(head) >= end - start
         if not whole and head.count(b"\n") < DEPTH:  # its lines are long: ranks count only what is deeper
-            head, whole = _lines_between(text, start, end), True
+            head, whole = lines_between(text, start, end), True
         counted = _newlines(head, len(head)) if whole else 0
         for doc, row in docs:
             near = _near(head, doc, layout, whole=whole)
             # Not in the head: all lines of the query are searched as bytes, once for all of its documents.
             if near is None and not whole:
-                head, whole = _lines_between(text, start, end), True
+                head, whole = lines_between(text, start, end), True
                 near = _near(head, doc, layout, whole=True)
             if near is not None:
                 first, own, after, beyond = near
@@ -137,19 +137,13 @@ class _Lines:
                 self.texts.append(head[first:beyond])
                 self.count += 1 + above + below
         if not last:
-            block = head if whole else _lines_between(text, max(start, end - _LAST), end)
+            block = head if whole else lines_between(text, max(start, end - _LAST), end)
             if block.find(b"\n") == len(block) - 1:
-                block = _lines_between(text, start, end)
+                block = lines_between(text, start, end)
             last = block[block.rfind(b"\n", 0, -1) + 1 :]
         self.queries.append((place, self.count, counted))
         self.texts.append(last)
         self.count += 1
-
-
-def _lines_between(text: Text, start: int, end: int) -> bytes:
-    """Read up to the end of a line, which the last of a file may lack."""
-    block = text.read(end - start, start)
-    return block if block.endswith(b"\n") else block + b"\n"
 
 
 def _newlines(block: bytes, end: int) -> int:

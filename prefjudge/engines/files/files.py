@@ -9,7 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,22 @@ from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.core.pooling.tokens import line_tokens
 from prefjudge.engines.files.anchored import anchored, is_sparse
-from prefjudge.engines.files.gallop import NotGalloping
 from prefjudge.engines.files.heads import RunHead, head_of
 from prefjudge.engines.files.in_parts import Found, joined_parts, of_part, parts_of_runs
 from prefjudge.engines.files.judged import Judged, JudgedRows, found
 from prefjudge.engines.files.overlap import check_overlap
-from prefjudge.engines.files.reading import Reading, RunFacts, per_chunk
+from prefjudge.engines.files.reading import Reading, RunFacts, answers, per_chunk
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import kept_addresses, knowing
-from prefjudge.formats.lines.blocks import can_reread, is_slow
+from prefjudge.formats.lines.blocks import is_slow
 from prefjudge.formats.lines.held import NamedFile
 from prefjudge.formats.lines.numbering import Numbering
-from prefjudge.formats.lines.problems import Notice, Stop, decode, encode, paths_of
+from prefjudge.formats.lines.problems import Notice, decode, encode, paths_of
 from prefjudge.formats.lines.readers import stem
-from prefjudge.formats.runs.chunks import Scattered
 from prefjudge.formats.runs.layouts import RunForm
+
+if TYPE_CHECKING:
+    from prefjudge.engines.files.run_copy import Copy
 
 T = TypeVar("T")
 Facts = TypeVar("Facts", bound=RunFacts)
@@ -148,19 +149,17 @@ def judged_of_run(qrels: Qrels, how: Reading) -> Work[JudgedRows]:
 
 
 def _judged_of(path: str, *, index: Judged, how: Reading) -> JudgedRows:
-    copy = how.ranked_copy(path) if is_sparse(index) else None
-    if copy is not None:
+    work = partial(found, index=index, order=how.order)
+    if not is_sparse(index):  # all lines are sooner parsed than searched
+        return JudgedRows.joined(path, *per_chunk(path, work, how))
+
+    def from_copy(copy: Copy) -> JudgedRows:
         from prefjudge.engines.files.copy_lookup import found_in_copy
 
-        return JudgedRows.joined(path, [found_in_copy(copy, index, how.order)], copy.form, copy.notices(path))
-    if is_sparse(index) and how.trust and can_reread(path):
-        try:
-            return JudgedRows.joined(path, *anchored(path, index=index, order=how.order))
-        except (NotGalloping, Scattered, Stop):
-            pass
-    notices: list[Notice] = []
-    work = partial(found, index=index, order=how.order)
-    return JudgedRows.joined(path, *per_chunk(path, work, how, notices), notices)
+        return found_in_copy(copy, index, how.order)
+
+    trusted = partial(anchored, path, index=index, order=how.order)
+    return JudgedRows.joined(path, *answers(path, work, how, from_copy=from_copy, trusted=trusted))
 
 
 def joined_judged(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from prefjudge.formats.lines.blocks import columns, opened
 from prefjudge.formats.lines.compressions import compression
@@ -76,26 +76,6 @@ class HeadLines:
         self.last.append(last)
 
 
-class Text(Protocol):
-    """Bytes that can be read at any place of the present batch or after it."""
-
-    def read(self, size: int, start: int) -> bytes:
-        """Return up to ``size`` bytes from ``start``."""
-        ...
-
-    def ended(self, end: int) -> bool:
-        """Tell whether the text ends at ``end`` or before."""
-        ...
-
-    def full(self, start: int, end: int) -> bool:
-        """Tell whether a batch of queries from ``start`` to ``end`` holds enough."""
-        ...
-
-    def forget(self, start: int) -> None:
-        """Let go of what lies before ``start``."""
-        ...
-
-
 class PlainText:
     """A file read at places."""
 
@@ -157,6 +137,16 @@ class StreamText:
     def forget(self, start: int) -> None:
         """Let go of what lies before ``start``."""
         self.kept = start
+
+
+Text: TypeAlias = PlainText | StreamText
+"""Bytes that are read at any place of the present batch of queries or after it."""
+
+
+def lines_between(text: Text, start: int, end: int) -> bytes:
+    """Read up to the end of a line, which the last of a file may lack."""
+    block = text.read(end - start, start)
+    return block if block.endswith(b"\n") else block + b"\n"
 
 
 @contextmanager

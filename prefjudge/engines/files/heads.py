@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, text_of
+from prefjudge.engines.files.gallop import HeadLines, NotGalloping, Text, gallop, lines_between, text_of
 from prefjudge.engines.files.ranking import is_ranked, ranked, ranking_key, stretches
-from prefjudge.engines.files.reading import Reading, RunFacts, per_chunk
-from prefjudge.formats.lines.blocks import can_reread
+from prefjudge.engines.files.reading import Reading, RunFacts, answers
 from prefjudge.formats.lines.line_ends import has_lone_cr
-from prefjudge.formats.lines.problems import Notice, Stop, decode
-from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
+from prefjudge.formats.lines.problems import Notice, decode
+from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.formats.runs.lines import RunReader
+
+if TYPE_CHECKING:
+    from prefjudge.engines.files.run_copy import Copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +53,17 @@ class RunHead(RunFacts):
 
 def head_of(path: str, *, k: int, wanted: frozenset[bytes] | None, how: Reading) -> RunHead:
     """Return the top documents of one run, of the queries that are wanted."""
-    notices: list[Notice] = []
     work = partial(_chunk_head, k=k, order=how.order, wanted=wanted)
-    copy = how.ranked_copy(path)
-    if copy is not None:
-        return RunHead.joined(path, [work(copy.heads(k, how.order))], copy.form, copy.notices(path))
-    if how.trust and can_reread(path):
+
+    def from_copy(copy: Copy) -> RunHead:
+        return work(copy.heads(k, how.order))
+
+    def trusted() -> tuple[list[RunHead], RunForm]:
         tally = FormTally()
-        try:
-            heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, how.order)]
-            return RunHead.joined(path, heads, tally.form(whole=False))
-        except (NotGalloping, Scattered, Stop):
-            pass
-    return RunHead.joined(path, *per_chunk(path, work, how, notices), notices)
+        heads = [work(tally.add(chunk)) for chunk in _trusted(path, k, how.order)]
+        return heads, tally.form(whole=False)
+
+    return RunHead.joined(path, *answers(path, work, how, from_copy=from_copy, trusted=trusted))
 
 
 def _chunk_head(chunk: RunChunk, k: int, order: Order, wanted: frozenset[bytes] | None) -> RunHead:
@@ -103,21 +103,10 @@ def _certain(reader: RunReader, text: Text, heads: HeadLines, k: int, order: Ord
         return chunk
     # The same queries are read once more, and must not count as scattered.
     reader.seen.difference_update(chunk.queries)
-    # A row starts at its first field; the line may have blanks before it.
-    bounds = [int(chunk.rows.text.rfind(b"\n", 0, start)) + 1 for start in _row_starts(chunk)]
-    bounds.append(bounds[0] + len(heads.data))
-    parts = [chunk.rows.text[a:b] for a, b in pairwise(bounds)]
+    parts = [*heads.parts]
     for group in open_.tolist():
-        start, end = heads.spans[group]
-        parts[group] = text.read(end - start, start)
-        if not parts[group].endswith(b"\n"):
-            parts[group] += b"\n"
-    return sound_chunk(reader, b"".join(parts), len(heads.spans))
-
-
-def _row_starts(chunk: RunChunk) -> list[int]:
-    places: list[int] = chunk.rows.starts[chunk.bounds[:-1], 0].tolist()
-    return places
+        parts[group] = lines_between(text, *heads.spans[group])
+    return sound_chunk(reader, b"".join(parts), len(parts))
 
 
 def sound_chunk(reader: RunReader, data: bytes, queries: int) -> RunChunk:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.runs import Order
+from prefjudge.engines.files.gallop import NotGalloping
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import BLOCK, can_reread
 from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.parts import FilePart
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.problems import Notice, Stop
 from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.formats.runs.runs import read_chunks, read_whole
@@ -58,12 +60,6 @@ class Reading:
 
         return RunCache(self.cache)
 
-    def ranked_copy(self, path: str) -> Copy | None:
-        """Return the copy of a run, if there is one in which the lines of each query stand as they rank."""
-        copies = self.copies()
-        copy = copies.copy(path, self.order, look=not self.trust) if copies is not None else None
-        return copy if copy is not None and copy.in_order(self.order) else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
@@ -87,10 +83,32 @@ class RunFacts:
     form: RunForm | None = None
 
 
+def answers(
+    path: str,
+    work: Callable[[RunChunk], T],
+    how: Reading,
+    *,
+    from_copy: Callable[[Copy], T],
+    trusted: Callable[[], tuple[list[T], RunForm]],
+) -> tuple[list[T], RunForm, list[Notice]]:
+    """Return an answer in parts, what the run was taken for, and what was odd: read no more than is needed.
+
+    That is a copy in which lines stand as they rank, or what a trusted run is read of; else each chunk.
+    """
+    copies = how.copies()
+    copy = copies.copy(path, how.order, look=not how.trust) if copies is not None else None
+    if copy is not None and copy.in_order(how.order):
+        return [from_copy(copy)], copy.form, copy.notices(path)
+    if how.trust and can_reread(path):
+        with suppress(NotGalloping, Scattered, Stop):
+            return *trusted(), []
+    return per_chunk(path, work, how)
+
+
 def per_chunk(
-    path: str, work: Callable[[RunChunk], T], how: Reading, notices: list[Notice], *, size: int = BLOCK
-) -> tuple[list[T], RunForm]:
-    """Return what ``work`` makes of each chunk of a run, and what the run was taken for.
+    path: str, work: Callable[[RunChunk], T], how: Reading, *, size: int = BLOCK
+) -> tuple[list[T], RunForm, list[Notice]]:
+    """Return what ``work`` makes of each chunk of a run, what the run was taken for, and what was odd.
 
     Every line is checked, now or when it was copied. A run whose queries turn out not to stand together is
     read once more, from its first line: ``work`` then meets what it met before. ``size`` is about how many
@@ -98,34 +116,33 @@ def per_chunk(
     """
     copies = how.copies()
     if copies is None:
-        return _read(path, work, how, notices, size)
+        return _read(path, work, how, size)
     copy = copies.copy(path, how.order)
     if copy is not None:
-        notices.extend(copy.notices(path))
-        return [work(chunk) for chunk in copy.chunks()], copy.form
+        return [work(chunk) for chunk in copy.chunks()], copy.form, copy.notices(path)
     with copies.writer(path) as writer:
 
         def keep(chunk: RunChunk) -> T:
             writer.add(chunk)
             return work(chunk)
 
-        found = _read(path, keep, how, notices, size, again=writer.clear)
+        results, form, notices = _read(path, keep, how, size, again=writer.clear)
         writer.close(notices)
-    return found
+    return results, form, notices
 
 
 def _read(
     path: str,
     work: Callable[[RunChunk], T],
     how: Reading,
-    notices: list[Notice],
     size: int,
     *,
     again: Callable[[], None] = lambda: None,
-) -> tuple[list[T], RunForm]:
+) -> tuple[list[T], RunForm, list[Notice]]:
     """Read a run from its file; ``again`` takes back what ``work`` left behind, before a second reading."""
     order, on_duplicate = how.order, how.on_duplicate
     of_part = isinstance(path, FilePart)
+    notices: list[Notice] = []
     tally = FormTally(met=[] if of_part else None)
     try:
         chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
@@ -139,8 +156,8 @@ def _read(
                 "Write the run to a file, and read that.",
             ) from None
         again()
-        notices[:] = [Notice(where=path, what="the lines of a query are not contiguous; read more slowly")]
+        notices = [Notice(where=path, what="the lines of a query are not contiguous; read more slowly")]
         tally = FormTally()
         whole = read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices)
         results = [work(tally.add(whole))]
-    return results, tally.form()
+    return results, tally.form(), notices
