@@ -83,7 +83,7 @@ def test_galloping_reads_few_lines(tmp_path):
     (tmp_path / "run").write_text(raw)
     with (
         patch.object(files, "head_of", wraps=files.head_of),
-        patch("prefjudge.engines.files.heads.per_chunk", side_effect=AssertionError("read in full")),
+        patch("prefjudge.engines.files.reading.per_chunk", side_effect=AssertionError("read in full")),
     ):
         assert len(RunFiles([tmp_path / "run"], Reading(trust=True)).top(1).docs) > 50
 
