@@ -213,11 +213,7 @@ def _settled(
     part = JudgedRows(
         path="",
         tag=decode(chunk.tag),
-        query=index.query[judged],
-        judged=judged,
-        position=position,
-        best=position,
-        worst=position,
+        rows=np.stack([index.query[judged], judged, position, position, position]),
         seen=dict(zip(queries, size[plain].tolist(), strict=True)),
         met=len(chunk.queries) - int(np.count_nonzero(~plain)),
         example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))),

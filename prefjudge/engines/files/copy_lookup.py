@@ -44,19 +44,13 @@ def found_in_copy(copy: Copy, index: Judged, order: Order) -> JudgedRows:
     kept = [found_row[:5] for found_row in rows if found_row[5] not in parsed]
     for at in sorted(parsed):
         part = found(copy.queries_chunk(at, at + 1), index, order)
-        values = (part.query, part.judged, part.position, part.best, part.worst)
-        kept += list(zip(*(value.tolist() for value in values), strict=True))
-    numbers = np.array(kept, dtype=np.int64).reshape(-1, 5).T
+        kept += map(tuple, part.rows.T.tolist())
     sizes = np.diff(copy.bounds)
     first = copy.queries_chunk(0, 1)
     return JudgedRows(
         path="",
         tag=decode(copy.tag),
-        query=numbers[0],
-        judged=numbers[1],
-        position=numbers[2],
-        best=numbers[3],
-        worst=numbers[4],
+        rows=np.array(kept, dtype=np.int64).reshape(-1, 5).T,
         seen={int(c): int(sizes[p]) for c, p in zip(code, place, strict=True) if p >= 0},
         met=len(copy.queries),
         example=(decode(copy.queries[0]), decode(first.docs.raw(0))),

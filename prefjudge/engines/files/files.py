@@ -167,7 +167,7 @@ def joined_judged(
 ) -> list[JudgedRanks]:
     """Return what measures work on, a record a run; ``found`` is used up."""
     for one in found:
-        shared, hits = len(one.seen), one.judged.size
+        shared, hits = len(one.seen), one.rows.shape[1]
         check_overlap(one.path, qrels, example=one.example, shared=shared, found=hits, notices=notices)
     tags = called(found, notices)
     ranks = []

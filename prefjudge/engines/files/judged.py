@@ -96,19 +96,25 @@ def _keys(codes: Words, query: Places, queries: int) -> Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRows(RunFacts):
-    """The judged documents of one run or of a part of it, as one worker hands them back."""
+    """The judged documents of one run or of a part of it, as one worker hands them back.
 
-    query: Places
-    judged: Places
-    position: Places
-    best: Places
-    worst: Places
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (5, n)
+        Of each document: its query, its row in the qrels, its place in the ranking, and the best and the
+        worst place that another order of ties would give it.
+    seen : dict of int to int
+        How many documents the run returned, by judged query.
+    met : int
+        How many queries the run holds, judged or not.
+    example : tuple of str
+        The first query and document of the run.
+    """
+
+    rows: Places
     seen: dict[int, int]
-    """How many documents the run returned, by judged query."""
     met: int
-    """How many queries the run holds, judged or not."""
     example: tuple[str, str]
-    """The first query and document of the run."""
 
     @classmethod
     def joined(
@@ -121,11 +127,7 @@ class JudgedRows(RunFacts):
         return cls(
             path=path,
             tag=next((part.tag for part in parts if part.tag), ""),
-            query=np.concatenate([part.query for part in parts]),
-            judged=np.concatenate([part.judged for part in parts]),
-            position=np.concatenate([part.position for part in parts]),
-            best=np.concatenate([part.best for part in parts]),
-            worst=np.concatenate([part.worst for part in parts]),
+            rows=np.concatenate([part.rows for part in parts], axis=1),
             seen=seen,
             met=sum(part.met for part in parts),
             example=parts[0].example,
@@ -139,15 +141,16 @@ class JudgedRows(RunFacts):
         for code, count in self.seen.items():
             retrieved[code] = count
         # Positions are unique within a query, so the order needs no stable sort.
-        by = np.argsort((self.query << 32) | self.position)
+        by = np.argsort((self.rows[0] << 32) | self.rows[2])
+        query, judged, position, best, worst = (column[by].astype(np.int32) for column in self.rows)
         return JudgedRanks(
             run=run,
-            query=self.query[by].astype(np.int32),
-            judged=self.judged[by].astype(np.int32),
-            position=self.position[by].astype(np.int32),
-            best=self.best[by].astype(np.int32),
-            worst=self.worst[by].astype(np.int32),
-            grade=qrels.grade[self.judged[by]],
+            query=query,
+            judged=judged,
+            position=position,
+            best=best,
+            worst=worst,
+            grade=qrels.grade[judged],
             retrieved=retrieved,
             order=order,
         )
@@ -172,11 +175,9 @@ def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
     return JudgedRows(
         path="",
         tag=decode(chunk.tag),
-        query=query[rows],
-        judged=judged,
-        position=places - first + 1,
-        best=starts[span] - first + 1,
-        worst=ends[span] - first,
+        rows=np.stack(
+            [query[rows], judged, places - first + 1, starts[span] - first + 1, ends[span] - first]
+        ),
         seen={int(c): int(size) for c, size in zip(code, sizes, strict=True) if c >= 0},
         met=len(chunk.queries),
         example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))) if len(chunk) else ("", ""),

@@ -69,9 +69,10 @@ def judged_answer(
 
     found = work(path)
     queries, docs = (pa.array(names, pa.string()) for names in (qrels.queries, [*qrels.docs]))
-    rows = _batch(path, queries.take(found.query), docs.take(qrels.doc[found.judged]), found.position)
+    query, judged, position, *_ = found.rows
+    rows = _batch(path, queries.take(query), docs.take(qrels.doc[judged]), position)
     seen = np.fromiter(found.seen, np.int64, len(found.seen))
-    overlap = tuple((int(queries[seen].sum()), int(pairs[found.judged].sum())) for queries, pairs in parts)
+    overlap = tuple((int(queries[seen].sum()), int(pairs[judged].sum())) for queries, pairs in parts)
     summary = Summary(
         path=path,
         tag=found.tag,
