@@ -17,7 +17,6 @@ from prefjudge.core.pooling.tokens import FRONT, Places, Tokens
 
 _FLOAT = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
 """It looks at each digit once: a number may be as long as the file."""
-_INTEGER = re.compile(rb"[+-]?\d+")
 _POWERS = np.array([float(10**n) for n in range(23)])  # exact up to 10**22
 _EXACT = 2**53
 _DIGITS = 18
