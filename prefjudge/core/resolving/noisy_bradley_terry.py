@@ -67,12 +67,15 @@ class NoisyBradleyTerry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Votes:
-    """The votes as the likelihood needs them: ``for_left`` is 1, 0, or a half for a tie."""
+    """The votes as the likelihood needs them: ``side`` is 1 for the left, -1 for the right.
+
+    A tie is half a vote for either.
+    """
 
     left: Index
     right: Index
     worker: Index
-    for_left: Floats
+    side: Floats
     worth: Floats
     n_candidates: int
     n_workers: int
@@ -152,27 +155,28 @@ def negative_log_posterior(parameters: Floats, votes: _Votes, priors: Priors) ->
         The priors.
     """
     strength, reliability, side = _split(parameters, votes)
-    looks, guess = _logistic(reliability)[votes.worker], _logistic(side)[votes.worker]
+    looks, guess = _logistic(reliability), _logistic(side)
+    looking, guessing = looks[votes.worker], guess[votes.worker]
     honest = _logistic(strength[votes.left] - strength[votes.right])
-    # Away from 0 and 1, where the logarithm of the vote that was not expected is infinite.
-    to_left = np.clip(looks * honest + (1.0 - looks) * guess, 1e-12, 1.0 - 1e-12)
-    fits = votes.for_left * np.log(to_left) + (1.0 - votes.for_left) * np.log1p(-to_left)
-    value = -float((votes.worth * fits).sum())
-    # d value / d to_left; the chain rule takes it to each of the three parameters that to_left mixes.
-    slope = -votes.worth * (votes.for_left / to_left - (1.0 - votes.for_left) / (1.0 - to_left))
-    of_strength = slope * looks * honest * (1.0 - honest)
-    of_reliability = slope * (honest - guess) * looks * (1.0 - looks)
-    of_side = slope * (1.0 - looks) * guess * (1.0 - guess)
+    more = honest - guessing
+    # The chance of the vote that was cast; away from 0, where its logarithm is infinite.
+    chance = np.maximum(0.5 + votes.side * (guessing + looking * more - 0.5), 1e-12)
+    value = -float(votes.worth @ np.log(chance))
+    # d value / d chance of the left; the chain rule takes it to each of the three parameters that it mixes.
+    slope = -votes.worth * votes.side / chance
+    of_strength = slope * looking * honest * (1.0 - honest)
     n, w = votes.n_candidates, votes.n_workers
+    # What is the same in all votes of a worker is multiplied once.
+    of_reliability = np.bincount(votes.worker, weights=slope * more, minlength=w) * looks * (1.0 - looks)
+    of_side = np.bincount(votes.worker, weights=slope, minlength=w) * (1.0 - looks) * guess * (1.0 - guess)
     gradient = np.concatenate(
         [
             np.bincount(votes.left, weights=of_strength, minlength=n)
-            # to_left depends on left - right: what pulls the left one up pulls the right one down.
+            # The chance depends on left - right: what pulls the left one up pulls the right one down.
             - np.bincount(votes.right, weights=of_strength, minlength=n)
             + strength / priors.scale**2,
-            np.bincount(votes.worker, weights=of_reliability, minlength=w)
-            + (reliability - priors.reliability) / priors.reliability_scale**2,
-            np.bincount(votes.worker, weights=of_side, minlength=w) + side / priors.side_scale**2,
+            of_reliability + (reliability - priors.reliability) / priors.reliability_scale**2,
+            of_side + side / priors.side_scale**2,
         ]
     )
     value += 0.5 * float((strength**2).sum()) / priors.scale**2
@@ -192,15 +196,19 @@ def _logistic(x: Floats) -> Floats:
 
 
 def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) -> _Votes:
-    rows = np.arange(block.choice.size) if ties == TieWorth.HALF else np.flatnonzero(block.choice)
+    decided, tied = np.flatnonzero(block.choice), np.flatnonzero(block.choice == 0)
+    tied = np.repeat(tied if ties == TieWorth.HALF else tied[:0], 2)
+    rows = np.concatenate([decided, tied])
+    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    worth[decided.size :] *= 0.5
     return _Votes(
         left=block.left[rows],
         right=block.right[rows],
         # Code -1 would count from the end of the array by
         # accident; the nameless worker is the last by design.
         worker=np.where(block.worker >= 0, block.worker, n_workers - 1)[rows].astype(np.int64),
-        for_left=(0.5 + 0.5 * block.choice[rows]).astype(np.float64),
-        worth=block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size),
+        side=np.concatenate([block.choice[decided], np.tile([1, -1], tied.size // 2)]).astype(np.float64),
+        worth=worth,
         n_candidates=block.doc.size,
         n_workers=n_workers,
     )
