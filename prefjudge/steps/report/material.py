@@ -19,6 +19,7 @@ from prefjudge.steps.status import StatusResult
 from prefjudge.steps.workers.workers import WorkersResult, workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
+from prefjudge.study.rehearsal import Judges, load_judges
 from prefjudge.study.study import Study
 
 if TYPE_CHECKING:
@@ -97,6 +98,12 @@ class Material:
             chances=chances,
             sure=sure,
         )
+
+    @cached_property
+    def judges(self) -> list[Judges]:
+        """Who made the judgments that count."""
+        with self.study.transaction(write=False) as db:
+            return load_judges(db)
 
     @cached_property
     def people(self) -> WorkersResult | None:

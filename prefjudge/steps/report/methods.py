@@ -9,7 +9,7 @@ from prefjudge.render.pages.report import Section
 from prefjudge.render.tables.leaderboard import ceiling_words
 from prefjudge.steps.report.material import Material
 from prefjudge.study.pooling import is_published, load_inputs
-from prefjudge.study.rehearsal import Judge, Judges, load_judges
+from prefjudge.study.rehearsal import Judge, Judges
 
 
 def methods_section(material: Material) -> list[Section]:
@@ -55,8 +55,8 @@ def _pooled(material: Material) -> str:
 def _judged(material: Material) -> str:
     state, design = material.state, material.study.config.design
     with material.study.transaction(write=False) as db:
-        judges, published = load_judges(db), is_published(db)
-    made = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in judges]
+        published = is_published(db)
+    made = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
     if not made:
         return ""
     dropped = f"; {state.dropped_judgments:,} were dropped by screening" if state.dropped_judgments else ""

@@ -9,7 +9,7 @@ from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError, StudyError, quoted
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.once import asking_once
-from prefjudge.gather.open_work import what_is_open
+from prefjudge.gather.open_work import open_words
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.render.pages.report import Section, report_page
@@ -22,9 +22,8 @@ from prefjudge.steps.report.judging import challenges_section, design_section, j
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.methods import methods_section, people_of
 from prefjudge.steps.report.papers import top_section
-from prefjudge.steps.status import StatusResult, status
+from prefjudge.steps.status import status
 from prefjudge.study.models import load_votes
-from prefjudge.study.rehearsal import load_judges
 from prefjudge.study.study import Study
 
 
@@ -70,7 +69,7 @@ def make_report(study: Study, wanted: Wanted, how: ReadOptions) -> tuple[ReportR
         material = Material(study=study, state=state, how=how, keep_figures=wanted.plots is not None)
         sections = _sections(material)
         notices = tuple(dict.fromkeys(material.notices))
-        lead, closer = _lead(study, state, what_is_open(study)), look_closer(material)
+        lead, closer = _lead(material), look_closer(material)
         stamp = stamp_of(state.rehearsal)
         # the stamp is in sight all the time, and the answers' own begins with where they lie on this machine
         told = [notice for notice in notices if not (stamp and notice.endswith(stamp))]
@@ -112,8 +111,10 @@ def _sections(material: Material) -> list[Section]:
     return sections
 
 
-def _lead(study: Study, state: StatusResult, under_way: str) -> list[str]:
+def _lead(material: Material) -> list[str]:
     """Return what was asked, who judged, and whether more is to come."""
+    state = material.state
+    under_way = open_words(state.hits, state.waiting, state.challenge)
     pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
     dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
     judged = (
@@ -123,15 +124,15 @@ def _lead(study: Study, state: StatusResult, under_way: str) -> list[str]:
     )
     return [
         f"Passages are compared side by side: {pools}; {judged}.",
-        *_who_judged(study),
+        *_who_judged(material),
         *([f"The study is under way: {under_way}."] if under_way else []),
     ]
 
 
-def _who_judged(study: Study) -> list[str]:
-    with study.transaction(write=False) as db:
-        judges, models = load_judges(db), Counter(model for model, _ in load_votes(db))
-    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in judges]
+def _who_judged(material: Material) -> list[str]:
+    with material.study.transaction(write=False) as db:
+        models = Counter(model for model, _ in load_votes(db))
+    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
     asked = [f"{name} ({many(count, 'pair')})" for name, count in models.items()]
     return [
         *([f"Who judged: {'; '.join(told)}."] if told else []),
