@@ -38,7 +38,10 @@ difference.
 what is gained by the one that weighs workers.
 
 Votes come from ``--workers`` workers in each study, who are known to P(best) by name; of the noise ``spam``
-three in ten choose at random. With ``--workers 0`` votes have no names.
+three in ten choose at random. With ``--workers 0`` votes have no names. Of the noise ``usual`` each study has
+another crowd, drawn from what P(best) expects before any vote, whatever the error: there it should be exactly
+true, so that a line that is off shows a fault of the computation, and a line of a given crowd that is off
+beside it shows what the votes do not tell of that crowd.
 """
 
 import argparse

@@ -7,11 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, Noise, scale_of_error
+from prefjudge.core.judges.noise import (
+    BradleyTerryNoise,
+    ConstantNoise,
+    LapseNoise,
+    Noise,
+    error_of_scale,
+    scale_of_error,
+)
 from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.confidence import assess_confidence
+from prefjudge.core.resolving.scales import prior_scales
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -30,6 +38,18 @@ class SpammedNoise:
         return (1.0 - _SPAM) * chances + _SPAM * 0.5, best
 
 
+@dataclass(frozen=True, kw_only=True)
+class UsualNoise:
+    """Each study has a crowd of its own, drawn from what crowds usually show, as P(best) takes them."""
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw a crowd, and the pools of a study."""
+        usual = prior_scales()
+        one = rng.choice(usual.weight.size, p=usual.weight)
+        error = error_of_scale(float(usual.scale[one]))
+        return LapseNoise(error=error, lapses=float(usual.lapses[one])).draw_chances(n, k, rng)
+
+
 def _bradley_terry(error: float) -> Noise:
     return BradleyTerryNoise(scale=scale_of_error(error))
 
@@ -42,7 +62,11 @@ def _spammed(error: float) -> Noise:
     return SpammedNoise(honest=BradleyTerryNoise(scale=scale_of_error(error)))
 
 
-NOISES = {"bradley-terry": _bradley_terry, "constant": _constant, "spam": _spammed}
+def _usual(error: float) -> Noise:
+    return UsualNoise()
+
+
+NOISES = {"bradley-terry": _bradley_terry, "constant": _constant, "spam": _spammed, "usual": _usual}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ _TITLES = {
     "bradley-terry": "Bradley-Terry",
     "constant": "the same error on every pair",
     "spam": "3 of 10 workers by chance",
+    "usual": "crowds as they usually are",
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from prefjudge.core.judges.noise import LapseNoise, error_of_scale
+from prefjudge.core.resolving.scales import prior_scales
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.vote_matrices import vote_matrices
 from tests.core.tables import judgments_of
@@ -98,6 +99,21 @@ def test_spam_makes_three_votes_in_ten_coin_tosses(cells: ModuleType) -> None:
     spammed, same = cells.NOISES["spam"](0.2).draw_chances(50, 4, rngs[1])
     assert spammed == pytest.approx(0.7 * honest + 0.15)
     assert same.tolist() == best.tolist()
+
+
+def test_usual_crowds_err_as_crowds_are_expected_to_before_any_vote(cells: ModuleType) -> None:
+    rng = np.random.default_rng(3)
+    noise = cells.NOISES["usual"](0.2)
+    wrong, even = [], 0
+    for _ in range(400):
+        chances, best = noise.draw_chances(30, 2, rng)
+        each = 1.0 - chances[np.arange(30), best, 1 - best]
+        wrong.append(each.mean())
+        even += np.ptp(each) < 1e-9
+    assert np.mean(wrong) == pytest.approx(prior_scales().error, abs=0.015)
+    assert np.std(wrong) > 0.05
+    # A third of them err alike on every pair.
+    assert even / 400 == pytest.approx(1 / 3, abs=0.07)
 
 
 def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> None:
