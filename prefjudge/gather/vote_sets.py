@@ -97,7 +97,7 @@ class VoteSet:
             kept = set(queries)
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
-        return measure_noise(redrawn, observed, rng=rng)
+        return measure_noise(redrawn, observed, rng=rng, told=model.told)
 
     def _resolved(
         self, judgments: Judgments, rule: str, resolving: Callable[..., Resolutions] = resolve

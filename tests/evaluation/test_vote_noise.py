@@ -8,7 +8,7 @@ import pytest
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, share_of_ceiling
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau, share_of_ceiling
 from prefjudge.evaluation.leaderboards.stability import redrawn_ranks
 from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling, redrawn_ceiling
 from tests.evaluation.samples import scores_of
@@ -38,6 +38,43 @@ def test_the_ceiling_is_how_far_two_votings_agree(step: float, noise: float, wit
         (found,) = measure_noise(cast, cast(rng), rng=rng)
         told.append(redrawn_ceiling(found, rng=rng).value)
     assert np.mean(told) == pytest.approx(np.mean(true), abs=within)
+
+
+def test_the_ceiling_of_a_few_equal_runs_is_right_on_average_and_its_interval_holds() -> None:
+    """Cut at 0 it would be .1 too high: nothing but noise moves these runs."""
+    rng = np.random.default_rng(8)
+    told, held = [], []
+    for _ in range(150):
+        cast = voted(np.full((50, 8), 0.5), 1.0)
+        boards = [cast(rng)[0].values.mean(axis=0) for _ in range(2)]
+        (found,) = measure_noise(cast, cast(rng), rng=rng)
+        ceiling = redrawn_ceiling(found, rng=rng)
+        told.append(ceiling.value)
+        held.append(ceiling.low <= kendall_tau(*boards) <= ceiling.high)
+    assert np.mean(told) == pytest.approx(0, abs=0.06)
+    assert np.mean(np.maximum(told, 0)) > 0.08
+    assert np.mean(held) > 0.9
+
+
+def test_redrawn_votes_that_spread_the_runs_too_little_are_widened() -> None:
+    """How wide a query's scores are spread the cast votes show; the model says how much of that is noise."""
+    rng = np.random.default_rng(2)
+    truth = runs_apart(rng, 0.05)
+    cast = voted(truth, 0.5)(rng)
+
+    def timid(stream: np.random.Generator) -> list[Scores]:
+        return [scores_of(0.5 * voted(truth, 0.5)(stream)[0].values)]
+
+    (found,) = measure_noise(timid, cast, rng=rng)
+    np.testing.assert_allclose(np.diag(found.root @ found.root.T), 0.25 / 60, rtol=0.35)
+
+
+@pytest.mark.parametrize(("told", "rests_on"), [(True, "votes"), (False, "prior")])
+def test_a_ceiling_says_whether_the_votes_tell_how_many_are_wrong(told: bool, rests_on: str) -> None:
+    cast = voted(runs_apart(np.random.default_rng(7), 0.1), 0.1)
+    rng = np.random.default_rng(3)
+    (found,) = measure_noise(cast, cast(rng), rng=rng, told=told)
+    assert redrawn_ceiling(found, rng=rng).rests_on == rests_on
 
 
 def test_votes_without_doubt_have_a_perfect_ceiling() -> None:
@@ -74,7 +111,8 @@ def test_noise_that_all_runs_share_moves_no_order() -> None:
 
 def test_the_noise_is_that_of_the_mean_over_queries() -> None:
     truth = runs_apart(np.random.default_rng(2), 0.05)
-    (found,) = measure_noise(voted(truth, 0.5), [scores_of(truth)], rng=np.random.default_rng(1))
+    vote = voted(truth, 0.5)
+    (found,) = measure_noise(vote, vote(np.random.default_rng(9)), rng=np.random.default_rng(1))
     np.testing.assert_allclose(np.diag(found.root @ found.root.T), 0.25 / 60, rtol=0.35)
     drawn = found.boards(5000, np.random.default_rng(1))
     np.testing.assert_allclose(drawn.mean(axis=0), found.signal, atol=0.01)
@@ -137,7 +175,8 @@ def test_votes_of_many_queries_are_redrawn_less_often_and_tell_as_much(queries: 
         asked.append(rng)
         return voted(truth, 0.5)(rng)
 
-    (found,) = measure_noise(cast, [scores_of(truth)], rng=np.random.default_rng(1))
+    observed = voted(truth, 0.5)(np.random.default_rng(2))
+    (found,) = measure_noise(cast, observed, rng=np.random.default_rng(1))
     assert len(asked) == redraws
     np.testing.assert_allclose(np.diag(found.root @ found.root.T) * queries, 0.25, rtol=0.2)
 

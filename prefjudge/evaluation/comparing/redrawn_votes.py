@@ -21,11 +21,14 @@ class VoteModel:
         The probability that the left document is preferred.
     scale : float
         The standard deviation of the strengths, in logits: how far apart candidates are.
+    told : bool
+        Whether the votes tell how many of them are wrong.
     """
 
     judgments: Judgments
     left: NDArray[np.float64]
     scale: float
+    told: bool = True
 
     def draw(self, rng: np.random.Generator) -> Judgments:
         """Cast every vote again: the same questions, other judges. Ties stay ties."""
@@ -51,4 +54,9 @@ def fit_votes(judgments: Judgments, *, rng: np.random.Generator) -> VoteModel:
         return fitted.strength[order[np.searchsorted(key[order], wanted)]]
 
     gap = strength_of(judgments.left) - strength_of(judgments.right)
-    return VoteModel(judgments=judgments, left=0.5 * (1.0 + np.tanh(0.5 * gap)), scale=fitted.scales.mean)
+    return VoteModel(
+        judgments=judgments,
+        left=0.5 * (1.0 + np.tanh(0.5 * gap)),
+        scale=fitted.scales.mean,
+        told=fitted.scales.told,
+    )

@@ -42,14 +42,19 @@ class NoiseCeiling:
     ----------
     value : float
         The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. A leaderboard
-        that agrees so well with these preferences agrees as well as a second round of judging would.
+        that agrees so well with these preferences agrees as well as a second round of judging would. By
+        redrawn votes it may be below 0: the runs then differ less than the noise of the votes alone makes
+        them, and nothing tells that two leaderboards agree at all.
     low, high : float
-        The middle ``confidence`` of the taus.
+        The middle ``confidence`` of the taus; of redrawn votes also over what is not known of the signal.
     by : {'redrawn votes', 'sets of judgments'}
         What the pairs of leaderboards rest on: votes drawn from a model of those cast, or votes cast twice.
     pairs : int
         How many pairs of leaderboards were compared.
     confidence : float
+    rests_on : {'votes', 'prior'}
+        ``prior`` where the votes do not tell how many of them are wrong, so that it rests on what crowds
+        usually show.
     """
 
     value: float
@@ -58,6 +63,23 @@ class NoiseCeiling:
     by: CeilingBy
     pairs: int
     confidence: float
+    rests_on: Literal["votes", "prior"] = "votes"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What to bear in mind, a sentence each."""
+        words = []
+        if self.rests_on == "prior":
+            words.append(
+                "How many votes are wrong cannot be told from these votes, so that the ceiling rests on what "
+                "crowds usually show."
+            )
+        if self.value < 0:
+            words.append(
+                "A ceiling below 0: the runs differ less than the chance of the votes alone makes them, so "
+                "that no agreement can be expected."
+            )
+        return tuple(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

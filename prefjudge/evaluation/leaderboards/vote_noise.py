@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.errors import InputError
@@ -25,33 +26,80 @@ _PAIRS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteNoise:
-    """A leaderboard without the noise of its votes, as far as that can be told, and the noise.
+    """A leaderboard, and how much of it is the noise of its votes, as far as that can be told.
 
     Attributes
     ----------
     runs : tuple of str
-    signal : ndarray of float64, shape (runs,)
-        Mean scores, the greater the better: those observed, shrunk about their mean until they vary by as
-        much as the noise leaves.
-    share : float
-        The share of the observed variance between runs that is not noise, from 0 to 1.
+    board : ndarray of float64, shape (runs,)
+        The mean scores observed, the greater the better.
+    noisy : float
+        The variance between runs that the noise makes, as a share of the one observed: more than 1 where
+        chance has made the runs more alike than the votes alone would.
+    freedom : float
+        By how many degrees of freedom the observed variance tells the one that other votings would show.
     root : ndarray of float64, shape (runs, runs)
         ``root @ root.T`` is the covariance of the mean scores over votings on the same queries.
+    told : bool
+        Whether the votes tell how many of them are wrong; if not, the noise is that of usual crowds.
     """
 
     runs: tuple[str, ...]
-    signal: Column
-    share: float
+    board: Column
+    noisy: float
+    freedom: float
     root: Matrix
+    told: bool = True
+
+    @property
+    def share(self) -> float:
+        """The share of the variance that is not noise, from -1 to 1: as probably too high as too low."""
+        middle = 2.0 * float(scipy.special.gammaincinv(0.5 * self.freedom, 0.5)) / self.freedom
+        return max(1.0 - self.noisy * middle, -1.0)
+
+    @property
+    def signal(self) -> Column:
+        """The board without its noise: shrunk about its mean until it varies by what the noise leaves."""
+        (found,) = self._shrunk(np.array([max(self.share, 0.0)]))
+        signal: Column = found
+        return signal
 
     def boards(self, count: int, rng: np.random.Generator) -> Matrix:
         """Return the mean scores of the runs under other votings, shape (count, runs)."""
-        boards: Matrix = self.signal + rng.standard_normal((count, len(self.runs))) @ self.root.T
-        return boards
+        return self.signal + self._noise(count, rng)
+
+    def pairs(self, count: int, rng: np.random.Generator, *, sure: bool) -> tuple[Matrix, Matrix]:
+        """Return the boards of pairs of votings, shape (count, runs) each.
+
+        Parameters
+        ----------
+        count : int
+        rng : Generator
+        sure : bool
+            Whether the signal is taken for known. A share below 0 then makes the signals of a pair opposite,
+            so that the mean over studies is right. Else each pair has a share that the board allows, of 0 or
+            more.
+        """
+        if sure:
+            share = np.full(count, self.share)
+        else:
+            share = np.clip(1.0 - self.noisy * rng.chisquare(self.freedom, count) / self.freedom, 0.0, 1.0)
+        centre, one = self.board.mean(), self._shrunk(np.abs(share))
+        other = centre + np.where(share < 0, -1.0, 1.0)[:, None] * (one - centre)
+        return one + self._noise(count, rng), other + self._noise(count, rng)
+
+    def _shrunk(self, share: Column) -> Matrix:
+        centre = self.board.mean()
+        found: Matrix = centre + np.sqrt(share)[:, None] * (self.board - centre)
+        return found
+
+    def _noise(self, count: int, rng: np.random.Generator) -> Matrix:
+        drawn: Matrix = rng.standard_normal((count, len(self.runs))) @ self.root.T
+        return drawn
 
 
 def measure_noise(
-    rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator
+    rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator, told: bool = True
 ) -> list[VoteNoise]:
     """Find how the mean scores of runs vary over votings on the same queries.
 
@@ -63,6 +111,8 @@ def measure_noise(
     observed : sequence of Scores
         The scores with the votes as they were cast, one for each measure, over the same queries.
     rng : Generator
+    told : bool
+        Whether the votes tell how many of them are wrong.
 
     Raises
     ------
@@ -73,24 +123,29 @@ def measure_noise(
     -----
     A redrawn leaderboard must not be compared with another redrawn one: the votes that were cast are noisy,
     the model of them is doubtful, and votes drawn from it are noisy once more. So only the covariance is
-    taken from redraws. Votes of different queries have nothing to do with each other, so it is the sum of the
-    queries' own, and few redraws of many queries tell it. What was observed is signal plus such noise, so the
-    signal has the observed variance less the noise's: the observed leaderboard, shrunk about its mean by the
-    root of that share. By the central limit theorem the noise of a mean over queries is normal.
+    taken from redraws, and of this only which share of the spread between runs is noise, query by query. How
+    wide that spread is, the cast votes show: people confuse the passages that runs confuse, too, which the
+    model does not know, so that redrawn votes spread the runs too little. Votes of different queries have
+    nothing to do with each other, so the covariance is the sum of the queries' own, and few redraws of many
+    queries tell it. What was observed is signal plus such noise, so the signal has the observed variance less
+    the noise's. By the central limit theorem the noise of a mean over queries is normal.
     """
     queries = len(observed[0].queries)
     redraws = _redraws(queries)
     sums = [np.zeros(scores.values.shape) for scores in observed]
     squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
     for stream in rng.spawn(redraws):
-        for number, (scores, drawn) in enumerate(zip(observed, rescore(stream), strict=True)):
-            values = _over(scores, drawn)
+        for number, (scores, again) in enumerate(zip(observed, rescore(stream), strict=True)):
+            values = _over(scores, again)
             sums[number] += values
             squares[number] += values.T @ values
     found = []
     for scores, total, square in zip(observed, sums, squares, strict=True):
         covariance = (square - total.T @ total / redraws) / ((redraws - 1) * max(1, queries) ** 2)
-        found.append(_apart(scores, covariance))
+        seen, drawn = _between(scores.values.T @ scores.values), _between(square) / redraws
+        if seen > 0 and drawn > 0:
+            covariance *= seen / drawn
+        found.append(_apart(scores, covariance, told))
     return found
 
 
@@ -112,24 +167,34 @@ def _over(scores: Scores, drawn: Scores) -> Matrix:
     return np.where(rows[:, None] >= 0, drawn.values[rows], scores.values)
 
 
-def _apart(scores: Scores, covariance: Matrix) -> VoteNoise:
-    """Part the observed leaderboard into signal and noise."""
+def _between(products: Matrix) -> float:
+    """Return how far runs differ, given sums of products: what all runs share moves no order."""
+    return float(np.trace(products) - products.sum() / len(products)) if products.size else 0.0
+
+
+def _apart(scores: Scores, covariance: Matrix, told: bool) -> VoteNoise:
+    """Hold the noise against the observed leaderboard."""
     board = direction(scores.measure) * scores.values.mean(axis=0)
     runs = len(scores.runs)
-    share, signal = 0.0, board
+    noisy, freedom = 1.0, 1.0
     if runs > 1:
-        seen = board.var(ddof=1)
-        # Noise that all runs share moves no order: what counts is how it varies between runs.
-        noise = (np.trace(covariance) - covariance.mean() * runs) / (runs - 1)
-        share = float(np.clip(1 - noise / seen, 0.0, 1.0)) if seen else 0.0
-        signal = board.mean() + np.sqrt(share) * (board - board.mean())
+        seen, noise = float(board.var(ddof=1)), _between(covariance) / (runs - 1)
+        noisy = noise / seen if seen else 1.0
+        # Satterthwaite: runs whose noise is alike are fewer than they seem.
+        centred = covariance - covariance.mean(axis=0)
+        centred = centred - centred.mean(axis=1, keepdims=True)
+        squares = float((centred**2).sum())
+        freedom = max(1.0, float(np.trace(centred)) ** 2 / squares) if squares else runs - 1.0
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return VoteNoise(runs=scores.runs, signal=signal, share=share, root=root)
+    return VoteNoise(runs=scores.runs, board=board, noisy=noisy, freedom=freedom, root=root, told=told)
 
 
 def redrawn_ceiling(noise: VoteNoise, *, confidence: float = 0.95, rng: np.random.Generator) -> NoiseCeiling:
     """Return how well leaderboards of independent votings like this one agree.
+
+    The value is right on average over studies, and so may be below 0 in one of few runs. The interval counts
+    how badly the board tells its own signal.
 
     Parameters
     ----------
@@ -138,12 +203,23 @@ def redrawn_ceiling(noise: VoteNoise, *, confidence: float = 0.95, rng: np.rando
         How much of the distribution ``low`` and ``high`` enclose.
     rng : Generator
     """
-    boards = noise.boards(2 * _PAIRS, rng)
-    # Noise below rounding is none: runs that tie in every voting still tie.
-    scale = np.abs(boards).max(initial=1e-300)
-    boards = np.round(boards / scale, 12)
-    ceiling = noise_ceiling(list(zip(boards[0::2], boards[1::2], strict=True)), confidence=confidence)
-    return replace(ceiling, by="redrawn votes")
+    value, spread = (
+        noise_ceiling(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
+        for sure in (True, False)
+    )
+    return replace(
+        value,
+        low=spread.low,
+        high=spread.high,
+        by="redrawn votes",
+        rests_on="votes" if noise.told else "prior",
+    )
+
+
+def _rounded(one: Matrix, other: Matrix) -> list[tuple[Column, Column]]:
+    """Return the pairs of boards. Noise below rounding is none: runs that tie in every voting still tie."""
+    scale = max(np.abs(one).max(initial=1e-300), np.abs(other).max(initial=1e-300))
+    return list(zip(np.round(one / scale, 12), np.round(other / scale, 12), strict=True))
 
 
 def noise_ceiling(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> NoiseCeiling:

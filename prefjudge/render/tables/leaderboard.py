@@ -1,6 +1,6 @@
 """Leaderboards as tables: one board, several side by side, scores in long form, and what changed between."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from prefjudge.core.pooling.qrels import Scores
@@ -290,7 +290,8 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     apart = not all(result.same_queries for result in results)
-    noisy = any(result.ceiling for result in results)
+    ceilings = [one.ceiling for result in results for one in (result.printed, result.common)]
+    noisy = any(ceilings)
     for result in results:
         moved = max(result.shifts, key=lambda shift: abs(shift.shift))
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
@@ -325,7 +326,7 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
             Column(name="largest_shift", head="largest shift", priority=3),
         ),
         rows=tuple(rows),
-        notes=(CEILING_WORDS,) if noisy else (),
+        notes=ceiling_notes(ceilings),
     )
 
 
@@ -337,11 +338,18 @@ CEILING = (
     Column(name="of_ceiling", head="of it", kind="percent", digits=0, priority=1),
 )
 """Columns of the ceiling of a tau."""
-CEILING_WORDS = (
+_CEILING_WORDS = (
     "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
     "A board that agrees so well agrees as well as a second round of judging would. "
     "Of it: τ as a share of the ceiling, left out where the ceiling may be 0."
 )
+
+
+def ceiling_notes(ceilings: Iterable[NoiseCeiling | None]) -> tuple[str, ...]:
+    """Return what to say below the columns of ceilings; nothing where there are none."""
+    found = [one for one in ceilings if one]
+    doubts = dict.fromkeys(words for one in found for words in one.doubts)
+    return (_CEILING_WORDS, *doubts) if found else ()
 
 
 def ceiling_words(result: RankCorrelation) -> str:

@@ -7,7 +7,7 @@ from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
-from prefjudge.render.tables.leaderboard import CEILING, CEILING_WORDS, ceiling_cells
+from prefjudge.render.tables.leaderboard import CEILING, ceiling_cells, ceiling_notes
 from prefjudge.render.text.tables import Column, Table
 
 
@@ -64,7 +64,7 @@ def sensitivity_table(
             *(_total(kind, found) for kind, found in kinds.items() if found),
             "resolved: queries with a winner before and after; changed: those whose winners differ; "
             "lost and gained: queries with a winner only before, and only after.",
-            *([CEILING_WORDS] if ceiling else []),
+            *ceiling_notes([ceiling]),
         ),
     )
 

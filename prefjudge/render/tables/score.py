@@ -162,6 +162,7 @@ def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None)
             (
                 f"Other votes like these move ranks, too: boards of two such agree at τ = "
                 f"{ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by {ceiling.by}).",
+                *ceiling.doubts,
             )
             if ceiling and ceiling.pairs
             else ()

@@ -149,7 +149,7 @@ def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
     return (
         f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.value:.2f} "
         f"({_spread(ceiling)}). Another leaderboard that agrees so well with one of them agrees as well as "
-        "a second round of judging would."
+        "a second round of judging would." + "".join(f" {words}" for words in ceiling.doubts)
     )
 
 
