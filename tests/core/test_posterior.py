@@ -93,3 +93,17 @@ def test_draws_of_large_pools_err_no_more_than_is_said(size: int, votes_each: fl
         ]
     )
     assert found.std(axis=0).max() < 0.5 / np.sqrt(1000)
+
+
+def test_candidates_far_below_the_best_do_not_vanish_together() -> None:
+    """Of those that nobody has voted on draws may be anything: their odds are 0 in 32 bits."""
+    votes = np.zeros((1, 5, 5))
+    votes[0, 0, 1] = 9
+    votes[0, 2, 1] = 1
+    fit = fit_strengths(votes, scale=60.0)
+    with np.errstate(all="raise", under="ignore"):
+        found = chance_best(votes, fit, scale=60.0, draws=2000, rng=np.random.default_rng(1))
+        total = log_evidence(votes, fit, scale=60.0, draws=2000, rng=np.random.default_rng(1))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[0, 1] < 0.05 < found[0, 3]
+    assert -10 < total < 0

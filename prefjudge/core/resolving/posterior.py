@@ -33,6 +33,8 @@ With lapses the likelihood of a candidate who lost a vote has a long tail, which
 _HALF = 0.5
 """Samples hit too seldom where most wrong votes are lapses: in pools too large for sums they are half."""
 _CELLS = 1 << 21
+_LEAST_LOG = np.float32(-87)
+"""The exponential of less is no normal number of 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +218,10 @@ def _with_lapses(votes: Floats, strength: Singles, apart: float, tossed: float) 
 
 
 def _without(votes: Floats, strength: Singles) -> Singles:
-    # The likelihood depends on differences only, so the
-    # greatest strength may be 0, and no exponential overflows.
+    # The likelihood depends on differences only, so the greatest strength may be 0, and no exponential
+    # overflows. Nor may two that are far below it vanish together.
     shifted = strength - strength.max(axis=1, keepdims=True)
-    odds = np.exp(shifted)
+    odds = np.exp(np.maximum(shifted, _LEAST_LOG))
     # The sum of v_xy log(e^x / (e^x + e^y)) is each strength times its wins, less v_xy + v_yx times the log
     # of each pair's sum: half the logarithms.
     total: Singles = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
