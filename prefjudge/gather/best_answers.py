@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prefjudge.core.asking.strategies import Strategy
+from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
@@ -13,7 +16,7 @@ from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.winners import find_winners
-from prefjudge.study.answers import last_version, load_answers
+from prefjudge.study.answers import last_version, load_answers, load_open_challenge
 from prefjudge.study.study import QRELS_FILE, Study
 from prefjudge.study.targets import advised, live_since
 
@@ -33,6 +36,31 @@ class BestAnswers:
     counted_by: str
     derived: bool
     notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswers:
+    """The answers that a strategy has kept of the votes that it asked for, and could keep of others."""
+
+    answers: Qrels
+    strategy: Strategy
+
+
+def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers | None:
+    """Return the best answers with the strategy that found them.
+
+    None where none did, and where it cannot be asked again with other votes: a challenge has brought votes of
+    its own, a model chose what people were shown, or the votes were to tell runs apart.
+    """
+    name = study.setting("strategy")
+    with study.transaction(write=False) as db:
+        challenged = load_open_challenge(db) is not None
+    if version != 1 or challenged or not name or study.setting("strategy model"):
+        return None
+    strategy = parse_strategy(name)
+    if isinstance(strategy, Sure) and strategy.runs is not None:
+        return None
+    return KeptAnswers(answers=answers, strategy=strategy)
 
 
 def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tuple[Qrels, int]:

@@ -1,7 +1,7 @@
 """Reads the inputs of the verbs that score: runs, label sets and judgments, from a study or from files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prefjudge.core.judges.judgments import Judgments, only_queries
@@ -24,7 +24,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
-from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.gather.best_answers import KeptAnswers, kept_by_strategy, load_best_answers
 from prefjudge.gather.inputs import QRELS_NAME, expand, given_file, paths_of
 from prefjudge.gather.judgments import fitting_rule, gather_judgments
 from prefjudge.gather.memory import (
@@ -60,6 +60,7 @@ class ScoreInputs:
     files that say so.
     ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
     With ``judged_only``, documents without a label are taken out of each ranking before it is scored.
+    ``kept`` are the study's best answers where a strategy found them that can be asked again.
     """
 
     study: Study | None
@@ -73,6 +74,7 @@ class ScoreInputs:
     rehearsal: Rehearsal | None = None
     waiting: WaitingRuns | None = None
     judged_only: bool = False
+    kept: KeptAnswers | None = None
 
     def measures(self, asked: Measures) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
@@ -145,11 +147,12 @@ def gather(
     if study is not None and pool is not None:
         raise InputError(f"{study.folder} has its own pool", "Leave out --pool.")
     pools, asked_for = (own.pools, own.asked) if own else (None, None)
+    kept = own.kept if own else None
     if (pool := maybe(take_pool, pool)) is not None:
         pools = read_pool(pool, notices=notices)
         extra.append(("pool", pool))
     if votes is not None:
-        asked_for = None  # of the study's own judgments
+        asked_for = kept = None  # of the study's own judgments
     if own:
         paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
         votes = votes if votes is not None else own.judgments
@@ -169,6 +172,7 @@ def gather(
         sets = [restrict(labels, asked) for labels in sets]
         votes = only_queries(votes, asked) if votes is not None else None
         pools = select_queries(pools, asked) if pools is not None else None
+        kept = replace(kept, answers=restrict(kept.answers, asked)) if kept else None
     labelled = [*(own.files if own else ()), *(("qrels", path) for _, path in named)]
     return ScoreInputs(
         study=study,
@@ -182,6 +186,7 @@ def gather(
         rehearsal=(own.rehearsal if own else None) or rehearsal_in(notices),
         waiting=own.waiting if own else None,
         judged_only=judged_only,
+        kept=kept,
     )
 
 
@@ -253,7 +258,7 @@ def _of_study(
         judged, waiting = split_runs(study)
         if waiting:
             notices.append(Notice(where=str(study.folder), what=str(waiting)))
-        best = (load_best_answers(study, notices)[0],) if preference else ()
+        answers, version = load_best_answers(study, notices) if preference else (None, 0)
         votes = gather_judgments(study, None, verb="score")
     assert votes.pools is not None
     (rule,), _ = fitting_rule(votes)
@@ -269,15 +274,16 @@ def _of_study(
         study=study,
         runs=paths_of([found for found in judged if found.path not in held], "run", study.folder),
         waiting=waiting,
-        qrels=(*original, *best),
+        qrels=(*original, *([answers] if answers else [])),
         judgments=votes.log,
         pools=votes.pools,
         rule=rule,
         asked=votes.asked,
         rehearsal=votes.rehearsal,
+        kept=kept_by_strategy(study, answers, version) if answers else None,
         files=tuple(
             ("qrels", place)
-            for place in (*(place for _, place in named), *([study.folder / QRELS_FILE] if best else []))
+            for place in (*(place for _, place in named), *([study.folder / QRELS_FILE] if answers else []))
         ),
     )
 

@@ -1,12 +1,14 @@
 """Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.planning.replay import prepare_replay
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
@@ -26,6 +28,7 @@ from prefjudge.evaluation.testing.integer_scores import Column
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
+from prefjudge.gather.best_answers import KeptAnswers
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.gather.winners import find_winners
@@ -34,7 +37,8 @@ from prefjudge.gather.winners import find_winners
 class VoteSet:
     """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
 
-    ``ranks`` is where the runs placed ``documents``, which are all that the votes may prefer.
+    ``ranks`` is where the runs placed ``documents``, which are all that the votes may prefer. The qrels are
+    those that the ``rule`` finds, or else those ``kept`` by the strategy that asked for the votes.
     """
 
     def __init__(
@@ -49,13 +53,14 @@ class VoteSet:
         asked: Pairs | None = None,
         ties: TieWorth = TieWorth.IGNORE,
         strengths: bool = False,
+        kept: KeptAnswers | None = None,
     ) -> None:
         self.name, self.judgments = name, judgments
         self._pools, self._rule, self._asked = pools, rule, asked
         self._ties, self._strengths = ties, strengths
-        self._documents, self._ranks = documents, ranks
+        self._documents, self._ranks, self._kept = documents, ranks, kept
         self.resolutions = self._resolved(judgments, rule, find_winners)
-        self.labels = to_qrels(self.resolutions, name=name)
+        self.labels = kept.answers if kept else to_qrels(self.resolutions, name=name)
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -84,12 +89,10 @@ class VoteSet:
         queries: Collection[str] | None = None,
     ) -> list[VoteNoise]:
         """Return, for each measure, what the mean scores owe to the chance of the votes."""
-        model = fit_votes(self.judgments, rng=rng)
-        # The votes drawn are nobody's: there is no worker to weigh.
-        blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
+        again, told = self._again(rng)
 
         def redrawn(stream: np.random.Generator) -> list[Scores]:
-            labels = to_qrels(self._resolved(model.draw(stream), blind), name=self.name)
+            labels = again(stream)
             return [self._scores(measure, labels) for measure in measures]
 
         observed = [self.scores(measure) for measure in measures]
@@ -97,7 +100,17 @@ class VoteSet:
             kept = set(queries)
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
-        return measure_noise(redrawn, observed, rng=rng, told=model.told)
+        return measure_noise(redrawn, observed, rng=rng, told=told)
+
+    def _again(self, rng: np.random.Generator) -> tuple[Callable[[np.random.Generator], Qrels], bool]:
+        """Return what finds the answers of other votes, and whether these tell how many are wrong."""
+        if self._kept and self._pools is not None:
+            replay = prepare_replay(self.judgments, self._pools, self._kept.strategy, rng=rng)
+            return partial(replay.draw, name=self.name), replay.told
+        model = fit_votes(self.judgments, rng=rng)
+        # The votes drawn are nobody's: there is no worker to weigh.
+        blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
+        return lambda stream: to_qrels(self._resolved(model.draw(stream), blind), name=self.name), model.told
 
     def _resolved(
         self, judgments: Judgments, rule: str, resolving: Callable[..., Resolutions] = resolve
@@ -149,6 +162,7 @@ def vote_sets(
             rule=found.rule,
             pools=found.pools,
             asked=found.asked if judgments is found.judgments else None,
+            kept=found.kept if judgments is found.judgments else None,
         )
         if not votes.labels.queries:
             raise InputError(

@@ -24,8 +24,11 @@ held against what all files together say of the same answers: on average the two
 for what chance does to votes on these pairs (+-, from votes drawn anew ``--redraws`` times).
 
 ``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
-and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, and the
-deviation of a single study. With ``--small`` there are three candidates, eight runs and thirty crowds.
+and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, how far
+they are off, and how far they would be, were the noise of the votes known (given); the deviation of one
+study, how many of the crowd's taus lie in the interval (held), and in how many studies the votes tell how
+many are wrong (known). With ``--small`` there are three candidates, eight runs and thirty crowds. With
+``--asked`` the votes are those that ``--strategies`` ask for, of ten runs; the first of ``--pools`` counts.
 
 ``--compare`` compares runs that are as good as each other, under labels from votes: how often the t test
 of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % interval holds the true
@@ -47,13 +50,14 @@ beside it shows what the votes do not tell of that crowd.
 import argparse
 import os
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from ceilings import SMALL, USUAL, table
+from ceilings import ASKED, SMALL, USUAL, table
 from cells import NOISES, Design
 from comparisons import table as comparisons
 from diagram import diagram
@@ -76,6 +80,10 @@ def main() -> int:
     )
     add_options(parser)
     options = parser.parse_args()
+    grid = ASKED if options.asked else SMALL if options.small else USUAL
+    options.pools = options.pools or ([ASKED.pool] if options.asked else [2, 5, 8])
+    options.queries = options.queries or ([*ASKED.queries] if options.asked else [5, 50])
+    options.studies = options.studies or (grid.studies if options.ceiling else 200)
     check(parser, options)
     if options.looks and options.runs:
         for line in equal_table(options.runs, options.studies, options.seed):
@@ -87,7 +95,10 @@ def main() -> int:
             print(line, flush=True)
         return 0
     if options.ceiling:
-        for line in table(options.seed, SMALL if options.small else USUAL):
+        if options.asked:
+            grid = replace(grid, pool=options.pools[0], queries=tuple(options.queries))
+        grid = replace(grid, studies=options.studies)
+        for line in table(options.seed, grid, options.strategies if options.asked else ()):
             print(line, flush=True)
         return 0
     if not options.only_real:
@@ -99,8 +110,8 @@ def main() -> int:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--pools", type=int, nargs="+", default=[2, 5, 8], metavar="K")
-    parser.add_argument("--queries", type=int, nargs="+", default=[5, 50], metavar="N", help="in each study")
+    parser.add_argument("--pools", type=int, nargs="+", metavar="K", help="2 5 8 by default, or 5 asked")
+    parser.add_argument("--queries", type=int, nargs="+", metavar="N", help="in each study (5 50)")
     parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "halving"], metavar="NAME")
     parser.add_argument("--noises", nargs="+", default=["bradley-terry"], choices=sorted(NOISES))
     parser.add_argument("--errors", type=float, nargs="+", default=[0.2, 0.33, 0.4], metavar="SHARE")
@@ -114,13 +125,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only-real", action="store_true", help="no simulation")
     parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
     parser.add_argument("--small", action="store_true", help="with --ceiling: small pools, few runs")
+    parser.add_argument("--asked", action="store_true", help="with --ceiling: by the strategies")
     parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
     parser.add_argument("--looks", action="store_true", help="the table of daily looks instead")
     parser.add_argument("--runs", type=int, nargs="+", default=[], metavar="N", help="with --looks")
     parser.add_argument(
         "--winners", action="store_true", help="the table of right winners by each rule instead"
     )
-    parser.add_argument("--studies", type=int, default=200, help="for each line of that table")
+    parser.add_argument("--studies", type=int, help="for each line of a table (200; of ceilings 10 to 30)")
 
 
 def simulated(options: argparse.Namespace) -> None:
@@ -160,8 +172,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             parser.error(str(problem))
     if options.runs and (not options.looks or min(options.runs) < 2):
         parser.error("--runs is for --looks, of two runs or more")
-    if options.small and not options.ceiling:
-        parser.error("--small is for --ceiling")
+    if (options.small or options.asked) and not options.ceiling:
+        parser.error("--small and --asked are for --ceiling")
     for path in options.real:
         if not path.is_file():
             parser.error(f"there is no file {path}")

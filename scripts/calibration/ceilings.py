@@ -1,19 +1,29 @@
 """The noise ceiling that is estimated from one study, beside how far other studies agree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
+from cells import log_of
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import scale_of_error
-from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.planning.replay import prepare_replay
+from prefjudge.core.planning.simulation import play
+from prefjudge.core.planning.strategy_names import of_size, parse_strategy
+from prefjudge.core.pooling.qrels import Qrels, Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
-from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling, redrawn_ceiling
+from prefjudge.evaluation.leaderboards.correlation import kendall_tau
+from prefjudge.evaluation.leaderboards.vote_noise import (
+    Rescore,
+    measure_noise,
+    noise_ceiling,
+    redrawn_ceiling,
+)
 
 Floats = NDArray[np.float64]
 POOL, RUNS = 6, 30
@@ -37,7 +47,12 @@ class Grid:
 
 USUAL = Grid(POOL, RUNS, QUERIES, VOTES, ERRORS, STUDIES)
 SMALL = Grid(3, 8, (50,), (1,), (0.2, 0.33, 0.4), 30)
-FORM = "{:>7} {:>5} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6}"
+ASKED = Grid(5, 10, (50, 200), (), (0.2, 0.33), 20)
+"""Where a strategy asks: 10 runs; pools of 8 by --pools 8."""
+FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
+Compared = tuple[float, float, float, float, float]
+"""How far votings agree; the ceiling of one; what it would be, were the noise of its votes known; the share
+of taus in its interval; whether its votes tell how many are wrong."""
 
 
 class Crowd:
@@ -87,11 +102,14 @@ class Crowd:
 
     def score(self, judgments: Judgments) -> Scores:
         """Return the reciprocal rank of the best answers that the votes make."""
-        labels = to_qrels(resolve(judgments), name="votes")
+        return self.score_answers(to_qrels(resolve(judgments), name="votes"))
+
+    def score_answers(self, labels: Qrels) -> Scores:
+        """Return the reciprocal rank of the best answers."""
         values = np.zeros((len(self.names), self.gain.shape[2]))
         for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
-            place = int(labels.queries[query][1:])
-            gained = self.gain[place, int(labels.docs[doc][1:]) % self.pool]
+            place = int(labels.queries[query].lstrip("q"))
+            gained = self.gain[place, int(labels.docs[doc].lstrip("d")) % self.pool]
             values[place] = np.maximum(values[place], gained)
         return Scores(
             measure="RR@10",
@@ -103,26 +121,89 @@ class Crowd:
         )
 
 
-def compare(crowd: Crowd, rng: np.random.Generator) -> tuple[float, float]:
+class Asked:
+    """A crowd that is asked by a strategy, whose answers count."""
+
+    def __init__(self, crowd: Crowd, strategy: str) -> None:
+        self.crowd, self.strategy = crowd, of_size(parse_strategy(strategy), crowd.pool)
+        self._chances = np.full((len(crowd.names), crowd.pool, crowd.pool), 0.5)
+        self._chances[crowd.query, crowd.left, crowd.right] = crowd.chance
+        self._chances[crowd.query, crowd.right, crowd.left] = 1.0 - crowd.chance
+
+    def cast(self, rng: np.random.Generator) -> tuple[Floats, Scores]:
+        """Return the votes that are asked for this time, and the scores by the answers."""
+        votes, _ = play(self.strategy, self._chances, rng)
+        query, place = np.nonzero(self.strategy.leaders(votes))
+        _, pools = log_of(np.zeros_like(votes))
+        answers = Qrels(
+            name="votes",
+            queries=pools.queries,
+            docs=pools.docs,
+            query=query.astype(np.int32),
+            doc=(query * self.crowd.pool + place).astype(np.int32),
+            grade=np.ones(query.size),
+        )
+        return votes, self.crowd.score_answers(answers)
+
+
+def compare(crowd: Crowd, rng: np.random.Generator) -> Compared:
     """Return how far votings of a crowd agree, and what the ceiling of a single voting says."""
-    boards = [crowd.score(crowd.vote(rng)).values.mean(axis=0) for _ in range(20)]
-    true = noise_ceiling(list(combinations(boards, 2))).value
-    cast = crowd.vote(rng)
-    model = fit_votes(cast, rng=rng)
-    (noise,) = measure_noise(lambda one: [crowd.score(model.draw(one))], [crowd.score(cast)], rng=rng)
-    return true, redrawn_ceiling(noise, rng=rng).value
+    judgments = crowd.vote(rng)
+    model = fit_votes(judgments, rng=rng)
+    return _compared(
+        crowd.score(judgments),
+        model.told,
+        lambda one: [crowd.score(crowd.vote(one))],
+        lambda one: [crowd.score(model.draw(one))],
+        rng,
+    )
 
 
-def table(seed: int, grid: Grid = USUAL) -> Iterator[str]:
+def compare_asked(asked: Asked, rng: np.random.Generator) -> Compared:
+    """Return the same where a strategy asks for the votes."""
+    votes, scores = asked.cast(rng)
+    judgments, pools = log_of(votes)
+    replay = prepare_replay(judgments, pools, asked.strategy, rng=rng)
+    return _compared(
+        scores,
+        replay.told,
+        lambda one: [asked.cast(one)[1]],
+        lambda one: [asked.crowd.score_answers(replay.draw(one, name="votes"))],
+        rng,
+    )
+
+
+def _compared(
+    scores: Scores, told: bool, cast: Rescore, redraw: Rescore, rng: np.random.Generator
+) -> Compared:
+    boards = [cast(rng)[0].values.mean(axis=0) for _ in range(20)]
+    pairs = list(combinations(boards, 2))
+    by_model, by_truth = (
+        redrawn_ceiling(measure_noise(again, [scores], rng=rng, told=told)[0], rng=rng)
+        for again in (redraw, cast)
+    )
+    taus = np.array([kendall_tau(one, other) for one, other in pairs])
+    held = (by_model.low - 1e-9 <= taus) & (taus <= by_model.high + 1e-9)
+    return noise_ceiling(pairs).value, by_model.value, by_truth.value, float(held.mean()), float(told)
+
+
+def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of the table: means over the studies of each cell, each of a crowd of its own."""
-    yield FORM.format("queries", "votes", "error", "runs", "agree", "told", "off", "sd")
-    for queries, votes, error, family in product(grid.queries, grid.votes, grid.errors, FAMILIES):
-        rng = np.random.default_rng([seed, queries, votes, round(100 * error), [*FAMILIES].index(family)])
-        found = [
-            compare(Crowd(queries, votes, error, family, rng, pool=grid.pool, runs=grid.runs), rng)
-            for _ in range(grid.studies)
-        ]
-        true, told = np.mean(found, axis=0).tolist()
-        spread = float(np.std([one - other for one, other in found], ddof=1))
-        figures = (f"{figure:.3f}" for figure in (true, told, told - true, spread))
+    yield FORM.format(
+        "queries", "votes", "error", "runs", "agree", "told", "off", "given", "sd", "held", "known"
+    )
+    asked = strategies or grid.votes
+    for queries, votes, error, family in product(grid.queries, asked, grid.errors, FAMILIES):
+        number = votes if isinstance(votes, int) else asked.index(votes)
+        rng = np.random.default_rng([seed, queries, number, round(100 * error), [*FAMILIES].index(family)])
+        found = []
+        for _ in range(grid.studies):
+            each = votes if isinstance(votes, int) else 1
+            crowd = Crowd(queries, each, error, family, rng, pool=grid.pool, runs=grid.runs)
+            found.append(
+                compare(crowd, rng) if isinstance(votes, int) else compare_asked(Asked(crowd, votes), rng)
+            )
+        true, told, given, held, known = np.mean(found, axis=0).tolist()
+        spread = float(np.std([one[0] - one[1] for one in found], ddof=1))
+        figures = (f"{one:.3f}" for one in (true, told, told - true, given - true, spread, held, known))
         yield FORM.format(queries, votes, error, family, *figures)

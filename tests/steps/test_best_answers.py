@@ -87,8 +87,15 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert resolve(young, out=tmp_path / "rule.qrels").rule == "noisy-bradley-terry"
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
     found = score(young)
+    assert found.tau
+    assert all(pair.ceiling is not None for pair in found.tau), "the strategy is asked again"
+    with Study(young).transaction() as db:  # as where a model had chosen whom people were shown
+        db.execute("UPDATE settings SET value = 'a-model' WHERE key = 'strategy model'")
+    found = score(young)
     assert all(pair.ceiling is None for pair in found.tau)
     assert any("ceiling is not known, as the rule makes other answers" in str(one) for one in found.notices)
+    with Study(young).transaction() as db:
+        db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
     record = json.loads((young / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("knockout:1", 1)
     assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (

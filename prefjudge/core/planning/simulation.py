@@ -139,7 +139,7 @@ def simulate(
 
 
 def play(
-    strategy: Strategy, chances: Floats, rng: np.random.Generator
+    strategy: Strategy, chances: Floats, rng: np.random.Generator, *, most: Counts | None = None
 ) -> tuple[Floats, dict[tuple[int, int], Counts]]:
     """Ask and vote until nothing is asked.
 
@@ -151,6 +151,8 @@ def play(
         The probability that a vote prefers ``x`` to ``y``.
     rng : numpy.random.Generator
         The source of randomness.
+    most : ndarray of int64, shape (n,), optional
+        A pool that has so many votes is given up.
 
     Returns
     -------
@@ -165,7 +167,7 @@ def play(
     unfinished = np.arange(len(votes))
     informed, known = _informed(strategy, votes), 0.0
     # A pool that asks for nothing has finished: its strategy would say the same again.
-    while len(asked := informed.ask(votes[unfinished])):
+    while unfinished.size and len(asked := informed.ask(votes[unfinished])):
         pool, x, y, wanted = unfinished[asked.pool], asked.x, asked.y, asked.votes
         for_x = rng.binomial(wanted, chances[pool, x, y])
         votes[pool, x, y] += for_x
@@ -176,6 +178,8 @@ def play(
         if isinstance(strategy, Sure) and votes.sum() > _LEARN_AGAIN * known:
             informed, known = _informed(strategy, votes, informed), float(votes.sum())
             unfinished = np.arange(len(votes))  # who knows more of the crowd may doubt what was finished
+        if most is not None:
+            unfinished = unfinished[votes[unfinished].sum(axis=(1, 2)) < most[unfinished]]
         number += 1
     return votes, work
 

@@ -84,6 +84,7 @@ def score_boards(
         rule=found.rule,
         pools=found.pools,
         asked=found.asked,
+        kept=found.kept,
     )
     return boards, pair_agreement(ranks[-2], pairs), cast
 

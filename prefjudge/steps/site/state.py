@@ -178,6 +178,7 @@ def _correlations(
             rule=found.rule,
             pools=found.pools,
             asked=found.asked,
+            kept=found.kept,
         )
         ceilings = Ceilings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
     yield from correlations([*boards.labels, *boards.current.boards], found, ceilings, notices)
