@@ -16,11 +16,12 @@ from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
 from prefjudge.fieldwork.disputes import count_disputes
 from prefjudge.fieldwork.entry_test import end_tests
+from prefjudge.fieldwork.extension import Extension, extend_hits
 from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
 from prefjudge.fieldwork.recruiting import settle_elsewhere
 from prefjudge.fieldwork.settlement import find_dues, finish_rejections, pay_dues, release_unused
-from prefjudge.fieldwork.spending import intended, lock_crowd, refuse_unwhole
+from prefjudge.fieldwork.spending import lock_crowd, refuse_unwhole
 from prefjudge.fieldwork.trust import (
     allow_more,
     bar_workers,
@@ -39,8 +40,8 @@ from prefjudge.study.assignments import (
     save_decisions,
 )
 from prefjudge.study.gold import load_withdrawn
-from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_extension, save_status
-from prefjudge.study.ledger import count_settled, load_begun_bonuses, settle
+from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_status
+from prefjudge.study.ledger import count_settled, load_begun_bonuses
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
@@ -201,11 +202,14 @@ class _Collection:
             return
         self._take(seen)
         self._stopped = why_stopped(self._study, self._target)
-        with self._study.transaction(write=False) as db:
-            dropped = count_dropped(db, [hit.hit_key for hit, _ in seen])
+        wanted = self._missing(seen)
+        extended, refused = extend_hits(self._study, self._crowd, wanted)
+        self._reissued += len(extended)
+        self._refused = refused or self._refused  # the answers to other HITs are still to be taken in
+        asked_again = {one.hit.hit_key for one in extended}
         over = []
         for hit, state in seen:
-            if self._extend(hit, state, dropped.get(hit.hit_key, 0)):
+            if hit.hit_key in asked_again:
                 continue
             self._held += state.held
             if not state.open:
@@ -260,34 +264,24 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             return count_shown_words(db, hits)
 
-    def _extend(self, hit: StudyHit, fetched: TaskState, dropped: int) -> bool:
-        """Ask for one more worker for each assignment that was dropped whole; return whether any was."""
-        if not dropped or hit.given_up or self._stopped or self._fresh_gold:
-            return False  # the pairs wait for a new HIT, with other gold pairs where there are any
+    def _missing(self, seen: "Sequence[tuple[StudyHit, TaskState]]") -> list[Extension]:
+        """Return one more worker for each assignment of these HITs that was dropped whole."""
+        if self._stopped or self._fresh_gold:
+            return []  # the pairs wait for a new HIT, with other gold pairs where there are any
+        keys = [hit.hit_key for hit, _ in seen]
         with self._study.transaction(write=False) as db:
-            promised = count_settled(db, hit.hit_key, intents.EXTEND)
-        more = dropped - promised
-        # Calls whose outcome was lost show in the number of workers that the crowd knows of.
-        lost = max(0, fetched.workers - hit.assignments)
-        if more <= 0 or more - lost > fetched.room:
-            return False
-        for number in range(1, more + 1):
-            try:
-                self._extend_once(hit, promised + number, call=number > lost)
-            except BudgetError as error:  # the answers to other HITs are still to be taken in
-                self._refused = error
-                return number > 1
-        return True
-
-    def _extend_once(self, hit: StudyHit, number: int, *, call: bool) -> None:
-        intent = intents.extension(self._study, self._crowd.prices, hit, number)
-        with intended(self._study, intent, budget=self._study.config.budget):
-            if call:
-                self._crowd.extend(hit.hit_id or "", 1, token=intent.token)
-        with self._study.transaction() as db:
-            settle(db, intent.token, "extended", time.time())
-            save_extension(db, hit.hit_key)
-        self._reissued += 1
+            dropped = count_dropped(db, keys)
+            promised = {key: count_settled(db, key, intents.EXTEND) for key in dropped}
+        missing = []
+        for hit, state in seen:
+            more = dropped.get(hit.hit_key, 0) - promised.get(hit.hit_key, 0)
+            # Calls whose outcome was lost show in the number of workers that the crowd knows of.
+            lost = max(0, state.workers - hit.assignments)
+            if hit.given_up or more <= 0 or more - lost > state.room:
+                continue
+            first = promised[hit.hit_key] + 1
+            missing += [Extension(hit=hit, number=first + done, call=done >= lost) for done in range(more)]
+        return missing
 
     def _reissue_loose_pairs(self) -> None:
         """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""

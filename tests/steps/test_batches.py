@@ -14,6 +14,9 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.steps.work import work
+from prefjudge.study.assignments import KEPT
+from prefjudge.study.progress import count_verdicts
+from prefjudge.study.study import Study
 
 
 def fail_at(
@@ -88,3 +91,29 @@ def test_what_came_before_a_marketplace_fails_is_collected_and_paid(
     assert collect(served).finished
     assert len(again) == 5, "the two that were approved for certain are not asked for again"
     assert approved[2] in again
+
+
+def test_extensions_that_no_call_has_reached_are_forgotten_and_made_later(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(served, yes=True)
+    work(served, workers=7, error=0.0, careless=7)
+    with monkeypatch.context() as broken:
+        fail_at(broken, "extend", 3, RefusedError("no"))
+        with pytest.raises(RefusedError, match="no"):
+            collect(served)
+    with Study(served).transaction(write=False) as db:
+        dropped = sum(count for verdict, count in count_verdicts(db).items() if verdict != KEPT)
+    assert dropped > 4
+    assert Decimal(status(served).committed) == (7 + 2) * HIT
+    with monkeypatch.context() as broken:
+        fail_at(broken, "extend", 2, CrowdError("the line is dead"), done=True)
+        with pytest.raises(CrowdError, match="dead"):
+            collect(served)
+    # The call that failed may have extended its HIT, and did: only its intent says so.
+    assert Decimal(status(served).committed) == (7 + 4) * HIT
+    made = fail_at(monkeypatch, "extend", -1, CrowdError("never"))
+    assert collect(served).reissued == dropped - 3
+    assert len(made) == dropped - 4, "the crowd has told of the one that was lost"
+    assert Decimal(status(served).committed) == (7 + dropped) * HIT
+    assert collect(served).reissued == 0
