@@ -1,10 +1,13 @@
 """Reading ahead changes who makes an item, and nothing else."""
 
+import gzip
 import threading
+from unittest.mock import patch
 
 import pytest
 
 from prefjudge.formats.lines.ahead import ahead
+from prefjudge.formats.runs.runs import read_chunks
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 50])
@@ -57,3 +60,12 @@ def test_nothing_goes_on_when_the_reader_stops():
     made.close()
     assert closed == [True]
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_thread_reads_ahead_only_where_a_run_is_unpacked(tmp_path, packed):
+    text = b"".join(b"q%d Q0 d%d 1 1 t\n" % (row, row) for row in range(900))
+    (tmp_path / "run").write_bytes(gzip.compress(text) if packed else text)
+    with patch("prefjudge.formats.runs.runs.ahead", wraps=ahead) as reading:
+        assert sum(map(len, read_chunks(tmp_path / "run", size=100))) == 900
+    assert reading.called is packed
