@@ -60,6 +60,9 @@ def repeat_runs(arguments: list[str]) -> list[str]:
 def main() -> None:
     """Run the command line; a user's mistake ends in a message, never in a traceback."""
     gc.set_threshold(_OBJECTS)
+    # Read when numpy is loaded. No matrix here is worth a second thread, and OpenBLAS's threads wait for each
+    # other in a loop: on busy cores they double the time of a large report.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")  # ids of any bytes are printed as they are
     try:

@@ -45,6 +45,29 @@ def test_status_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded(["status", "study"], tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "threads"),
+    [
+        ({}, "1"),
+        ({"OMP_NUM_THREADS": "3"}, "3"),
+        ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "3"}, "2"),
+    ],
+)
+def test_matrices_are_multiplied_in_one_thread_unless_somebody_says_more(
+    given: dict[str, str], threads: str
+) -> None:
+    code = (
+        "import os, sys\nfrom contextlib import suppress\nfrom prefjudge.cli.app import main\n"
+        "sys.argv = ['prefjudge', '--version']\nwith suppress(SystemExit):\n    main()\n"
+        "print('THREADS', os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=kept | given, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == f"THREADS {threads}"
+
+
 def test_a_marketplace_alone_loads_nothing_of_studies(tmp_path: Path) -> None:
     loads = loaded(["serve", "--new-key", "lab"], tmp_path)
     assert "uvicorn" in loads
