@@ -18,6 +18,7 @@ from prefjudge.core.planning.rounds import Round, next_round
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools, select_queries
 from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.resolving.scales import one_scale
 
 Answers = dict[str, frozenset[str]]
 """The best answers of each query."""
@@ -110,7 +111,7 @@ def simulate_upkeep(
     truth = crowd.truth(everything)
     kept = []
     for rule in rules:
-        told = replace(rule, scale=scale) if isinstance(rule, Sure) else rule
+        told = replace(rule, crowd=one_scale(scale)) if isinstance(rule, Sure) else rule
         answers, cost = crowd.keep(best, votes, first, arrivals, told)
         agrees = (_agreement(one, answers) + _agreement(other, answers)) / 2
         kept.append(Kept(rule=rule.name, agrees=agrees, right=_correct(answers, truth), **cost))
