@@ -93,6 +93,16 @@ def test_a_part_that_is_gone_is_an_error_and_no_end(tmp_path: Path) -> None:
         b"".join(pieces(last))
 
 
+def test_a_file_that_is_cut_while_it_is_read_is_an_error_and_no_end(tmp_path: Path) -> None:
+    path = Path(write(tmp_path / "run.txt", "".join(lines_of(900, 12))))
+    whole = path.read_bytes()
+    reading = pieces(path)
+    first = next(reading)
+    path.write_bytes(whole[: whole.index(b"\n", len(first)) + 1])  # its last line is sound
+    with pytest.raises(InputError, match=r"run\.txt: the file became shorter"):
+        b"".join(reading)
+
+
 ODD = {
     "in order": lambda lines: lines,
     "CRLF": lambda lines: [line.replace("\n", "\r\n") for line in lines],

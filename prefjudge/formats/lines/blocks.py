@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
-from io import BytesIO, TextIOWrapper
+from io import BytesIO, FileIO, TextIOWrapper
 from itertools import chain
-from os import fspath
+from os import fspath, fstat
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -195,9 +195,16 @@ def pieces(path: str | Path) -> Iterator[bytes]:
         if kind:
             yield from _inflated(_Rejoined(head, file), kind, name)
             return
+        # packed data tells where it ends, and a part knows its length
+        left = fstat(file.fileno()).st_size if isinstance(file, FileIO) else 0
         while head:
+            left -= len(head)
             yield head
             head = file.read(_PIECE)
+        if left > 0:
+            raise InputError(
+                f"{name}: the file became shorter while it was read", "Wait until it is written."
+            )
 
 
 def columns(path: str | Path) -> Iterator[bytes]:
