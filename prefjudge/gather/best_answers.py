@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.strategy_names import BySize, parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
@@ -50,7 +50,8 @@ def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers 
     """Return the best answers with the strategy that found them.
 
     None where none did, and where it cannot be asked again with other votes: a challenge has brought votes of
-    its own, a model chose what people were shown, or the votes were to tell runs apart.
+    its own, a model chose what people were shown, or P(best) ended it: asked again on the strengths that its
+    votes tell, it finds too little noise.
     """
     name = study.setting("strategy")
     with study.transaction(write=False) as db:
@@ -58,7 +59,8 @@ def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers 
     if version != 1 or challenged or not name or study.setting("strategy model"):
         return None
     strategy = parse_strategy(name)
-    if isinstance(strategy, Sure) and strategy.runs is not None:
+    sizes = strategy.steps if isinstance(strategy, BySize) else ((0, strategy),)
+    if any(isinstance(one, Sure) for _, one in sizes):
         return None
     return KeptAnswers(answers=answers, strategy=strategy)
 
