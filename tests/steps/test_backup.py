@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def market(study: Path) -> str:
 
 def submitted(path: Path) -> int:
     """How many assignments a marketplace's store holds that were handed in."""
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         (found,) = raw.execute("SELECT count(*) FROM assignments WHERE submitted_at IS NOT NULL").fetchone()
     return int(found)
 
@@ -93,7 +94,7 @@ def test_a_backup_that_is_not_what_the_store_is_gets_no_name(
 
     def lossy(database: Database, file: Path) -> None:
         copy(database, file)
-        with sqlite3.connect(file) as raw:
+        with closing(sqlite3.connect(file)) as raw, raw:
             raw.execute("DELETE FROM drops")
             raw.execute("DELETE FROM judgments WHERE judgment_id = 1")
 
@@ -188,7 +189,7 @@ def test_doctor_changes_nothing_and_finds_a_sound_study_well(judged: Path) -> No
 
 
 def change(path: Path, *statements: str) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         for statement in statements:
             raw.execute(statement)
     raw.close()

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ def test_the_log_that_a_killed_program_left_is_read_too(pooled: Path) -> None:
 
 def test_a_study_that_an_older_version_wrote_is_not_upgraded_by_a_look(sealed: Path) -> None:
     unseal(sealed)
-    with sqlite3.connect(sealed / "study.db") as raw:
+    with closing(sqlite3.connect(sealed / "study.db")) as raw, raw:
         raw.execute("DELETE FROM schema_version WHERE version = (SELECT max(version) FROM schema_version)")
         raw.execute("PRAGMA journal_mode=DELETE")
     raw.close()

@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,12 +86,24 @@ def held(study: Path) -> dict[str, list[tuple[object, ...]]]:
 
 def there(study: Path) -> dict[str, object]:
     """What the marketplace holds: HITs with their assignments, and all that moved."""
-    with sqlite3.connect(study / "marketplace.db") as raw:
+    with closing(sqlite3.connect(study / "marketplace.db")) as raw, raw:
         hits = raw.execute("SELECT annotation, max_assignments FROM hits ORDER BY annotation").fetchall()
         bonuses = raw.execute("SELECT assignment_id, cents FROM bonuses ORDER BY assignment_id").fetchall()
         money = raw.execute("SELECT kind, count(*), sum(cents) FROM transfers GROUP BY kind").fetchall()
     raw.close()
     return {"hits": hits, "bonuses": bonuses, "money": money}
+
+
+@contextmanager
+def both(served: Path) -> Iterator[tuple[sqlite3.Connection, sqlite3.Connection]]:
+    """The study's store, and the older one beside its folder."""
+    with (
+        closing(sqlite3.connect(served / "study.db")) as now,
+        closing(sqlite3.connect(served.with_name("older.db"))) as older,
+        now,
+        older,
+    ):
+        yield now, older
 
 
 def lose(study: Path) -> None:
@@ -125,7 +137,8 @@ def test_a_lost_store_is_not_taken_for_a_new_study(served: Path, how: str) -> No
     if how == "no bytes":
         (served / "study.db").touch()
     elif how == "no tables":
-        sqlite3.connect(served / "study.db").execute("PRAGMA journal_mode=WAL").close()
+        with closing(sqlite3.connect(served / "study.db")) as raw:
+            raw.execute("PRAGMA journal_mode=WAL").close()
     names = sorted(path.name for path in served.iterdir())
     for verb in VERBS:
         with pytest.raises(StudyError, match="is missing or empty, but the study was published") as refused:
@@ -149,7 +162,7 @@ def test_a_marketplace_that_knows_more_than_the_store_is_obeyed(
     edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 1"), ("budget = 100.00", "budget = 3.00"))
     with pytest.raises(Exception, match="budget"):
         publish(served, yes=True)
-    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+    with both(served) as (now, older):
         now.backup(older)
     edit(served, ("budget = 3.00", "budget = 500.00"))
     publish(served, yes=True)
@@ -169,7 +182,7 @@ def test_a_marketplace_that_knows_more_than_the_store_is_obeyed(
 
 def test_run_refuses_an_outdated_store_as_it_is(served: Path) -> None:
     """A strategy that it had settled before it was refused would drive the study from then on."""
-    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+    with both(served) as (now, older):
         now.backup(older)
     edit(served, ("budget = 100.00", "budget = 10.00"))
     run(served, strategy="round-robin:1", yes=True, workers=3)
@@ -320,7 +333,7 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
     collect(served)
     first, *_ = pay(served, dry_run=True).dues
     assert first.act == "prorate"
-    with sqlite3.connect(served / "study.db") as now, sqlite3.connect(served.with_name("older.db")) as older:
+    with both(served) as (now, older):
         now.backup(older)
     reject(served, first.assignment_id, reason="copied")
     lose(served)

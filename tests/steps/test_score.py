@@ -72,7 +72,7 @@ def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_pa
     assert all("fewer than 15 queries hit" in notice for notice in (*mixed.notices[1:], *alone.notices))
     assert "6 runs, 15 and 9 queries, two label sets" in (tmp_path / "boards.against.svg").read_text()
     common = score(runs=RUNS, qrels=labels, common=True)
-    assert common.leaderboards == alone.leaderboards
+    assert repr(common.leaderboards) == repr(alone.leaderboards)  # from Python 3.13 on NaN is not NaN
     crossed = tmp_path / "crossed.txt"
     crossed.write_text("".join(every[4:]))
     both = score(runs=RUNS, qrels=[f"new={fewer}", f"rest={crossed}"], plot=tmp_path / "crossed.svg")

@@ -1,6 +1,8 @@
 """What is asked once for each HIT looks its rows up: a study ten times as large takes ten times as long."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,11 @@ from prefjudge.study.trust import count_last_dropped
 
 
 @pytest.fixture
-def raw(tmp_path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
-    for step in STEPS:
-        connection.executescript(step.replace("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
-    return connection
+def raw(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "study.db", isolation_level=None)) as connection:
+        for step in STEPS:
+            connection.executescript(step.replace("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
+        yield connection
 
 
 def assignment() -> StudyAssignment:
