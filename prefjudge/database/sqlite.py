@@ -71,17 +71,13 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
         if read_only:
             return _open_to_read(path), True
         path.touch(mode=0o600)  # it holds secrets; SQLite makes its -wal and -shm as private as the file
-        raw = sqlite3.connect(path, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
-        run_waiting(raw, path, "PRAGMA journal_mode=WAL")
-        raw.execute("PRAGMA synchronous=FULL")
-        raw.execute("PRAGMA foreign_keys=ON")
+        return _open_to_write(path), False
     except sqlite3.Error as error:
         hint = _HINTS.get(_code(error), "Is the folder there and writable?")
         raise StudyError(f"cannot open {path}: {error}", hint) from error
     except OSError as error:
         hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
         raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
-    return raw, False
 
 
 def begin(raw: sqlite3.Connection, path: Path, *, write: bool) -> None:
@@ -169,6 +165,18 @@ def scrub(raw: sqlite3.Connection, path: Path) -> None:
             f"the log of {path} still holds what was deleted: another process is reading it",
             "Repeat the verb when that one has ended; what was to be deleted is deleted.",
         )
+
+
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    raw = sqlite3.connect(path, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
+    try:
+        run_waiting(raw, path, "PRAGMA journal_mode=WAL")
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("PRAGMA foreign_keys=ON")
+    except BaseException:
+        raw.close()
+        raise
+    return raw
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
