@@ -39,7 +39,6 @@ STRATEGIES: tuple[Strategy, ...] = (
     Knockout(5),
     LeadStop(2),
     LeadStop(3),
-    Sure(0.7),
     # Patience needs no more votes than any of these for as many right winners: see docs/how-sure.md.
     Sure(0.99, patience=160),
     Sure(0.99, patience=640),
