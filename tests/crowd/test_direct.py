@@ -140,7 +140,11 @@ def read_request(there: socket.socket) -> bytes:
     """The body of a request, which is JSON: two bytes or more; nothing where the client has hung up."""
     came = b""
     while b"\r\n\r\n" not in came or not came.endswith(b"}"):
-        if not (piece := there.recv(65_536)):
+        try:
+            piece = there.recv(65_536)
+        except ConnectionError:  # it hung up before it had read the answer
+            piece = b""
+        if not piece:
             return b""
         came += piece
     return came.partition(b"\r\n\r\n")[2]
