@@ -117,7 +117,10 @@ def test_refusals_are_explained_by_boto3(market: Server, short: Client, by_boto:
 
 @contextmanager
 def answering(*answers: bytes) -> Iterator[tuple[DirectCalls, list[bytes]]]:
-    """A server that gives an answer to each request, each on the connection that is open, and hangs up."""
+    """A server that gives an answer to each request, each on the connection that is open, and hangs up.
+
+    After a strange answer it hangs up at once: who believes that more will come need not wait for it.
+    """
     came: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -128,7 +131,9 @@ def answering(*answers: bytes) -> Iterator[tuple[DirectCalls, list[bytes]]]:
                 with there:
                     while left and (request := read_request(there)):
                         came.append(request)
-                        there.sendall(left.pop(0))
+                        there.sendall(answer := left.pop(0))
+                        if answer != OK:
+                            break
 
         serving = threading.Thread(target=serve, daemon=True)
         serving.start()
