@@ -26,6 +26,7 @@ from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.texts.markup import markup_in
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import TextFields
 from prefjudge.gather.input_options import InputOptions, run_options
@@ -177,6 +178,7 @@ def pool(
         _some(pools.queries, queries)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
         if opened is not None:
+            notices += [*markup_in(texts or {}, queries or ""), *markup_in(passages, collection or "")]
             others = {"qrels": qrels, "queries": queries, "collection": collection}
             files = input_files(paths, heads.runs, others)
             from prefjudge.fieldwork.pool_store import store_pool  # a pool in a file needs no store's memory
