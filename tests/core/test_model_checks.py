@@ -84,6 +84,25 @@ def test_votes_that_agree_and_yet_go_in_circles_do_not_fit() -> None:
     assert cycles.seen == pytest.approx(0.25, abs=0.05)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # a redraw of so many votes may have an even pair, and then no three that counts
+        times(100, *CIRCLE),
+        # votes that agree less often than any chance: a line through the redraws leads below 0
+        [f"q{n} {x} {y} {won}" for n in range(50) for x, y in combinations("abcd", 2) for won in (x, y) * 3],
+    ],
+)
+def test_what_was_to_be_expected_is_a_share(lines: list[str]) -> None:
+    judgments = judgments_of(*lines)
+    rng = np.random.default_rng(9)
+    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+    assert found
+    assert all(0 <= one.low <= one.high <= 1 for one in found)
+    cycles = [one for one in found if one.name == "cycles"]
+    assert all(one.too_much_noise for one in cycles)
+
+
 def test_lapses_keep_the_share_of_wrong_votes() -> None:
     rng = np.random.default_rng(8)
     for lapses in (0.0, 0.3, 1.0):

@@ -112,19 +112,24 @@ def check_model(
             counts.add(_redrawn(noise, scales.trust, n, k, many, rng))
         drawn[row] = counts.shares
     repeats = drawn[:, 0] - seen.shares[0]
-    return tuple(
-        _compare(name, int(seen.of[place]), float(seen.shares[place]), drawn[:, place], repeats)
-        for place, name in enumerate(_MEANINGS, start=1)
-        if seen.of[place]
-    )
+    checks = []
+    for place, name in enumerate(_MEANINGS, start=1):
+        # No three counts that has an even pair: of few threes a redraw may leave no share.
+        has = np.isfinite(drawn[:, place])
+        if seen.of[place] and 2 * has.sum() >= _REDRAWS:
+            share = float(seen.shares[place])
+            checks.append(_compare(name, int(seen.of[place]), share, drawn[has, place], repeats[has]))
+    return tuple(checks)
 
 
 def _compare(name: str, of: int, seen: float, drawn: Floats, repeats: Floats) -> ModelCheck:
     """Hold a share against the drawn ones, as they would be if as many repeats agreed as were seen to."""
     spread = repeats - repeats.mean()
     slope = float(spread @ drawn / max(float(spread @ spread), 1e-300))
-    low, high = np.quantile(drawn - slope * repeats, [0.5 - _SHARE / 2, 0.5 + _SHARE / 2]).tolist()
-    return ModelCheck(name=name, of=of, seen=seen, low=max(low, 0.0), high=min(high, 1.0))
+    bounds = np.quantile(drawn - slope * repeats, [0.5 - _SHARE / 2, 0.5 + _SHARE / 2])
+    # A line may lead out of the shares that there are.
+    low, high = np.clip(bounds, 0.0, 1.0).tolist()
+    return ModelCheck(name=name, of=of, seen=seen, low=low, high=high)
 
 
 class _Counts:
