@@ -56,6 +56,23 @@ def test_the_ceiling_of_a_few_equal_runs_is_right_on_average_and_its_interval_ho
     assert np.mean(held) > 0.9
 
 
+def test_runs_that_are_the_same_tie_in_every_voting() -> None:
+    """The root of their covariance's rounding is not small: it parted them, and lowered the ceiling."""
+    rng = np.random.default_rng(4)
+    truth = rng.random((30, 1)) + np.array([0.0, 5.0, 0.0, 0.0, 5.0])
+
+    def cast(rng: np.random.Generator) -> list[Scores]:
+        drawn = (truth + rng.normal(0, 0.3, truth.shape))[:, [0, 1, 0, 0, 1]]
+        return [scores_of(drawn)]
+
+    (found,) = measure_noise(cast, (observed := cast(rng)), rng=rng)
+    shares = redrawn_ranks(found, observed[0], trials=200, rng=rng).share
+    assert shares.tolist() == pytest.approx(
+        np.array([*[[0.5] * 2 + [0] * 3] * 2, *[[0, 0] + [1 / 3] * 3] * 3])
+    )
+    assert redrawn_ceiling(found, rng=rng).value == pytest.approx(1)
+
+
 def test_redrawn_votes_that_spread_the_runs_too_little_are_widened() -> None:
     """How wide a query's scores are spread the cast votes show; the model says how much of that is noise."""
     rng = np.random.default_rng(2)

@@ -20,6 +20,8 @@ _FEWEST, _MOST = 16, 64
 """The covariance is a sum over queries: so many redraws of each, and queries times redraws about so many."""
 _ENOUGH, _LEAST = 1 << 14, 4
 """With so many queries times redraws the covariance is known far better than the ceiling's pairs can tell."""
+_ROUNDING = 1e-9
+"""So small a part of the greatest variance is none."""
 _PAIRS = 400
 """Pairs of leaderboards in a ceiling: their mean tau is then known to about 0.01."""
 
@@ -186,7 +188,8 @@ def _apart(scores: Scores, covariance: Matrix, told: bool) -> VoteNoise:
         squares = float((centred**2).sum())
         freedom = max(1.0, float(np.trace(centred)) ** 2 / squares) if squares else runs - 1.0
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # The root of a rounding error is none: it would part runs that tie in every voting.
+    root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
     return VoteNoise(runs=scores.runs, board=board, noisy=noisy, freedom=freedom, root=root, told=told)
 
 
