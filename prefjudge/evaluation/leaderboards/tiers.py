@@ -15,6 +15,8 @@ from prefjudge.evaluation.testing.significance import Significance
 
 _DRAWS = 4000
 """Draws for the chances to be first: their standard error is 0.008 at most."""
+_SHARES = 500
+"""Shares of noise that are told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,8 +196,10 @@ def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tup
 def _chances_first(goodness: Floats) -> list[float]:
     """Return how often each run is first where the means are drawn by their covariance over queries.
 
-    By the central limit theorem the error of means is normal: this is the posterior after a flat prior.
-    ``goodness`` has a row a query and a column a run; higher is better.
+    The error of means over many queries is normal, and over few of them Student's, as their variances are not
+    known either. Nor do n queries rule out what chance makes of them: where one run is ahead on each, the
+    sign test has p = 2 ** (1 - n), and so has this for two runs. ``goodness`` has a row a query and a column
+    a run; higher is better.
     """
     # Runs that are the same on every query are drawn once, and are first together: a draw of each would part
     # them by rounding, which differs with the machine. Adding 0 makes one zero of the two.
@@ -206,14 +210,42 @@ def _chances_first(goodness: Floats) -> list[float]:
     means = distinct.mean(axis=0)
     # A root of the covariance with positive diagonal is the only one, so that all machines draw alike.
     _, root = np.linalg.qr(distinct - means)
-    root = root * np.where(np.diag(root) < 0, -1.0, 1.0)[:, None]
-    # The same draws for all boards: a board is a function of its scores.
-    draws = np.random.default_rng(0).standard_normal((_DRAWS, len(root)))
     queries = len(goodness)
-    drawn = means + draws @ root / np.sqrt(queries * (queries - 1))
-    wins = np.bincount(drawn.argmax(axis=1), minlength=means.size) / _DRAWS
-    shares: list[float] = (wins / np.bincount(same))[same].tolist()
-    return shares
+    root *= np.where(np.diag(root) < 0, -1.0, 1.0)[:, None] / np.sqrt(queries * (queries - 1))
+    # The same draws for all boards: a board is a function of its scores.
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((_DRAWS, len(root))) @ root
+    noise /= np.sqrt(rng.chisquare(queries - 1, _DRAWS) / (queries - 1))[:, None]
+    kept = 1.0 - _noisy_shares(means, root, rng)
+    # The posterior of such a share shrinks means by it, and the noise by its root: only the ratio counts.
+    wins = np.bincount((noise + np.sqrt(kept)[:, None] * means).argmax(axis=1), minlength=means.size) / _DRAWS
+    by_chance = 2.0 ** (1 - queries)
+    found: list[float] = (
+        (1.0 - by_chance) * (wins / np.bincount(same))[same] + by_chance / len(same)
+    ).tolist()
+    return found
+
+
+def _noisy_shares(means: Floats, root: Floats, rng: np.random.Generator) -> Floats:
+    """Draw which share of the variance between runs is noise, shape (_DRAWS,).
+
+    The best of many runs was lucky, too: of thirty that are as good as each other the first is no better than
+    the rest. How far runs truly are apart, all of them show; each variance is as probable before (C. Morris,
+    Parametric empirical Bayes inference, JASA 1983). Two or three runs do not show it: nothing is shrunk.
+    """
+    centred = root - root.mean(axis=1, keepdims=True)
+    spread = centred.T @ centred
+    noise, seen = float(np.trace(spread)), float(((means - means.mean()) ** 2).sum())
+    if noise <= 0.0:
+        return np.zeros(_DRAWS)
+    # Satterthwaite: runs whose noise is alike are fewer than they seem.
+    freedom = noise**2 / float((spread**2).sum())
+    if freedom <= 2.0:
+        return np.zeros(_DRAWS)
+    share = (np.arange(_SHARES) + 0.5) / _SHARES
+    logs = (freedom / 2.0 - 2.0) * np.log(share) - share * freedom / 2.0 * seen / noise
+    weight = np.exp(logs - logs.max())
+    return rng.choice(share, _DRAWS, p=weight / weight.sum())
 
 
 def _standings(runs: tuple[str, ...], lead: Floats, told_apart: NDArray[np.bool_]) -> tuple[Standing, ...]:
