@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 
-from prefjudge.core.planning.power import power, powers, queries_needed, wins_needed
+from prefjudge.core.planning.power import power, powers, queries_needed, shown_share, wins_needed
 
 
 def chance_of(pairs: int, wins: int, ratio: float) -> float:
@@ -75,3 +75,32 @@ def test_queries_needed_are_those_of_the_tables_and_of_simulation() -> None:
     for difference, deviation in ((0.0, 1.0), (0.1, 0.0), (float("nan"), 1.0), (1e-9, 1.0)):
         with pytest.raises(ValueError, match="no number of queries"):
             queries_needed(difference, deviation)
+
+
+@pytest.mark.parametrize(("size", "votes"), [(2, 1), (2, 5), (3, 1), (3, 3), (5, 1), (5, 3), (8, 1)])
+def test_so_many_queries_show_a_difference_that_wrong_answers_hide_in_part(size: int, votes: int) -> None:
+    """Runs that rank candidates by their strengths, one with less noise; answers by most of the votes."""
+    rng = np.random.default_rng(9)
+    strength = rng.normal(0, 0.9, (60_000, size))
+    runs = [strength + rng.normal(0, 0.9 * noise, strength.shape) for noise in (1.0, 1.6)]
+
+    def differences(best: np.ndarray) -> np.ndarray:
+        ranks = [1 + (run > np.take_along_axis(run, best[:, None], 1)).sum(axis=1) for run in runs]
+        return 1 / ranks[0] - 1 / ranks[1]
+
+    preferred = 1 / (1 + np.exp(strength[:, None, :] - strength[:, :, None]))
+    x, y = np.triu_indices(size, 1)
+    won = rng.binomial(votes, preferred[:, x, y])
+    wins = rng.random(strength.shape) / 10
+    for pair, (one, other) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        wins[:, one] += won[:, pair]
+        wins[:, other] += votes - won[:, pair]
+    best, found = strength.argmax(axis=1), wins.argmax(axis=1)
+    true, seen = differences(best), differences(found)
+    shown = shown_share(size, float((found == best).mean()))
+
+    def power_of(queries: int) -> float:
+        return float(scipy.stats.norm.sf(1.96 - seen.mean() / seen.std() * np.sqrt(queries)))
+
+    assert power_of(queries_needed(float(true.mean()), float(true.std())).queries) < 0.72
+    assert 0.65 < power_of(queries_needed(float(true.mean() * shown), float(true.std())).queries) < 0.98

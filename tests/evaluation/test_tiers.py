@@ -97,7 +97,7 @@ def test_a_run_that_is_ahead_on_each_of_two_queries_may_still_not_be_the_best() 
 
 
 def test_the_first_of_many_close_runs_is_known_to_be_lucky() -> None:
-    """As probable as it is right, where runs are as far apart as chance puts them; the old way said .11 more."""
+    """As probable as it is right, where runs are as far apart as chance puts them."""
     rng = np.random.default_rng(7)
     said, right = [], []
     for _ in range(150):

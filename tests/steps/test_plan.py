@@ -234,6 +234,24 @@ def test_a_study_that_is_not_judged_is_a_pilot_by_its_own_qrels(pooled: Path) ->
     assert any("15 pairs of runs" in one and "under qrels" in one for one in found.notices)
 
 
+def test_plans_whose_answers_are_wrong_more_often_need_more_queries() -> None:
+    given = {"sizes": "1:10,2:10,5:10", "strategy": ["round-robin:1", "round-robin:5"], "trials": 300}
+    found = plan(**given, queries=0.05, deviation=0.3)
+    assert found.needed is not None
+    few, many = found.needed.by_plan
+    assert found.needed.queries < many.queries < few.queries
+    chances = {one.size: one.chance for one in found.plans[0].by_size}
+    assert few.shown == pytest.approx((1 + 2 * chances[2] - 1 + chances[5]) / 3)
+    assert few.judgments == round(found.plans[0].judgments / 30 * few.queries)
+    assert f"round-robin:1 {few.queries:,} and {few.judgments:,}" in "".join(found.tables()[0].notes)
+    # Half of the answers of two candidates are right by chance: no number of queries shows anything.
+    nothing = plan(
+        sizes="2:5", error=0.45, strategy=["round-robin:1"], trials=50, queries=0.05, deviation=0.3
+    )
+    assert nothing.needed is not None
+    assert nothing.needed.by_plan[0].shown < 0.4
+
+
 def test_a_copy_of_a_run_says_nothing_of_the_deviation() -> None:
     values = {"a": [1.0, 0.0, 0.5, 0.2], "copy": [1.0, 0.0, 0.5, 0.2], "b": [0.0, 0.0, 1.0, 0.2]}
     found = pilot_of(scores_of(values))

@@ -34,6 +34,26 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanNeeds:
+    """What one plan needs to tell two runs apart, as some of the answers that it finds are wrong.
+
+    Attributes
+    ----------
+    name : str
+        The plan.
+    shown : float
+        The share of the runs' difference that its answers show.
+    queries, judgments : int or None
+        None where no number of queries would do.
+    """
+
+    name: str
+    shown: float
+    queries: int | None
+    judgments: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueriesNeeded:
     """How many queries a paired t test needs to tell two runs apart.
 
@@ -44,6 +64,9 @@ class QueriesNeeded:
     alpha, chance : float
         The level of the test, and how often it is to find the difference.
     queries : int
+        Where all best answers are right.
+    by_plan : tuple of PlanNeeds
+        As right as each plan makes them.
     """
 
     difference: float
@@ -51,6 +74,7 @@ class QueriesNeeded:
     alpha: float
     chance: float
     queries: int
+    by_plan: tuple[PlanNeeds, ...] = ()
 
 
 _MOST_QUERIES = 1 << 30
@@ -76,6 +100,25 @@ def queries_needed(
         middle = (low + high) // 2
         low, high = (low, middle) if _power_of_t(middle, effect, alpha) >= chance else (middle, high)
     return QueriesNeeded(difference=difference, deviation=deviation, alpha=alpha, chance=chance, queries=high)
+
+
+def shown_share(size: int, right: float) -> float:
+    """Return the share of a difference between runs that answers show of which so many are right.
+
+    Parameters
+    ----------
+    size : int
+        The candidates of a pool.
+    right : float
+        The share of its best answers that are right.
+
+    Notes
+    -----
+    Of two candidates a wrong answer shows the opposite. Of more it is one that the runs do not tell apart
+    much, on average: with few votes on three, or where all pairs err alike, somewhat the wrong way, and with
+    many votes on many, the right way, as it is nearly as good as the best.
+    """
+    return 2.0 * right - 1.0 if size == 2 else right
 
 
 def _power_of_t(queries: int, effect: float, alpha: float) -> float:

@@ -1,9 +1,10 @@
 """How many queries it takes to tell two runs apart, and how many votes that is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from prefjudge.core.planning.plan import Plan
-from prefjudge.core.planning.power import QueriesNeeded, queries_needed
+from prefjudge.core.planning.power import PlanNeeds, QueriesNeeded, queries_needed, shown_share
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.problems import Notice
@@ -60,13 +61,36 @@ def find_needed(
         ) from None
 
 
-def needed_words(needed: QueriesNeeded, plans: Sequence[Plan], queries: int) -> str:
-    """Say it in words, with the votes that each plan takes for so many queries."""
-    votes = ", ".join(
-        f"{plan.name} {round(plan.judgments / max(queries, 1) * needed.queries):,}" for plan in plans
+def needed_by_plans(needed: QueriesNeeded, plans: Sequence[Plan], sizes: Mapping[int, int]) -> QueriesNeeded:
+    """Return it with what each plan needs: the more of its answers are wrong, the less they show."""
+    return replace(needed, by_plan=tuple(_needs(needed, plan, sizes) for plan in plans))
+
+
+def _needs(needed: QueriesNeeded, plan: Plan, sizes: Mapping[int, int]) -> PlanNeeds:
+    many_queries = sum(sizes.values())
+    shown = sum(sizes[one.size] * shown_share(one.size, one.chance) for one in plan.by_size) / many_queries
+    try:
+        queries = queries_needed(
+            needed.difference * max(shown, 0.0),
+            needed.deviation,
+            alpha=needed.alpha,
+            chance=needed.chance,
+        ).queries
+    except ValueError:
+        return PlanNeeds(name=plan.name, shown=shown, queries=None, judgments=None)
+    judgments = round(plan.judgments / many_queries * queries)
+    return PlanNeeds(name=plan.name, shown=shown, queries=queries, judgments=judgments)
+
+
+def needed_words(needed: QueriesNeeded) -> str:
+    """Say it in words, with the queries and votes that each plan takes."""
+    each = ", ".join(
+        f"{one.name} –" if one.queries is None else f"{one.name} {one.queries:,} and {one.judgments:,}"
+        for one in needed.by_plan
     )
     return (
-        f"To tell two runs apart whose means differ by {needed.difference:g} (deviation over queries "
-        f"{needed.deviation:.3g}) in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} "
-        f"of this kind; votes: {votes}."
+        "To tell two runs apart whose means under the truly best answers differ by "
+        f"{needed.difference:g} (deviation over queries {needed.deviation:.3g}) in {needed.chance:.0%} of "
+        f"studies takes {many(needed.queries, 'query')} of this kind if all answers found are right. Wrong "
+        f"ones hide the difference; queries and votes that it takes with each strategy: {each}."
     )

@@ -23,7 +23,7 @@ from prefjudge.gather.seeds import generator
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.plan import plans_table
 from prefjudge.render.text.cells import Table
-from prefjudge.steps.plan.needed import find_needed, needed_words
+from prefjudge.steps.plan.needed import find_needed, needed_by_plans, needed_words
 from prefjudge.steps.plan.noise import NoiseModel, find_noise
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
@@ -79,7 +79,7 @@ class PlanResult(Shown):
                 f"{', '.join(plan.name for plan in best)}."
             )
         if self.needed is not None:
-            notes.append(needed_words(self.needed, self.plans, self.queries))
+            notes.append(needed_words(self.needed))
         if any(plan.name == DEFAULT.name for plan in self.plans):
             notes.append(
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
@@ -143,8 +143,8 @@ def plan(
     most_rounds : int
         The most rounds of publishing and collecting in the plan that is chosen.
     queries : float, optional
-        Say how many queries, and how many votes by each strategy, it takes to tell two runs apart whose mean
-        scores differ by so much, in four of five studies.
+        Say how many queries and votes it takes by each strategy to tell two runs apart, in four of five
+        studies, whose mean scores would differ by so much if the best answers were known.
     deviation : float, optional
         The standard deviation of the two runs' difference over queries, which ``queries`` needs. By default a
         pilot tells it: the median over the pairs of ``runs`` under ``qrels``, or of the study's runs.
@@ -220,7 +220,7 @@ def plan(
         left=left,
         chosen=chosen,
         driven_by=opened.driven_by,
-        needed=needed,
+        needed=needed and needed_by_plans(needed, plans, histogram),
         notices=(
             *opened.words(most, left),
             *map(str, odd),
