@@ -119,6 +119,7 @@ class MixedNoise:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
+@lru_cache(maxsize=1024)
 def error_of_scale(scale: float) -> float:
     """Return the share of wrong votes on a random pair whose strengths have this standard deviation."""
     # The difference of two strengths has deviation scale x sqrt(2);

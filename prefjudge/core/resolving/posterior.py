@@ -32,7 +32,10 @@ _POOR, _AGAIN = 0.5, 2
 With lapses the likelihood of a candidate who lost a vote has a long tail, which no curvature shows."""
 _HALF = 0.5
 """Samples hit too seldom where most wrong votes are lapses: in pools too large for sums they are half."""
-_CELLS = 1 << 21
+_CELLS = 1 << 19
+"""About how many numbers are held at a time: they stay in the processor's cache."""
+_ROTATIONS = 1 << 18
+"""About how many numbers all rotations have."""
 _LEAST_LOG = np.float32(-87)
 """The exponential of less is no normal number of 32 bits."""
 
@@ -128,7 +131,7 @@ def log_evidence(
     if is_exact(k, lapses):
         return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
-    many = max(1 + _AGAIN, min(n, _CELLS // (8 * k**2)))
+    many = max(1 + _AGAIN, min(n, _ROTATIONS // k**2))
     turns = rotations(k - 1, rng, many=many)
     model, first = _Model(scale=scale, lapses=lapses), np.arange(n)
     total = 0.0
