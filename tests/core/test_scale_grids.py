@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving import scales
+from prefjudge.core.resolving import scale_grids, scales
 from prefjudge.core.resolving.scale_grids import POINTS, LogDensity, find_grids
 from prefjudge.core.resolving.scales import estimate_scales
 from tests.core.tables import simulated_judgments
@@ -96,3 +96,23 @@ def test_a_share_of_lapses_that_is_out_of_the_question_is_looked_at_once(
     assert asked.count(0.0) == 2 * POINTS
     assert asked.count(1.0) == (2 if narrowed else 1) * POINTS
     assert doubtful[1].max() == pytest.approx(-behind, abs=2.0)  # half a step from its peak
+
+
+def test_a_grid_that_misses_the_peak_is_not_widened_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Steep above its peak, flat below it: the least scale of a grid is improbable beside the peak alone.
+    def density(log: float, _: float) -> float:
+        beyond = log - peak
+        return -268.66 * beyond**2.257 if beyond > 0 else -5.892 * (-beyond) ** 0.684
+
+    def counted(*arguments: object) -> object:
+        weighed.append(arguments)
+        assert len(weighed) < 20
+        return weigh(*arguments)
+
+    weigh = scale_grids._weighed
+    monkeypatch.setattr(scale_grids, "_weighed", counted)
+    for peak in np.linspace(0.4, 0.7, 31).tolist():
+        weighed: list[object] = []
+        ((grid, logs),) = find_grids(Asked(density), lapses=[0.0], within=WITHIN)
+        assert grid[0] < peak < grid[-1]
+        assert max(logs[0], logs[-1]) < -9

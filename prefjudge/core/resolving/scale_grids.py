@@ -82,12 +82,12 @@ def _narrowed(log_density: LogDensity, lapses: float, span: Span, within: Span, 
     A grid on which no density reaches what ``counts`` is not narrowed.
     """
     (low, high), (least, most) = span, within
-    by_spline, narrower = True, False
+    by_spline, narrower, ends_seen = True, False, False
     while True:
         grid, logs = _weighed(log_density, lapses, (low, high))
         probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
         first, last = int(probable[0]), int(probable[-1])
-        if (first == 0 and low > least) or (last == POINTS - 1 and high < most):
+        if not ends_seen and ((first == 0 and low > least) or (last == POINTS - 1 and high < most)):
             # Some that are probable are beyond the span. A spline that misled may do so again.
             low, high = least if first == 0 else low, most if last == POINTS - 1 else high
             by_spline = by_spline and not narrower
@@ -100,7 +100,10 @@ def _narrowed(log_density: LogDensity, lapses: float, span: Span, within: Span, 
         if by_spline:
             low, high = _probable_span(grid, logs)
         else:
+            # These ends are improbable beside the peak. The next grid may miss it: to widen that again would
+            # never end.
             low, high = float(grid[max(0, first - 1)]), float(grid[min(POINTS - 1, last + 1)])
+            ends_seen = True
 
 
 def _probable_span(grid: Floats, logs: Floats) -> Span:
