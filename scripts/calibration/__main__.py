@@ -10,12 +10,16 @@ into bins by the probability stated. A line has
     right    the share of answers that are the best
     off      the one less the other
     wrong    the weighted calibration error: the mean, over the answers, of |stated - right| in their bin
-    chance   what is expected there of statements that are exactly true, with so many answers
-    worst    |stated - right| in the worst bin of 200 answers or more
+    chance   what is expected there of statements that are true on average, over so few studies
+    worst    |stated - right| in the worst bin of 30 answers or more
+
+Whether an answer is the best is known here, but it is a matter of luck. So what counts as right is its
+probability by the same votes for those who know how the crowd errs, and who chooses at random: that needs a
+tenth of the answers. The last line holds it against the answers that are the best.
 
 The goals are 0.05 for the weighted error and 0.08 for the worst bin. Where the votes of most studies do not
 tell the error, no statement can be right for each error: the goals then hold for all errors together, in the
-line "all".
+line "all". ``--brief`` prints a row for each pool and number of queries instead, for a table.
 
 ``--plot FILE`` draws the same as a reliability diagram, a plot for each noise.
 
@@ -58,13 +62,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from ceilings import ASKED, SMALL, USUAL, table
-from cells import NOISES, Design
+from cells import NOISES, Design, join
 from comparisons import table as comparisons
 from diagram import diagram
 from looks import equal_table
 from looks import table as looks
 from real import compare_files
-from rows import FORM, GOAL, HEAD, WORST, rows_of
+from rows import FORM, GOAL, HEAD, WORST, brief, rows_of
 from winners import table as winners
 
 from prefjudge.core.planning.strategy_names import parse_strategy
@@ -119,6 +123,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--answers", type=int, default=1000, help="queries to simulate for each cell")
     parser.add_argument("--seed", type=int, default=2021)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--brief", action="store_true", help="a row for each pool and number of queries")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="a reliability diagram, .svg or .png")
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
     parser.add_argument("--redraws", type=int, default=40, help="of the real votes")
@@ -143,12 +148,22 @@ def simulated(options: argparse.Namespace) -> None:
         for pool, queries, strategy, noise in grid
     ]
     rows = []
-    print(FORM.format(*HEAD), flush=True)
+    if not options.brief:
+        print(FORM.format(*HEAD), flush=True)
     for row in rows_of(designs, options.errors, options.answers, options.seed, options.processes):
-        print(row, flush=True)
+        if not options.brief:
+            print(row, flush=True)
         rows.append(row)
-    failed = sum(row.missed for row in rows)
-    print(f"cells that miss the goals ({GOAL:g} on average, {WORST:g} in a bin): {failed}")
+    if options.brief:
+        print("\n".join(brief(rows)))
+    judged = [row for row in rows if row.judged]
+    failed = sum(row.missed for row in judged)
+    print(f"cells that miss the goals ({GOAL:g} on average, {WORST:g} in a bin): {failed} of {len(judged)}")
+    every = join([row.answers for row in rows if row.error is not None])
+    best, known = every.right.mean(), every.known.mean()
+    print(
+        f"of {every.right.size} answers {best:.4f} are the best, and {known:.4f} by those who know the crowd"
+    )
     if options.plot:
         write_figure(options.plot, diagram(rows))
 

@@ -1,72 +1,73 @@
 """Simulated studies: what is stated of their answers, and what is right."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import (
-    BradleyTerryNoise,
-    ConstantNoise,
-    LapseNoise,
-    Noise,
-    error_of_scale,
-    scale_of_error,
-)
+from prefjudge.core.judges.noise import LapseNoise, MixedNoise, Noise, error_of_scale, scale_of_error
 from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.scales import prior_scales
+from prefjudge.core.resolving.confidence import assess_confidence, average_chances
+from prefjudge.core.resolving.scales import Scales, prior_scales
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _SPAM = 0.3
+_DRAWS = 1000
+_BINS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpammedNoise:
-    """Three workers in ten choose at random, the others err as Bradley-Terry says."""
+class Crowd:
+    """Who votes in a study.
 
-    honest: BradleyTerryNoise
+    Attributes
+    ----------
+    error, lapses : float
+        How the votes of honest workers err: see :class:`LapseNoise`.
+    spam : float
+        The share of workers who choose at random.
+    """
 
-    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw the strengths of each pool, and how likely a vote by anybody is."""
-        chances, best = self.honest.draw_chances(n, k, rng)
-        return (1.0 - _SPAM) * chances + _SPAM * 0.5, best
+    error: float
+    lapses: float = 0.0
+    spam: float = 0.0
 
+    @property
+    def noise(self) -> Noise:
+        """How a vote errs, whoever casts it."""
+        return MixedNoise(honest=LapseNoise(error=self.error, lapses=self.lapses), bad=self.spam)
 
-@dataclass(frozen=True, kw_only=True)
-class UsualNoise:
-    """Each study has a crowd of its own, drawn from what crowds usually show, as P(best) takes them."""
+    def unnamed(self) -> "Crowd":
+        """Return the same crowd where nobody knows who chooses at random: these votes are lapses."""
+        error = (1.0 - self.spam) * self.error + 0.5 * self.spam
+        wrong = (1.0 - self.spam) * self.lapses * self.error + 0.5 * self.spam
+        return Crowd(error=error, lapses=wrong / error)
 
-    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw a crowd, and the pools of a study."""
-        usual = prior_scales()
-        one = rng.choice(usual.weight.size, p=usual.weight)
-        error = error_of_scale(float(usual.scale[one]))
-        return LapseNoise(error=error, lapses=float(usual.lapses[one])).draw_chances(n, k, rng)
-
-
-def _bradley_terry(error: float) -> Noise:
-    return BradleyTerryNoise(scale=scale_of_error(error))
-
-
-def _constant(error: float) -> Noise:
-    return ConstantNoise(error=error)
-
-
-def _spammed(error: float) -> Noise:
-    return SpammedNoise(honest=BradleyTerryNoise(scale=scale_of_error(error)))
+    def chances(self, votes: Floats) -> Floats:
+        """Return who is the best, by votes of honest workers, for those who know how the crowd errs."""
+        scale = np.array([scale_of_error(self.error)])
+        scales = Scales(scale=scale, weight=np.ones(1), lapses=np.array([self.lapses]))
+        return average_chances(votes, scales, draws=_DRAWS, seed=0)[0]
 
 
-def _usual(error: float) -> Noise:
-    return UsualNoise()
+def _usual(error: float, rng: np.random.Generator) -> Crowd:
+    """Draw a crowd from what crowds usually show, as P(best) takes them, whatever the error."""
+    usual = prior_scales()
+    one = rng.choice(usual.weight.size, p=usual.weight)
+    return Crowd(error=error_of_scale(float(usual.scale[one])), lapses=float(usual.lapses[one]))
 
 
-NOISES = {"bradley-terry": _bradley_terry, "constant": _constant, "spam": _spammed, "usual": _usual}
+NOISES: dict[str, Callable[[float, np.random.Generator], Crowd]] = {
+    "bradley-terry": lambda error, rng: Crowd(error=error),
+    "constant": lambda error, rng: Crowd(error=error, lapses=1.0),
+    "spam": lambda error, rng: Crowd(error=error, spam=_SPAM),
+    "usual": _usual,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,26 +84,28 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Bins:
-    """Answers in ten bins by the probability stated: shape (10,) each."""
+    """Answers in ten bins by the probability stated: shape (10,) each.
+
+    ``stated`` and ``known`` are sums, and ``variance`` that of their difference, from study to study.
+    """
 
     count: NDArray[np.int64]
     stated: Floats
-    right: Floats
+    known: Floats
+    variance: Floats
 
     def off(self) -> Floats:
         """Return by how much each bin is off."""
-        return np.abs(self.stated - self.right) / np.maximum(self.count, 1)
+        return np.abs(self.stated - self.known) / np.maximum(self.count, 1)
 
     def error(self) -> float:
         """Return the weighted calibration error."""
-        return float(np.abs(self.stated - self.right).sum() / self.count.sum())
+        return float(np.abs(self.stated - self.known).sum() / self.count.sum())
 
-    def noise(self) -> float:
-        """Return the weighted error to expect of answers that are right exactly as often as is stated."""
-        share = self.stated / np.maximum(self.count, 1)
+    def chance(self) -> float:
+        """Return the weighted error to expect of statements that are true on average over studies."""
         # The mean size of a normal deviate is sqrt(2 / pi) of its standard deviation.
-        deviations = np.sqrt(2.0 / np.pi * self.count * share * (1.0 - share))
-        return float(deviations.sum() / self.count.sum())
+        return float(np.sqrt(2.0 / np.pi * self.variance).sum() / self.count.sum())
 
     def worst(self, *, least: int) -> float:
         """Return by how much the worst bin with this many answers is off; nan where there is none."""
@@ -112,52 +115,97 @@ class Bins:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The answers of all studies of a cell.
+    """The answers of all studies of a cell, as many in each study, or those of several cells.
 
-    ``stated`` is the greatest P(best) of each query, ``right`` whether its candidate is the best, and
-    ``told`` the share of studies whose votes tell the error.
+    Attributes
+    ----------
+    stated : ndarray of float64, shape (n,)
+        The greatest P(best) of each query.
+    known : ndarray of float64, shape (n,)
+        P(best) of the same candidate, by the same votes, for those who know how the crowd errs and who
+        chooses at random: the share of such answers that are right.
+    right : ndarray of bool, shape (n,)
+        Whether it is the best.
+    told : float
+        The share of studies whose votes tell the error.
+    variance : ndarray of float64, shape (10,)
+        That of the sum of ``stated - known`` in each bin, from study to study; nan of a single study.
     """
 
     stated: Floats
+    known: Floats
     right: Flags
     told: float
+    variance: Floats
 
     def bins(self) -> Bins:
         """Count the answers by tenths of the probability stated."""
-        place = np.minimum((10 * self.stated).astype(np.int64), 9)
+        place = _places(self.stated)
         return Bins(
-            count=np.bincount(place, minlength=10),
-            stated=np.bincount(place, weights=self.stated, minlength=10),
-            right=np.bincount(place, weights=self.right, minlength=10),
+            count=np.bincount(place, minlength=_BINS),
+            stated=np.bincount(place, weights=self.stated, minlength=_BINS),
+            known=np.bincount(place, weights=self.known, minlength=_BINS),
+            variance=self.variance,
         )
+
+
+def _places(stated: Floats) -> NDArray[np.int64]:
+    return np.minimum((_BINS * stated).astype(np.int64), _BINS - 1)
+
+
+def variance_of_sums(stated: Floats, known: Floats) -> Floats:
+    """Return the variance of the sum of what is off in each bin, for answers of shape (studies, queries)."""
+    studies = len(stated)
+    place = _BINS * np.arange(studies)[:, None] + _places(stated)
+    off = np.bincount(place.ravel(), weights=(stated - known).ravel(), minlength=_BINS * studies)
+    if studies == 1:
+        return np.full(_BINS, np.nan)
+    return studies * off.reshape(studies, _BINS).var(axis=0, ddof=1)
 
 
 def join(cells: Sequence[Answers]) -> Answers:
     """Return the answers of several cells together."""
     return Answers(
         stated=np.concatenate([cell.stated for cell in cells]),
+        known=np.concatenate([cell.known for cell in cells]),
         right=np.concatenate([cell.right for cell in cells]),
         told=float(np.mean([cell.told for cell in cells])),
+        variance=np.sum([cell.variance for cell in cells], axis=0),
     )
 
 
 def simulate(design: Design, error: float, answers: int, rng: np.random.Generator) -> Answers:
     """Simulate studies until they have so many answers."""
-    strategy, noise = parse_strategy(design.strategy), NOISES[design.noise](error)
-    stated, right, told = [], [], []
+    strategy, size = parse_strategy(design.strategy), (design.queries, design.pool)
+    # Streams of their own: the votes are the same whether or not it is known who cast them.
+    of_votes, of_names, of_draws = rng.spawn(3)
+    stated, known, right, told = [], [], [], []
     for _ in range(max(1, -(-answers // design.queries))):
-        chances, best = noise.draw_chances(design.queries, design.pool, rng)
-        votes, _work = play(strategy, chances, rng)
+        crowd = NOISES[design.noise](error, of_votes)
+        chances, best = crowd.noise.draw_chances(*size, of_votes)
+        votes, _work = play(strategy, chances, of_votes)
         judgments, pools = log_of(votes)
         if design.workers:
-            spam = _SPAM if design.noise == "spam" else 0.0
-            judgments = name_workers(judgments, chances, spam, design.workers, rng)
-        confidence = assess_confidence(judgments, rng=rng, pools=pools)
-        of_query = confidence.chance.reshape(design.queries, design.pool)
+            judgments = name_workers(judgments, chances, crowd.spam, design.workers, of_names)
+            honest = judgments.worker >= round(crowd.spam * design.workers)
+            votes = np.zeros_like(votes)
+            np.add.at(votes, (judgments.query, judgments.left % size[1], judgments.right % size[1]), honest)
+        else:
+            crowd = crowd.unnamed()
+        confidence = assess_confidence(judgments, rng=of_draws, pools=pools)
+        of_query = confidence.chance.reshape(size)
+        answer = of_query.argmax(axis=1)
         stated.append(of_query.max(axis=1))
-        right.append(of_query.argmax(axis=1) == best)
+        known.append(crowd.chances(votes)[np.arange(design.queries), answer])
+        right.append(answer == best)
         told.append(confidence.scales.told)
-    return Answers(stated=np.concatenate(stated), right=np.concatenate(right), told=float(np.mean(told)))
+    return Answers(
+        stated=np.concatenate(stated),
+        known=np.concatenate(known),
+        right=np.concatenate(right),
+        told=float(np.mean(told)),
+        variance=variance_of_sums(np.array(stated), np.array(known)),
+    )
 
 
 def name_workers(

@@ -26,7 +26,7 @@ def diagram(rows: Sequence[Row]) -> "Figure":
     """Draw a plot for each noise: the rows that have to meet the goals, a colour for each error.
 
     A point is a tenth of the scale, over all designs; its area grows with the answers in it, and its line is
-    two standard errors to each side. Points of fewer than 200 answers are left out. The band is the goal.
+    two standard errors to each side. Points of few answers are left out. The band is the goal.
     """
     judged = [row for row in rows if row.judged]
     noises = [noise for noise in _TITLES if any(row.design.noise == noise for row in judged)]
@@ -59,6 +59,6 @@ def _points(axes: "Axes", answers: Answers | None, label: str, color: str) -> No
     bins = answers.bins()
     many = bins.count >= LEAST
     count = bins.count[many]
-    stated, right = bins.stated[many] / count, bins.right[many] / count
-    axes.errorbar(stated, right, yerr=2 * np.sqrt(right * (1 - right) / count), fmt="none", color=color, lw=1)
+    stated, right = bins.stated[many] / count, bins.known[many] / count
+    axes.errorbar(stated, right, yerr=2 * np.sqrt(bins.variance[many]) / count, fmt="none", color=color, lw=1)
     axes.scatter(stated, right, s=12 + 60 * count / bins.count.sum(), color=color, label=label, zorder=3)

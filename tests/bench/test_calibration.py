@@ -60,10 +60,15 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def answers_of(cells: ModuleType, stated: np.ndarray, known: np.ndarray) -> object:
+    variance = np.zeros(10)
+    return cells.Answers(stated=stated, known=known, right=known > 0.5, told=1.0, variance=variance)
+
+
 def test_bins_are_by_tenths_and_weigh_by_their_answers(cells: ModuleType) -> None:
     stated = np.array([0.35] * 10 + [0.31] * 10 + [0.7] * 30 + [1.0] * 50)
-    right = np.array([True] * 10 + [False] * 10 + [True] * 15 + [False] * 15 + [True] * 50)
-    bins = cells.Answers(stated=stated, right=right, told=1.0).bins()
+    known = np.array([1.0] * 10 + [0.0] * 10 + [0.5] * 30 + [1.0] * 50)
+    bins = answers_of(cells, stated, known).bins()
     assert bins.count.tolist() == [0, 0, 0, 20, 0, 0, 0, 30, 0, 50]
     # .33 stated, half right; .7 stated, half right; 1 stated, all right.
     assert bins.error() == pytest.approx((20 * 0.17 + 30 * 0.2 + 50 * 0) / 100)
@@ -72,14 +77,46 @@ def test_bins_are_by_tenths_and_weigh_by_their_answers(cells: ModuleType) -> Non
     assert math.isnan(bins.worst(least=51))
 
 
-def test_chance_is_the_error_of_statements_that_are_true(cells: ModuleType) -> None:
+def test_chance_is_the_error_of_studies_that_are_right_on_average(cells: ModuleType) -> None:
     rng = np.random.default_rng(3)
-    stated = rng.uniform(0.2, 0.9, 400)
-    found = []
-    for _ in range(400):
-        bins = cells.Answers(stated=stated, right=rng.random(400) < stated, told=1.0).bins()
-        found.append(bins.error())
-    assert np.mean(found) == pytest.approx(bins.noise(), rel=0.06)
+    wrong, chance = [], []
+    for _ in range(300):
+        known = rng.uniform(0.2, 0.9, (20, 30))
+        stated = known + 0.1 * rng.standard_normal((20, 1))  # each study is off as a whole
+        variance = cells.variance_of_sums(known, stated)
+        # By what is known, so that statements of the same bin are true on average.
+        answers = cells.Answers(
+            stated=known.ravel(), known=stated.ravel(), right=known.ravel() > 0.5, told=1.0, variance=variance
+        )
+        wrong.append(answers.bins().error())
+        chance.append(answers.bins().chance())
+    assert np.mean(wrong) == pytest.approx(np.mean(chance), rel=0.06)
+    both = cells.join([answers, answers]).bins()
+    assert both.error() == pytest.approx(wrong[-1])
+    assert both.chance() == pytest.approx(chance[-1] / math.sqrt(2))
+
+
+def test_who_knows_the_crowd_is_right_as_often_as_that_says(cells: ModuleType) -> None:
+    """Names and spam, lapses, and spam that nobody is known for."""
+    for noise, workers in (("spam", 10), ("spam", 0), ("constant", 0)):
+        design = cells.Design(pool=3, queries=50, strategy="round-robin:1", noise=noise, workers=workers)
+        answers = cells.simulate(design, 0.2, 500, np.random.default_rng(4))
+        by_chance = math.sqrt((answers.known * (1 - answers.known)).mean() / 500)
+        assert answers.right.mean() == pytest.approx(answers.known.mean(), abs=3 * by_chance)
+        # Answer by answer, too: the slope of the one over the other.
+        slope = np.cov(answers.right, answers.known)[0, 1] / answers.known.var(ddof=1)
+        assert slope == pytest.approx(1.0, abs=0.5)
+
+
+def test_names_change_no_vote(cells: ModuleType) -> None:
+    named, unnamed = (
+        cells.Design(pool=3, queries=20, strategy="halving", noise="usual", workers=workers)
+        for workers in (10, 0)
+    )
+    one, other = (cells.simulate(each, 0.2, 60, np.random.default_rng(4)) for each in (named, unnamed))
+    same = one.known == other.known  # where both give the same answer
+    assert same.mean() > 0.8
+    assert (one.stated != other.stated).any()
 
 
 def test_a_log_has_the_votes_of_the_matrices(cells: ModuleType) -> None:
@@ -95,18 +132,22 @@ def test_a_log_has_the_votes_of_the_matrices(cells: ModuleType) -> None:
 
 def test_spam_makes_three_votes_in_ten_coin_tosses(cells: ModuleType) -> None:
     rngs = [np.random.default_rng(1) for _ in range(2)]
-    honest, best = cells.NOISES["bradley-terry"](0.2).draw_chances(50, 4, rngs[0])
-    spammed, same = cells.NOISES["spam"](0.2).draw_chances(50, 4, rngs[1])
+    honest, best = cells.NOISES["bradley-terry"](0.2, rngs[0]).noise.draw_chances(50, 4, rngs[0])
+    crowd = cells.NOISES["spam"](0.2, rngs[1])
+    spammed, same = crowd.noise.draw_chances(50, 4, rngs[1])
     assert spammed == pytest.approx(0.7 * honest + 0.15)
     assert same.tolist() == best.tolist()
+    # To those who do not know who they are these votes are lapses.
+    alike, again = crowd.unnamed().noise.draw_chances(50, 4, np.random.default_rng(1))
+    assert alike == pytest.approx(spammed)
+    assert again.tolist() == best.tolist()
 
 
 def test_usual_crowds_err_as_crowds_are_expected_to_before_any_vote(cells: ModuleType) -> None:
     rng = np.random.default_rng(3)
-    noise = cells.NOISES["usual"](0.2)
     wrong, even = [], 0
     for _ in range(400):
-        chances, best = noise.draw_chances(30, 2, rng)
+        chances, best = cells.NOISES["usual"](0.2, rng).noise.draw_chances(30, 2, rng)
         each = 1.0 - chances[np.arange(30), best, 1 - best]
         wrong.append(each.mean())
         even += np.ptp(each) < 1e-9
@@ -122,8 +163,8 @@ def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> 
     grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few, *two)
     assert grid.returncode == 0, grid.stderr
     lines = grid.stdout.splitlines()
-    # A head, four designs with a line for each error and one for all, and the count of what missed.
-    assert len(lines) == 1 + 4 * 3 + 1
+    # A head, four designs with a line for each error and one for all, what missed, and what is known.
+    assert len(lines) == 1 + 4 * 3 + 2
     plot = tmp_path / "plot.png"
     alone = run(
         "--pools", 3, "--errors", 0.33, "--noises", "constant", *few, "--processes", 1, "--plot", plot
@@ -134,7 +175,8 @@ def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> 
         ["2", "6", "round-robin:1", "bradley-terry", "0.2", "30", "0.000"],
         ["2", "6", "round-robin:1", "bradley-terry", "0.33", "30", "0.000"],
     ]
-    assert lines[-1].startswith("cells that miss the goals")
+    assert lines[-2].startswith("cells that miss the goals")
+    assert lines[-1].startswith("of 240 answers")
 
 
 def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(cells: ModuleType) -> None:
@@ -142,20 +184,17 @@ def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(ce
     from rows import Row
 
     def row(stated: float, right: int, of: int, *, judged: bool = True) -> Row:
-        answers = cells.Answers(
-            stated=np.array([stated] * of + [0.99] * 1000),
-            right=np.arange(of + 1000) >= of - right,
-            told=1.0,
-        )
+        known = np.arange(of + 1000) >= of - right
+        answers = answers_of(cells, np.array([stated] * of + [0.99] * 1000), known.astype(float))
         design = cells.Design(pool=3, queries=5, strategy="halving", noise="spam", workers=10)
         return Row(design=design, error=0.2, answers=answers, judged=judged)
 
-    assert not row(0.55, 120, 200).missed
-    assert row(0.55, 130, 200).missed  # .1 in its bin, .02 on average
-    assert not row(0.55, 129, 199).missed  # a bin of too few
+    assert not row(0.55, 18, 30).missed
+    assert row(0.55, 20, 30).missed  # .12 in its bin, .01 on average
+    assert not row(0.55, 20, 29).missed  # a bin of too few
     assert row(0.55, 0, 199).missed  # .09 on average
     assert not row(0.55, 0, 199, judged=False).missed
-    assert str(row(0.55, 130, 200)).split()[-1] == "missed"
+    assert str(row(0.55, 20, 30)).split()[-1] == "missed"
 
 
 def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -> None:
@@ -165,8 +204,8 @@ def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -
     rng = np.random.default_rng(5)
     rows = []
     for noise, pool in (("spam", 3), ("spam", 5), ("constant", 3)):
-        stated = rng.uniform(0.6, 0.7, 150)
-        answers = cells.Answers(stated=stated, right=rng.random(150) < 0.5, told=1.0)
+        stated = rng.uniform(0.6, 0.7, 20)
+        answers = answers_of(cells, stated, rng.random(20))
         design = cells.Design(pool=pool, queries=5, strategy="halving", noise=noise, workers=10)
         rows.append(Row(design=design, error=0.33, answers=answers, judged=True))
     figure = diagram(rows)
@@ -175,9 +214,28 @@ def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -
     drawn = [axes.collections[-1].get_offsets() for axes in (constant, spam)]
     # One design alone has too few answers for a point.
     assert drawn[0].size == 0
-    right = np.concatenate([row.answers.right for row in rows[:2]]).mean()
+    right = np.concatenate([row.answers.known for row in rows[:2]]).mean()
     stated = np.concatenate([row.answers.stated for row in rows[:2]]).mean()
     assert drawn[1].tolist() == [pytest.approx([stated, right])]
+
+
+def test_a_brief_row_takes_strategies_together_and_counts_their_figures(cells: ModuleType) -> None:
+    from rows import Row, brief
+
+    rows = []
+    for strategy, known in (("halving", 0.48), ("round-robin:1", 0.68)):
+        design = cells.Design(pool=3, queries=5, strategy=strategy, noise="spam", workers=10)
+        answers = answers_of(cells, np.full(40, 0.58), np.full(40, known))
+        # The one is off by .1, the other by -.1: together they are right.
+        rows += [
+            Row(design=design, error=error, answers=answers, judged=error == 0.2) for error in (0.2, 0.4)
+        ]
+        rows.append(Row(design=design, error=None, answers=answers, judged=True))
+    head, _, line = brief(rows)
+    assert head == "| pool | queries | spam | figures | met |"
+    assert line == "| 3 | 5 | .000 .000 | 4 | 0 |"
+    for row in rows:
+        assert row.figure == ("·" if row.error == 0.4 else "all .100*" if row.error is None else ".100*")
 
 
 def test_redrawn_votes_are_on_the_same_pairs_and_as_often_right_as_the_model_says(cells: ModuleType) -> None:
@@ -244,7 +302,7 @@ def test_runs_as_good_as_each_other_are_rarely_said_to_differ(
 
 def test_names_are_given_as_if_each_vote_were_a_random_worker_s(cells: ModuleType) -> None:
     rng = np.random.default_rng(2)
-    honest, _ = cells.NOISES["bradley-terry"](0.2).draw_chances(400, 3, rng)
+    honest, _ = cells.NOISES["bradley-terry"](0.2, rng).noise.draw_chances(400, 3, rng)
     chances = 0.7 * honest + 0.15
     votes = rng.binomial(1, np.triu(chances, 1)).astype(float)
     votes = votes + np.triu(1 - votes, 1).transpose(0, 2, 1)
