@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
+from zlib import crc32
 
 import numpy as np
 from cells import Answers, Design, join, simulate
@@ -87,7 +88,8 @@ def _of_design(design: Design, *, errors: Sequence[float], answers: int, seed: i
     cells = []
     for error in errors:
         # Each cell draws by its own seed, so that a cell alone gives the line that it has in the grid.
-        rng = np.random.default_rng([seed, design.pool, design.queries, round(1000 * error)])
+        name = crc32(f"{design.strategy} {design.noise}".encode())
+        rng = np.random.default_rng([seed, name, design.pool, design.queries, round(1000 * error)])
         cells.append(simulate(design, error, answers, rng))
     return _judged(design, errors, cells)
 
