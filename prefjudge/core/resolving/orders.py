@@ -37,13 +37,8 @@ def sum_orders(votes: Floats, error: float, cast: CastVotes | None = None) -> tu
         The log probability of each query's votes.
     """
     n, k, _ = votes.shape
-    # The log probability of a pair's votes where x is above y; candidates first, so that queries are
-    # contiguous.
-    above = (
-        votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error)
-        if cast is None
-        else cast.log_orders(n, k, error)
-    )
+    above = pair_logs(votes, error, cast)
+    # Candidates first, so that queries are contiguous.
     pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
     layers = _layers(k)
     chance, evidence = np.empty((n, k)), np.empty(n)
@@ -52,6 +47,13 @@ def sum_orders(votes: Floats, error: float, cast: CastVotes | None = None) -> tu
         some = slice(low, min(n, low + step))
         chance[some], evidence[some] = _summed(pairs[:, :, some], layers)
     return chance, evidence - math.lgamma(k + 1)
+
+
+def pair_logs(votes: Floats, error: float, cast: CastVotes | None) -> Floats:
+    """Return the log probability of each pair's votes where the first is above the other, shape (n, k, k)."""
+    if cast is not None:
+        return cast.log_orders(len(votes), votes.shape[1], error)
+    return np.asarray(votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error))
 
 
 def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ import numpy as np
 from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.bradley_terry import Strengths
 from prefjudge.core.resolving.cast_votes import CastVotes
+from prefjudge.core.resolving.drawn_orders import MOST_DRAWN, draw_orders
 from prefjudge.core.resolving.orders import LARGEST, sum_orders
 from prefjudge.core.resolving.proposals import (
     Proposal,
@@ -31,7 +32,7 @@ _POOR, _AGAIN = 0.5, 2
 """Draws that amount to fewer than this share of them tell where to draw from instead, so many times at most.
 With lapses the likelihood of a candidate who lost a vote has a long tail, which no curvature shows."""
 _HALF = 0.5
-"""Samples hit too seldom where most wrong votes are lapses: in pools too large for sums they are half."""
+"""Strengths are drawn as if half of the wrong votes were lapses at most: of more, draws hit too seldom."""
 _CELLS = 1 << 19
 """About how many numbers are held at a time: they stay in the processor's cache."""
 _ROTATIONS = 1 << 18
@@ -93,8 +94,8 @@ def chance_best(
     -----
     Draws come from Laplace's approximation and are weighted by how far it is off (importance sampling), so
     that the answer is right with few votes too. Where it is far off, the draws show where to draw from
-    instead. Where all wrong votes are lapses it is exact, in pools of 12 or less; larger pools are taken as
-    if half of them were.
+    instead. Where all wrong votes are lapses it is exact, in pools of 12 or less; of up to 20 candidates
+    orders are drawn, and larger pools are taken as if half of the wrong votes were lapses.
     """
     n, k = fit.mean.shape
     chance = np.ones((n, k))
@@ -102,6 +103,8 @@ def chance_best(
         return chance
     if is_exact(k, lapses):
         return sum_orders(votes, error_of_scale(scale), cast)[0]
+    if lapses == 1.0 and k <= MOST_DRAWN:
+        return draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast)[0]
     # The same rotations for all: what stands beside a query changes nothing of its draws.
     turns = rotations(k - 1, rng, many=1 + _AGAIN)
     model, first = _Model(scale=scale, lapses=lapses), np.zeros(n, dtype=np.int64)
@@ -130,6 +133,9 @@ def log_evidence(
     n, k = fit.mean.shape
     if is_exact(k, lapses):
         return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
+    if lapses == 1.0 and k <= MOST_DRAWN:
+        drawn = draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast, alike=False)
+        return float(drawn[1].sum())
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
     many = max(1 + _AGAIN, min(n, _ROTATIONS // k**2))
     turns = rotations(k - 1, rng, many=many)
