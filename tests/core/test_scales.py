@@ -346,3 +346,19 @@ def test_a_few_grids_find_the_scale_however_narrow_its_posterior() -> None:
         found = weigh_scales(log_likelihood)
         assert isinstance(found, Scales)
         assert len(calls) <= 9 * 6 * len(LAPSES)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.1])
+def test_a_crowd_that_is_seldom_wrong_is_told(error: float) -> None:
+    """Far better than usual: the bound of what was considered, 8 %, was told as if it were known."""
+    judgments, _ = simulated_judgments(200, 5, votes=3, scale=scale_of_error(error), seed=4)
+    scales = estimate_scales(judgments, rng=np.random.default_rng(2))
+    low, high = scales.interval()
+    assert 0 < low < error < high < error + 0.03
+
+
+def test_votes_that_never_contradict_each_other_may_never_be_wrong() -> None:
+    lines = (f"q{q} {x} {y} {x}" for q in range(100) for x, y in combinations("abcde", 2) for _ in range(5))
+    low, high = estimate_scales(judgments_of(*lines), rng=np.random.default_rng(2)).interval()
+    assert low == 0
+    assert 0 < high < 0.03

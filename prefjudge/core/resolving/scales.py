@@ -25,8 +25,8 @@ from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.trust import Trust, learn_trust
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
-LOWEST, HIGHEST = 0.05, 5.0
-"""The bounds of the scales considered: 49 % to 8 % of votes on a random pair are wrong."""
+LOWEST, HIGHEST = 0.05, 20.0
+"""The bounds of the scales considered: 49 % to 2 % of votes on a random pair are wrong."""
 SPREAD = 0.6
 """The standard deviation of the log of the scale, before any vote: nine crowds in ten err in 18 to 43 % of
 votes, and the mean of one vote's being right is 0.68."""
@@ -121,7 +121,10 @@ class Scales:
             density[within] += np.exp(smooth(fine[within])) / (logs[1] - logs[0])
         below = np.cumsum(density)
         high, low = np.interp([0.5 - share / 2, 0.5 + share / 2], below / below[-1], fine)
-        return self._error(float(np.exp(low))), self._error(float(np.exp(high)))
+        # Where the greatest scale is a probable one, still greater ones are, at which hardly a vote is wrong.
+        beyond = np.exp(fine[-1]) > 0.999 * HIGHEST and density[-1] > 0.1 * density.max()
+        least = 0.5 * (1.0 - self.trust) if beyond else self._error(float(np.exp(low)))
+        return least, self._error(float(np.exp(high)))
 
 
 def one_scale(scale: float) -> Scales:
