@@ -8,6 +8,7 @@ import pytest
 from prefjudge.errors import InputError
 from prefjudge.evaluation.testing.sequential import sequential_test
 from prefjudge.evaluation.testing.significance import compare_runs
+from prefjudge.render.tables.comparison import pairs_table
 from tests.evaluation.test_significance import reciprocal, run, scores_of
 
 
@@ -66,3 +67,16 @@ def test_runs_are_compared_by_it_and_measures_without_a_scale_are_refused() -> N
         compare_runs(
             scores_of(reciprocal(2, 30, 2), "ppref@10"), test="sequential", rng=np.random.default_rng(0)
         )
+
+
+@pytest.mark.parametrize("queries", [2, 12, 200])
+def test_queries_that_all_differ_by_the_same_have_an_interval_too(queries: int) -> None:
+    """Bets need no variance, and few queries do not make their interval too narrow."""
+    scores = scores_of(np.tile([1.0, 0.5], (queries, 1)))
+    found = compare_runs(scores, test="sequential", rng=np.random.default_rng(0))
+    ((p, low, high),) = zip(*sequential_test(np.full((queries, 1), -0.5), 1.0, 0.05), strict=True)
+    assert (found.p[0], found.low[0], found.high[0]) == (p, low, high)
+    assert -1 <= low < -0.5 < high <= 1
+    notes = " ".join(pairs_table([found]).notes)
+    assert "too narrow" not in notes
+    assert "there is no effect" in notes

@@ -190,7 +190,9 @@ def compare_runs(
         p = classical_p(chosen, sums)
     # No difference of two scores is greater than the scale is long.
     reach = np.subtract(*bounds(scores.measure)[::-1])
-    low, high = (np.where(spread > 0, np.clip(end, -reach, reach), np.nan) for end in (low, high))
+    # Bets need no variance: where all differences are the same, what is not refuted is an interval, too.
+    known = (spread > 0) | (chosen is SignificanceTest.SEQUENTIAL)
+    low, high = (np.where(known, np.clip(end, -reach, reach), np.nan) for end in (low, high))
     identical = sums.plus + sums.minus == 0
     return Significance(
         measure=scores.measure,

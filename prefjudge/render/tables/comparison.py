@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from prefjudge.counts import many
 from prefjudge.evaluation.testing.outcomes import Harm, Outcomes
 from prefjudge.evaluation.testing.significance import Significance
+from prefjudge.evaluation.testing.significance_tests import SignificanceTest
 from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
 _DIFFERING = 15
@@ -75,7 +76,7 @@ def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
     notes[
         f"Intervals of the difference are at {', '.join(sorted(level))}, for one pair at a time, as far as "
         "the scale reaches; effect is the difference over the standard deviation of the differences. Where "
-        "all queries differ by the same amount there is neither."
+        f"all queries differ by the same amount there is {_no_spread(results)}."
     ] = None
     few = sum(_differ_little(result) for result in results)
     if few:
@@ -86,8 +87,15 @@ def _notes(results: Sequence[Significance]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _no_spread(results: Sequence[Significance]) -> str:
+    bets = {result.test is SignificanceTest.SEQUENTIAL for result in results}
+    return "no effect" if bets == {True} else "neither"
+
+
 def _differ_little(result: Significance) -> int:
-    """Return how many pairs of runs differ on some queries, and on few."""
+    """Return how many pairs of runs differ on some queries, and on few; an interval by bets bears that."""
+    if result.test is SignificanceTest.SEQUENTIAL:
+        return 0
     differing = result.wins_a + result.wins_b
     return int(((differing < _DIFFERING) & (differing > 0)).sum())
 
