@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
+from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.health import find_impossible
@@ -481,3 +483,17 @@ def test_imported_votes_count_at_every_target_and_are_no_rehearsal(tmp_path: Pat
             refuse_other_target(db, LIVE)
         forget_answers(db, LIVE)
         assert last_version(db) == 0
+
+
+def test_nothing_is_said_of_sides_that_imported_votes_do_not_tell(tmp_path: Path) -> None:
+    """They were drawn by lot, and the lots were given a share and a p-value."""
+    brought(tmp_path, "".join(f"q{query} a b a w{query % 2}\n" for query in range(60)), "votes.txt")
+    found = workers(tmp_path / "study")
+    assert math.isnan(found.left_rate)
+    assert math.isnan(found.left_p)
+    assert {(one.left_rate, one.left_p, one.run_p, one.left_when_guessing) for one in found.workers} == {
+        (None, None, None, None)
+    }
+    assert "The left won" not in " ".join(found.tables()[0].notes)
+    assert found.signs == ()
+    assert any("sides" in notice for notice in found.notices)

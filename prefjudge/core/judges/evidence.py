@@ -4,7 +4,7 @@ It is there to be looked at. None of it is a reason to refuse pay: each sign als
 honest work on unusual pairs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -74,6 +74,14 @@ class Evidence:
     def left_rate(self) -> Floats:
         """The share for the left, shape (n_workers,); NaN without any."""
         return share(self.left, self.decided)
+
+
+def without_sides(evidence: Evidence) -> Evidence:
+    """Return it without what rests on sides, for judgments that do not tell them."""
+    nothing, unknown = np.zeros_like(evidence.left), np.full(evidence.left.size, np.nan)
+    return replace(
+        evidence, left=nothing, decided=nothing, side_p=unknown, longest_run=nothing, run_p=unknown
+    )
 
 
 def gather_evidence(

@@ -98,7 +98,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect
         log, kept = (_sides_by_lot(one, study.rng("sides")) for one in (log, kept))
-        notices = ("the sides of imported votes are not known: they are drawn by lot, and say nothing",)
+        notices = ("the sides of imported votes are not known: nothing is said of them",)
 
     def name(worker: str) -> str:
         return worker if ids else study.opaque("worker", worker)

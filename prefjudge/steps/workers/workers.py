@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from prefjudge.core.judges.dawid_skene import fit_dawid_skene
-from prefjudge.core.judges.evidence import Evidence, gather_evidence
+from prefjudge.core.judges.evidence import Evidence, gather_evidence, without_sides
 from prefjudge.core.judges.flags import Sign, find_signs
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
@@ -62,9 +63,9 @@ class WorkerRow:
     reliability: float | None
     left_when_guessing: float | None
     left_rate: float | None
-    left_p: float
+    left_p: float | None
     longest_run: int
-    run_p: float
+    run_p: float | None
     seconds: float | None
     timed: int
     hurried: int
@@ -132,12 +133,12 @@ class WorkersResult(Shown):
 
     def _notes(self) -> list[str]:
         alpha = f"Krippendorff's alpha {self.alpha:.3f}. " if self.repeated else ""
-        left = f"The left won {self.left_rate:.1%} (p = {self.left_p:.3g})."
+        left = f"The left won {self.left_rate:.1%} (p = {self.left_p:.3g})." * isfinite(self.left_rate)
         notes = [
             f"{many(self.judgments, 'judgment')}, {self.kept:,} of which count; "
             f"{many(self.pairs, 'pair')}, {self.repeated:,} of them judged more than once; "
             f"{many(self.unnamed, 'judgment')} without a worker.",
-            *([f"{alpha}{left}"] if self.kept else []),
+            *([f"{alpha}{left}".strip()] if self.kept and (alpha or left) else []),
             "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, "
             "guesses left: noisy Bradley-Terry.",
             "seconds: the median visible time of a comparison. hurried: judgments faster than anybody reads.",
@@ -195,8 +196,12 @@ def workers(
         gold_missed=seen.gold_missed,
     )
     verdicts, sides = gather_verdicts(seen.kept), side_bias(seen.kept)
+    estimates, of_side = _estimates(seen.log, known, models), (sides.left_rate[-1], sides.p_value[-1])
+    if not seen.log.sides:
+        evidence, of_side = without_sides(evidence), (np.nan, np.nan)
+        estimates |= {"left_when_guessing": np.full(len(seen.log.workers) + 1, np.nan)}
     repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
-    rows = _rows(seen, evidence, _estimates(seen.log, known, models), models[-1])
+    rows = _rows(seen, evidence, estimates, models[-1])
     return WorkersResult(
         workers=rows,
         signs=find_signs(evidence, accuracy=seen.accuracy),
@@ -207,8 +212,8 @@ def workers(
         pairs=verdicts.n_pairs,
         repeated=repeated,
         alpha=krippendorff_alpha(seen.kept),
-        left_rate=float(sides.left_rate[-1]),
-        left_p=float(sides.p_value[-1]),
+        left_rate=float(of_side[0]),
+        left_p=float(of_side[1]),
         hourly=seen.hourly_all,
         hourly_floor=seen.hourly_floor,
         remarks=tuple(
@@ -229,7 +234,7 @@ def workers(
 
 def _estimates(
     log: "Judgments", golds: "Judgments | None", models: tuple[WorkerModel, ...]
-) -> Mapping[str, "np.ndarray"]:
+) -> dict[str, "np.ndarray"]:
     """Return the columns that the models give."""
     unknown = np.full(len(log.workers) + 1, np.nan)
     found = dict.fromkeys(("agreement", "accuracy", "reliability", "left_when_guessing"), unknown)
@@ -267,9 +272,9 @@ def _rows(
             reliability=of_model("reliability", code),
             left_when_guessing=of_model("left_when_guessing", code),
             left_rate=_at(evidence.left_rate, code),
-            left_p=float(evidence.side_p[code]),
+            left_p=_known(float(evidence.side_p[code])),
             longest_run=int(evidence.longest_run[code]),
-            run_p=float(evidence.run_p[code]),
+            run_p=_known(float(evidence.run_p[code])),
             seconds=_at(evidence.seconds, code),
             timed=int(evidence.timed[code]),
             hurried=int(evidence.hurried[code]),
@@ -293,8 +298,12 @@ def _rows(
 
 
 def _at(column: "np.ndarray", code: int) -> float | None:
-    value = float(column[code])
-    return round(value, 4) if value == value else None
+    value = _known(float(column[code]))
+    return None if value is None else round(value, 4)
+
+
+def _known(value: float) -> float | None:
+    return value if value == value else None
 
 
 def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bool) -> list[str]:
