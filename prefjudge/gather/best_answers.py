@@ -50,8 +50,7 @@ def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers 
     """Return the best answers with the strategy that found them.
 
     None where none did, and where it cannot be asked again with other votes: a challenge has brought votes of
-    its own, a model chose what people were shown, or P(best) ended it: asked again on the strengths that its
-    votes tell, it finds too little noise.
+    its own, a model chose what people were shown, or votes went where they told runs apart.
     """
     name = study.setting("strategy")
     with study.transaction(write=False) as db:
@@ -60,7 +59,7 @@ def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers 
         return None
     strategy = parse_strategy(name)
     sizes = strategy.steps if isinstance(strategy, BySize) else ((0, strategy),)
-    if any(isinstance(one, Sure) for _, one in sizes):
+    if any(isinstance(one, Sure) and one.runs is not None for _, one in sizes):
         return None
     return KeptAnswers(answers=answers, strategy=strategy)
 

@@ -14,14 +14,15 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
+from prefjudge.evaluation.comparing.redrawn_votes import cast_again
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise, measure_noise, noise_ceiling
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, positions, relabel
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.integer_scores import Column
@@ -89,28 +90,43 @@ class VoteSet:
         queries: Collection[str] | None = None,
     ) -> list[VoteNoise]:
         """Return, for each measure, what the mean scores owe to the chance of the votes."""
-        again, told = self._again(rng)
+        likely = LikelyPools(
+            self.judgments,
+            self._documents,
+            np.array([positions(one, self._documents) for one in self._ranks]),
+            rng=rng,
+            pools=self._pools,
+        )
+        vote = self._voting(likely)
 
-        def redrawn(stream: np.random.Generator) -> list[Scores]:
-            labels = again(stream)
-            return [self._scores(measure, labels) for measure in measures]
+        def twice(stream: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
+            drawn = likely.draw(stream, some)
+            one, other = (
+                [self._scores(measure, labels) for measure in measures]
+                for labels in (vote(drawn, stream), vote(drawn, stream))
+            )
+            return one, other
 
         observed = [self.scores(measure) for measure in measures]
         if queries is not None:
             kept = set(queries)
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
-        return measure_noise(redrawn, observed, rng=rng, told=told)
+        return measure_noise(twice, observed, rng=rng, told=likely.scales.told)
 
-    def _again(self, rng: np.random.Generator) -> tuple[Callable[[np.random.Generator], Qrels], bool]:
-        """Return what finds the answers of other votes, and whether these tell how many are wrong."""
+    def _voting(self, likely: LikelyPools) -> Callable[[DrawnPools, np.random.Generator], Qrels]:
+        """Return what finds the answers of one more voting on drawn pools."""
         if self._kept and self._pools is not None:
-            replay = prepare_replay(self.judgments, self._pools, self._kept.strategy, rng=rng)
-            return partial(replay.draw, name=self.name), replay.told
-        model = fit_votes(self.judgments, rng=rng)
+            replay = prepare_replay(self.judgments, self._pools, self._kept.strategy)
+            return partial(replay.play, name=self.name)
         # The votes drawn are nobody's: there is no worker to weigh.
         blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
-        return lambda stream: to_qrels(self._resolved(model.draw(stream), blind), name=self.name), model.told
+
+        def vote(drawn: DrawnPools, rng: np.random.Generator) -> Qrels:
+            again = cast_again(self.judgments, likely.left, likely.right, drawn, rng)
+            return to_qrels(self._resolved(again, blind), name=self.name)
+
+        return vote
 
     def _resolved(
         self, judgments: Judgments, rule: str, resolving: Callable[..., Resolutions] = resolve

@@ -1,6 +1,6 @@
 """The noise ceiling that is estimated from one study, beside how far other studies agree."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -15,11 +15,11 @@ from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import of_size, parse_strategy
 from prefjudge.core.pooling.qrels import Qrels, Scores
 from prefjudge.core.pooling.runs import Order
+from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
 from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.evaluation.comparing.redrawn_votes import fit_votes
+from prefjudge.evaluation.comparing.redrawn_votes import cast_again
 from prefjudge.evaluation.leaderboards.correlation import kendall_tau
 from prefjudge.evaluation.leaderboards.vote_noise import (
-    Rescore,
     measure_noise,
     noise_ceiling,
     redrawn_ceiling,
@@ -31,6 +31,8 @@ QUERIES, VOTES, ERRORS = (50, 200), (1, 3), (0.2, 0.33)
 FAMILIES = {"far apart": (0.5, 1.0), "close": (1.0, 0.3), "nearly equal": (1.0, 0.0)}
 """How well the worst run ranks by strength, and how much better the best."""
 STUDIES = 10
+VOTINGS = 20
+"""Of each crowd, which tell how far votings truly agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,11 @@ USUAL = Grid(POOL, RUNS, QUERIES, VOTES, ERRORS, STUDIES)
 SMALL = Grid(3, 8, (50,), (1,), (0.2, 0.33, 0.4), 30)
 ASKED = Grid(5, 10, (50, 200), (), (0.2, 0.33), 20)
 """Where a strategy asks: 10 runs; pools of 8 by --pools 8."""
-FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
-Compared = tuple[float, float, float, float, float]
+FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
+Compared = tuple[float, float, float, float, float, float]
 """How far votings agree; the ceiling of one; what it would be, were the noise of its votes known; the share
-of taus in its interval; whether its votes tell how many are wrong."""
+of taus in its interval; whether its votes tell how many are wrong; and the noise that is found, as a share of
+the true one."""
 
 
 class Crowd:
@@ -81,7 +84,16 @@ class Crowd:
         gap_of = self.strength[query, self.left] - self.strength[query, self.right]
         self.chance = 1.0 / (1.0 + np.exp(-scale_of_error(error) * gap_of))
         self.query = query
-        self.names = tuple(f"q{number}" for number in range(queries))
+        self.names = tuple(f"{number:06}" for number in range(queries))  # as `log_of` names them
+        self.documents = Qrels(
+            name="pooled",
+            queries=self.names,
+            docs=tuple(f"{number:08}" for number in range(pool * queries)),
+            query=np.repeat(np.arange(queries, dtype=np.int32), pool),
+            doc=np.arange(pool * queries, dtype=np.int32),
+            grade=np.ones(pool * queries),
+        )
+        self.places = np.rint(1.0 / self.gain).astype(np.int64).reshape(-1, runs).T
 
     def vote(self, rng: np.random.Generator) -> Judgments:
         """Return what the people say, this time."""
@@ -90,7 +102,7 @@ class Crowd:
         left, right = (self.pool * self.query + side for side in (self.left, self.right))
         return Judgments(
             queries=self.names,
-            docs=tuple(f"d{number}" for number in range(self.pool * len(self.names))),
+            docs=self.documents.docs,
             workers=(),
             query=self.query.astype(np.int32),
             left=left.astype(np.int32),
@@ -108,8 +120,8 @@ class Crowd:
         """Return the reciprocal rank of the best answers."""
         values = np.zeros((len(self.names), self.gain.shape[2]))
         for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
-            place = int(labels.queries[query].lstrip("q"))
-            gained = self.gain[place, int(labels.docs[doc].lstrip("d")) % self.pool]
+            place = int(labels.queries[query])
+            gained = self.gain[place, int(labels.docs[doc]) % self.pool]
             values[place] = np.maximum(values[place], gained)
         return Scores(
             measure="RR@10",
@@ -149,48 +161,67 @@ class Asked:
 def compare(crowd: Crowd, rng: np.random.Generator) -> Compared:
     """Return how far votings of a crowd agree, and what the ceiling of a single voting says."""
     judgments = crowd.vote(rng)
-    model = fit_votes(judgments, rng=rng)
-    return _compared(
-        crowd.score(judgments),
-        model.told,
-        lambda one: [crowd.score(crowd.vote(one))],
-        lambda one: [crowd.score(model.draw(one))],
-        rng,
-    )
+    likely = LikelyPools(judgments, crowd.documents, crowd.places, rng=rng)
+
+    def vote(drawn: DrawnPools, one: np.random.Generator) -> Scores:
+        return crowd.score(cast_again(judgments, likely.left, likely.right, drawn, one))
+
+    return _compared(crowd.score(judgments), likely, lambda one: crowd.score(crowd.vote(one)), vote, rng)
 
 
 def compare_asked(asked: Asked, rng: np.random.Generator) -> Compared:
     """Return the same where a strategy asks for the votes."""
     votes, scores = asked.cast(rng)
     judgments, pools = log_of(votes)
-    replay = prepare_replay(judgments, pools, asked.strategy, rng=rng)
-    return _compared(
-        scores,
-        replay.told,
-        lambda one: [asked.cast(one)[1]],
-        lambda one: [asked.crowd.score_answers(replay.draw(one, name="votes"))],
-        rng,
-    )
+    likely = LikelyPools(judgments, asked.crowd.documents, asked.crowd.places, rng=rng, pools=pools)
+    replay = prepare_replay(judgments, pools, asked.strategy)
+
+    def vote(drawn: DrawnPools, one: np.random.Generator) -> Scores:
+        return asked.crowd.score_answers(replay.play(drawn, one, name="votes"))
+
+    return _compared(scores, likely, lambda one: asked.cast(one)[1], vote, rng)
 
 
 def _compared(
-    scores: Scores, told: bool, cast: Rescore, redraw: Rescore, rng: np.random.Generator
+    scores: Scores,
+    likely: LikelyPools,
+    cast: Callable[[np.random.Generator], Scores],
+    again: Callable[[DrawnPools, np.random.Generator], Scores],
+    rng: np.random.Generator,
 ) -> Compared:
-    boards = [cast(rng)[0].values.mean(axis=0) for _ in range(20)]
+    def by_posterior(one: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
+        drawn = likely.draw(one, some)
+        return [again(drawn, one)], [again(drawn, one)]
+
+    votings = [cast(rng) for _ in range(VOTINGS)]
+
+    def by_truth(one: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
+        first, second = one.choice(VOTINGS, 2, replace=False).tolist()
+        return [votings[first]], [votings[second]]
+
+    boards = [voting.values.mean(axis=0) for voting in votings]
     pairs = list(combinations(boards, 2))
-    by_model, by_truth = (
-        redrawn_ceiling(measure_noise(again, [scores], rng=rng, told=told)[0], rng=rng)
-        for again in (redraw, cast)
+    told, given = (
+        measure_noise(twice, [scores], rng=rng, told=likely.scales.told)[0]
+        for twice in (by_posterior, by_truth)
     )
+    by_model, known = redrawn_ceiling(told, rng=rng), redrawn_ceiling(given, rng=rng)
     taus = np.array([kendall_tau(one, other) for one, other in pairs])
     held = (by_model.low - 1e-9 <= taus) & (taus <= by_model.high + 1e-9)
-    return noise_ceiling(pairs).value, by_model.value, by_truth.value, float(held.mean()), float(told)
+    return (
+        noise_ceiling(pairs).value,
+        by_model.value,
+        known.value,
+        float(held.mean()),
+        float(likely.scales.told),
+        told.noisy / given.noisy,
+    )
 
 
 def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of the table: means over the studies of each cell, each of a crowd of its own."""
     yield FORM.format(
-        "queries", "votes", "error", "runs", "agree", "told", "off", "given", "sd", "held", "known"
+        "queries", "votes", "error", "runs", "agree", "told", "off", "given", "sd", "held", "known", "noise"
     )
     asked = strategies or grid.votes
     for queries, votes, error, family in product(grid.queries, asked, grid.errors, FAMILIES):
@@ -203,7 +234,9 @@ def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iter
             found.append(
                 compare(crowd, rng) if isinstance(votes, int) else compare_asked(Asked(crowd, votes), rng)
             )
-        true, told, given, held, known = np.mean(found, axis=0).tolist()
+        true, told, given, held, known, noise = np.mean(found, axis=0).tolist()
         spread = float(np.std([one[0] - one[1] for one in found], ddof=1))
-        figures = (f"{one:.3f}" for one in (true, told, told - true, given - true, spread, held, known))
+        figures = (
+            f"{one:.3f}" for one in (true, told, told - true, given - true, spread, held, known, noise)
+        )
         yield FORM.format(queries, votes, error, family, *figures)

@@ -67,7 +67,7 @@ def heads(crowd: Crowd) -> Heads:
     return Heads(
         runs=tuple(f"r{run:02}" for run in range(RUNS)),
         queries=crowd.names,
-        docs=tuple(f"d{number}" for number in range(POOL * len(crowd.names))),
+        docs=crowd.documents.docs,
         list_run=np.repeat(np.arange(RUNS), len(crowd.names)).astype(np.int32),
         list_query=np.tile(np.arange(len(crowd.names)), RUNS).astype(np.int32),
         start=np.arange(lists + 1),

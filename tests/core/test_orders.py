@@ -1,12 +1,14 @@
 """The sum over orders, held against a loop over all of them."""
 
+from collections.abc import Callable
 from itertools import permutations
 from math import factorial
 
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.orders import sum_orders
+from prefjudge.core.resolving.drawn_orders import draw_one
+from prefjudge.core.resolving.orders import draw_exactly, sum_orders
 
 
 def looped(votes: np.ndarray, error: float) -> tuple[np.ndarray, float]:
@@ -47,3 +49,26 @@ def test_pools_of_twelve_sum_to_one() -> None:
     assert chance.sum(axis=1) == pytest.approx(1.0)
     # The more it won, the likelier.
     assert np.corrcoef(chance.ravel(), votes.sum(axis=2).ravel())[0, 1] > 0.5
+
+
+def _exactly(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return draw_exactly(votes, 0.3, rng)
+
+
+def _weighed(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return draw_one(votes, 0.3, draws=100, rng=rng)
+
+
+@pytest.mark.parametrize("draw", [_exactly, _weighed])
+def test_orders_are_drawn_as_often_as_they_are_probable(
+    draw: Callable[[np.ndarray, np.random.Generator], np.ndarray],
+) -> None:
+    votes = np.array([[[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [0.0, 1.0, 0.0]]])
+    places = draw(np.repeat(votes, 4000, axis=0), np.random.default_rng(1))
+    weight = {}
+    for place in permutations(range(3)):
+        right = sum(votes[0, x, y] for x in range(3) for y in range(3) if place[x] < place[y])
+        weight[place] = 0.7**right * 0.3 ** (votes.sum() - right)
+    for place, mass in weight.items():
+        share = (places == place).all(axis=1).mean()
+        assert share == pytest.approx(mass / sum(weight.values()), abs=0.03)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prefjudge.core.resolving.bradley_terry import fit_strengths
-from prefjudge.core.resolving.posterior import chance_best, log_evidence
+from prefjudge.core.resolving.posterior import chance_best, draw_chances, log_evidence
 
 
 def integrals(won: float, lost: float, scale: float) -> tuple[float, float]:
@@ -107,3 +107,18 @@ def test_candidates_far_below_the_best_do_not_vanish_together() -> None:
     assert found.sum() == pytest.approx(1.0)
     assert found[0, 1] < 0.05 < found[0, 3]
     assert -10 < total < 0
+
+
+@pytest.mark.parametrize(("lapses", "sure"), [(0.0, 0.999), (0.5, 0.9), (1.0, 0.83)])
+def test_truths_are_drawn_as_often_as_they_are_probable(lapses: float, sure: float) -> None:
+    votes = np.array([[[0.0, 3.0, 2.0], [1.0, 0.0, 2.0], [0.0, 1.0, 0.0]]])
+    scale = 2.0
+    fit = fit_strengths(votes, scale=scale)
+    rng = np.random.default_rng(3)
+    chance = chance_best(votes, fit, scale=scale, draws=20_000, rng=rng, lapses=lapses)
+    drawn = draw_chances(np.repeat(votes, 4000, axis=0), scale=scale, lapses=lapses, rng=rng)
+    np.testing.assert_allclose(drawn + drawn.transpose(0, 2, 1), 1.0)
+    best = (drawn > 0.5).sum(axis=2).argmax(axis=1)
+    assert np.bincount(best) / 4000 == pytest.approx(chance[0], abs=0.03)
+    # However far ahead one is: so many votes are lapses at least.
+    assert drawn.max() == pytest.approx(sure, abs=0.02)

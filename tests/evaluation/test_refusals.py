@@ -335,7 +335,7 @@ def test_what_is_just_allowed_is_not_refused() -> None:
     assert compare(queries(2), test="t") is not None
     assert compare(queries(20), test="bootstrap", resamples=50) is not None
     assert bootstrap_ranks(queries(2), trials=1, rng=rng()).trials == 1
-    assert len(measure_noise(lambda _: [TWO], [TWO], rng=rng())) == 1
+    assert len(measure_noise(lambda one, some: ([TWO], [TWO]), [TWO], rng=rng())) == 1
     assert len(outcomes_against(TWO.where(np.arange(3) < 2), "a")) == 1
     assert str(PreferenceMeasure.parse("rpref@1")) == "rpref@1"
     assert str(Measure.parse("RR@1")) == "RR@1"

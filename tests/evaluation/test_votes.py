@@ -1,48 +1,47 @@
-"""Votes drawn anew follow the strengths that the votes support."""
+"""Votes are drawn anew as pools may truly be."""
 
 import numpy as np
-import pytest
 
-from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.evaluation.comparing.redrawn_votes import VoteModel, fit_votes
+from prefjudge.core.resolving.likely_pools import DrawnPools, Stack
+from prefjudge.core.resolving.scales import one_scale
+from prefjudge.evaluation.comparing.redrawn_votes import cast_again
 
 from .judging import Vote, make_judgments
 
 VOTES: list[Vote] = [
-    *[("1", "a", "b", 1)] * 8, ("1", "b", "a", 1), ("1", "c", "a", -1), ("1", "b", "c", 1),
-    ("2", "c", "b", 1), ("2", "b", "a", 0), ("2", "c", "a", 1),
+    ("1", "a", "b", 1), ("1", "b", "a", 1), ("1", "a", "b", 0),
+    ("2", "c", "b", 1), ("2", "d", "c", -1), ("3", "a", "b", 1), ("3", "a", "e", 1),
 ]  # fmt: skip
 LOG = make_judgments(VOTES)
+LEFT, RIGHT = np.array([0, 1, 0, 4, 2, 5, 5]), np.array([1, 0, 1, 3, 4, 6, -1])
+"""Rows of 1: a b, of 2: d b c, of 3: a b; nobody pooled e."""
 
 
-def test_a_vote_goes_to_the_left_by_the_logistic_curve_of_the_strengths() -> None:
-    model = fit_votes(LOG, rng=np.random.default_rng(1))
-    fitted = assess_confidence(LOG, rng=np.random.default_rng(1), draws=1)
-    strength = {
-        (fitted.queries[query], fitted.docs[fitted.doc[row]]): fitted.strength[row]
-        for query in range(len(fitted.queries))
-        for row in range(fitted.start[query], fitted.start[query + 1])
-    }
-    expected = [
-        1 / (1 + np.exp(strength[query, right] - strength[query, left])) for query, left, right, _ in VOTES
+def drawn(*queries: int) -> DrawnPools:
+    pair = np.array([[0.5, 0.9], [0.1, 0.5]])
+    three = np.array([[0.5, 0.2, 0.3], [0.8, 0.5, 0.6], [0.7, 0.4, 0.5]])
+    stacks = [
+        Stack(queries=np.array([0, 2]), rows=np.array([[0, 1], [5, 6]]), chances=np.array([pair, pair.T])),
+        Stack(queries=np.array([1]), rows=np.array([[2, 3, 4]]), chances=three[None]),
     ]
-    np.testing.assert_allclose(model.left, expected, rtol=1e-12)
-    assert model.scale == fitted.scales.mean
-    assert model.left[0] == pytest.approx(1 - model.left[8])  # the sides change, the documents do not
-    assert model.left[0] > 0.5 > model.left[8]
+    return DrawnPools(crowd=one_scale(1.0), stacks=tuple(stacks[query] for query in queries))
 
 
-def test_votes_are_drawn_by_their_probabilities_and_ties_stay_ties() -> None:
-    model = VoteModel(judgments=LOG, left=np.linspace(0, 1, len(VOTES)), scale=1.0)
+def test_a_vote_goes_to_the_left_as_often_as_its_pool_has_it() -> None:
+    chances = drawn(0, 1).chances_of(LEFT, RIGHT)
+    np.testing.assert_allclose(chances, [0.9, 0.1, 0.9, 0.4, 0.3, 0.1, np.nan])
     rng = np.random.default_rng(2)
-    drawn = [model.draw(rng) for _ in range(4_000)]
-    choice = np.array([one.choice for one in drawn])
+    again = [cast_again(LOG, LEFT, RIGHT, drawn(0, 1), rng) for _ in range(4000)]
+    choice = np.array([one.choice for one in again])
     assert choice.dtype == np.int8
-    tied = LOG.choice == 0
-    assert (choice[:, tied] == 0).all()
-    assert set(choice[:, ~tied].ravel().tolist()) == {-1, 1}
+    assert (choice[:, 2] == 0).all(), "ties stay ties"
+    assert set(choice[:, [0, 1, 3, 4, 5]].ravel().tolist()) == {-1, 1}
     share = (choice == 1).mean(axis=0)
-    np.testing.assert_allclose(share[~tied], model.left[~tied], atol=0.04)
-    assert drawn[0].left is LOG.left
-    assert drawn[0].query is LOG.query
-    assert drawn[0].right is LOG.right
+    np.testing.assert_allclose(share[[0, 1, 3, 4, 5]], [0.9, 0.1, 0.4, 0.3, 0.1], atol=0.03)
+
+
+def test_votes_on_other_pools_are_left_out() -> None:
+    again = cast_again(LOG, LEFT, RIGHT, drawn(1), np.random.default_rng(2))
+    assert again.query.tolist() == [1, 1]
+    assert again.left.tolist() == LOG.left[3:5].tolist()
+    assert again.docs is LOG.docs

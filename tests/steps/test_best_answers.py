@@ -96,6 +96,12 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert any("ceiling is not known, as the rule makes other answers" in str(one) for one in found.notices)
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
+    for strategy, known in (("sure:60", True), ("2=lead:2,9=sure:60/40", True), ("runs:60", False)):
+        with Study(young).transaction() as db:
+            db.execute("UPDATE settings SET value = :name WHERE key = 'strategy'", name=strategy)
+        assert all((pair.ceiling is not None) == known for pair in score(young, write=False).tau), strategy
+    with Study(young).transaction() as db:
+        db.execute("UPDATE settings SET value = 'knockout:1' WHERE key = 'strategy'")
     record = json.loads((young / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("knockout:1", 1)
     assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (

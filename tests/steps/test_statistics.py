@@ -400,9 +400,10 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
 
 
 def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
+    """Of 24 runs on 25 queries; fewer runs tell their own ceiling too badly."""
     folder = data_dir / "dl21"
     result = stability(
-        runs=[folder / "runs" / "[pw]*"],
+        runs=[folder / "runs"],
         judgments=[folder / "phases" / f"Set-{phase}.txt" for phase in ("I", "II", "III")],
         trials=10,
     )
@@ -410,7 +411,7 @@ def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
     assert 0.4 < result.ceiling.value < 0.9
     for one in result.conditions:
         if one.ceiling:  # what redrawn votes say, votes cast anew bear out
-            assert abs(one.ceiling.value - result.ceiling.value) < 0.2
+            assert abs(one.ceiling.value - result.ceiling.value) < 0.12
 
 
 @pytest.mark.parametrize(("test", "measure"), [("t", "nDCG@10"), ("wilcoxon", "nDCG@10"), ("rank-sum", "AP")])

@@ -175,7 +175,7 @@ def play(
         for many in np.unique(wanted).tolist():
             work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
         unfinished = np.unique(pool)
-        if isinstance(strategy, Sure) and votes.sum() > _LEARN_AGAIN * known:
+        if isinstance(strategy, Sure) and strategy.crowd is None and votes.sum() > _LEARN_AGAIN * known:
             informed, known = _informed(strategy, votes, informed), float(votes.sum())
             unfinished = np.arange(len(votes))  # who knows more of the crowd may doubt what was finished
         if most is not None:

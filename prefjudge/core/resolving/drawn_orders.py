@@ -6,11 +6,13 @@ is its weight (importance sampling), and the mean of the weights is the evidence
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from prefjudge.core.resolving.cast_votes import CastVotes
 from prefjudge.core.resolving.orders import pair_logs
+from prefjudge.core.resolving.tournament import Index
 from prefjudge.core.resolving.vote_matrices import Floats
 
 MOST_DRAWN = 20
@@ -59,22 +61,50 @@ def draw_orders(
         The log probability of each query's votes.
     """
     n, k, _ = votes.shape
-    above = pair_logs(votes, error, cast)
+    chance, evidence = np.empty((n, k)), np.empty(n)
+    for some, order, logs in _samples(pair_logs(votes, error, cast), draws, rng, alike=alike):
+        heaviest, count = logs.max(axis=1, keepdims=True), len(logs)
+        share = np.exp(logs - heaviest)
+        top = order[:, :, 0] + k * np.arange(count)[:, None]
+        mass = np.bincount(top.ravel(), weights=share.ravel(), minlength=count * k).reshape(count, k)
+        chance[some] = mass / share.sum(axis=1, keepdims=True)
+        evidence[some] = heaviest[:, 0] + np.log(share.mean(axis=1))
+    return chance, evidence - math.lgamma(k + 1)
+
+
+def draw_one(votes: Floats, error: float, *, draws: int, rng: np.random.Generator) -> Index:
+    """Return one order of each query's candidates from the posterior: the place of each, 0 the best.
+
+    The parameters are those of :func:`draw_orders`; one of so many orders is taken, in proportion to their
+    weights.
+    """
+    n, k, _ = votes.shape
+    place = np.empty((n, k), dtype=np.int64)
+    for some, order, logs in _samples(pair_logs(votes, error), draws, rng, alike=False):
+        # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
+        one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
+        place[some] = order[np.arange(one.size), one].argsort(axis=1)
+    return place
+
+
+def _samples(
+    above: Floats, draws: int, rng: np.random.Generator, *, alike: bool
+) -> Iterator[tuple[slice, Index, Floats]]:
+    """Yield slices of the queries with the orders of each, and the logs of their weights."""
+    n, k, _ = above.shape
     above[:, np.arange(k), np.arange(k)] = 0.0
     # One number in each part of the unit interval, in any order: the mean of so many has less chance in it.
     numbers = (rng.permuted(np.tile(np.arange(draws), (k, 1)), axis=1) + rng.random((k, draws))) / draws
     shift = np.zeros((n, k, 1)) if alike else rng.random((n, k, 1))
-    chance, weight = np.empty((n, k)), np.empty(n)
     step = max(1, _CELLS // (draws * k))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
         # Never 0: that would name one who has a place already.
-        chance[some], weight[some] = _drawn(above[some], np.maximum((numbers + shift[some]) % 1.0, 1e-15))
-    return chance, weight - math.lgamma(k + 1)
+        yield some, *_drawn(above[some], np.maximum((numbers + shift[some]) % 1.0, 1e-15))
 
 
-def _drawn(above: Floats, numbers: Floats) -> tuple[Floats, Floats]:
-    """Return who is how often on top, shape (n, k), and the log of the mean weight, shape (n,).
+def _drawn(above: Floats, numbers: Floats) -> tuple[Index, Floats]:
+    """Return orders, shape (n, draws, k), from the best on, and the logs of their weights, (n, draws).
 
     ``above[q, x, y]`` is the log probability of a pair's votes if ``x`` is above ``y``; ``numbers``, shape
     (n, k, draws), are uniform.
@@ -90,18 +120,15 @@ def _drawn(above: Floats, numbers: Floats) -> tuple[Floats, Floats]:
     lost = (pairs.prod(axis=1) * _SHARES[:, None])[of]
     told = above.sum(axis=2)[of]
     without, less = (1.0 / pairs).reshape(n * k, -1, k), above.transpose(0, 2, 1).reshape(n * k, k)
-    weight, top = np.zeros(of.size), of
+    weight, order = np.zeros(of.size), np.zeros((of.size, k), dtype=np.int64)
     for place in range(k - 1):
         chance = 1.0 / lost.sum(axis=1)
         below = np.cumsum(chance, axis=1)
         one = (below < number[place] * below[:, -1:]).sum(axis=1)
         weight += told[each, one] - np.log(chance[each, one] / below[:, -1])
-        top = top if place else one
+        order[:, place] = one
         told -= less[of * k + one]
         lost *= without[of * k + one]
         lost[each, :, one] = np.inf  # it has its place
-    logs = weight.reshape(n, draws)
-    heaviest = logs.max(axis=1, keepdims=True)
-    share = np.exp(logs - heaviest)
-    mass = np.bincount(top + k * of, weights=share.ravel(), minlength=n * k).reshape(n, k)
-    return mass / share.sum(axis=1, keepdims=True), heaviest[:, 0] + np.log(share.mean(axis=1))
+    order[:, -1] = k * (k - 1) // 2 - order.sum(axis=1)  # who is left
+    return order.reshape(n, draws, k), weight.reshape(n, draws)

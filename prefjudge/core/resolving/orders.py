@@ -5,6 +5,8 @@ programming over the 2**k sets of candidates takes in k 2**(k - 1) steps.
 """
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,27 +40,76 @@ def sum_orders(votes: Floats, error: float, cast: CastVotes | None = None) -> tu
     """
     n, k, _ = votes.shape
     above = pair_logs(votes, error, cast)
-    # Candidates first, so that queries are contiguous.
-    pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
-    layers = _layers(k)
     chance, evidence = np.empty((n, k)), np.empty(n)
-    step = max(1, _CELLS // (k << k))
-    for low in range(0, n, step):
-        some = slice(low, min(n, low + step))
-        chance[some], evidence[some] = _summed(pairs[:, :, some], layers)
+    for some, sums in _sums(above):
+        chance[some], evidence[some] = sums.chance, sums.total[-1]
     return chance, evidence - math.lgamma(k + 1)
 
 
-def pair_logs(votes: Floats, error: float, cast: CastVotes | None) -> Floats:
+def draw_exactly(votes: Floats, error: float, rng: np.random.Generator) -> Index:
+    """Return an order of each query's candidates, drawn from the posterior: the place of each, 0 the best.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        As for :func:`sum_orders`; the places have shape (n, k).
+    error : float
+        The probability that a vote prefers the worse one.
+    rng : numpy.random.Generator
+    """
+    n, k, _ = votes.shape
+    place = np.zeros((n, k), dtype=np.int64)
+    for some, sums in _sums(pair_logs(votes, error)):
+        query = np.arange(sums.total.shape[1])
+        rest = np.full(query.size, (1 << k) - 1)
+        for step in range(k):
+            # Who is on top of the rest: as probable as the orders of all others below are, summed.
+            logs = np.full((query.size, k), -np.inf)
+            for x in range(k):
+                below = rest & ~(1 << x)
+                held = below != rest
+                logs[held, x] = (sums.total[below, query] + sums.over[x, below, query])[held]
+            # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
+            top = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
+            place[some][query, top] = step
+            rest &= ~(1 << top)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums over the orders of every set of candidates, whose members are the bits of a number.
+
+    ``over[x, S]``, shape (k, 2**k, n), is the log probability that x is above all of the set, ``total[S]``
+    the log of the sum over its orders, and ``chance``, shape (n, k), how probably each is the best of all.
+    """
+
+    over: Floats
+    total: Floats
+    chance: Floats
+
+
+def pair_logs(votes: Floats, error: float, cast: CastVotes | None = None) -> Floats:
     """Return the log probability of each pair's votes where the first is above the other, shape (n, k, k)."""
     if cast is not None:
         return cast.log_orders(len(votes), votes.shape[1], error)
     return np.asarray(votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error))
 
 
-def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> tuple[Floats, Floats]:
+def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:
+    """Yield slices of the queries with their sums."""
+    n, k, _ = above.shape
+    # Candidates first, so that queries are contiguous.
+    pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
+    layers = _layers(k)
+    step = max(1, _CELLS // (k << k))
+    for low in range(0, n, step):
+        some = slice(low, min(n, low + step))
+        yield some, _summed(pairs[:, :, some], layers)
+
+
+def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> _Sums:
     k, _, n = pairs.shape
-    # over[x, S]: x is above all of the set S, whose members are the bits of a number.
     over = np.zeros((k, 1 << k, n))
     for y in range(k):
         over[:, 1 << y : 2 << y] = over[:, : 1 << y] + pairs[:, y, None]
@@ -72,7 +123,7 @@ def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> tuple[Floats, F
         sums = weight.sum(axis=1)
         total[sets] = top + np.log(sums)
     # The last layer is the set of all.
-    return (weight[0] / sums).T, total[-1]
+    return _Sums(over, total, (weight[0] / sums).T)
 
 
 def _layers(k: int) -> list[tuple[Index, Index]]:

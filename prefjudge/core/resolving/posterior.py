@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.judges.noise import LapseNoise, error_of_scale
-from prefjudge.core.resolving.bradley_terry import Strengths
+from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.cast_votes import CastVotes
-from prefjudge.core.resolving.drawn_orders import MOST_DRAWN, draw_orders
-from prefjudge.core.resolving.orders import LARGEST, sum_orders
+from prefjudge.core.resolving.drawn_orders import MOST_DRAWN, draw_one, draw_orders
+from prefjudge.core.resolving.orders import LARGEST, draw_exactly, sum_orders
 from prefjudge.core.resolving.proposals import (
     Proposal,
     Singles,
@@ -37,6 +37,8 @@ _CELLS = 1 << 19
 """About how many numbers are held at a time: they stay in the processor's cache."""
 _ROTATIONS = 1 << 18
 """About how many numbers all rotations have."""
+_CHOICE = 400
+"""Samples of each query from which one is taken, in proportion to their weights."""
 _LEAST_LOG = np.float32(-87)
 """The exponential of less is no normal number of 32 bits."""
 
@@ -146,6 +148,40 @@ def log_evidence(
         top = logs.max(axis=1).astype(np.float64)
         total += float((top + np.log(np.exp(logs - top[:, None]).mean(axis=1, dtype=np.float64))).sum())
     return total
+
+
+def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
+    """Return how probable each vote is, shape (n, k, k), if the truth is one draw from the posterior.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    scale, lapses : float
+        As for :func:`chance_best`.
+    rng : numpy.random.Generator
+    """
+    n, k, _ = votes.shape
+    if k == 1:
+        return np.full((n, 1, 1), 0.5)
+    error = error_of_scale(scale)
+    if lapses == 1.0 and k <= MOST_DRAWN:
+        summed = is_exact(k, lapses)
+        place = draw_exactly(votes, error, rng) if summed else draw_one(votes, error, draws=_CHOICE, rng=rng)
+        chances = np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error)
+        chances[:, range(k), range(k)] = 0.5
+        return chances
+    noise = LapseNoise(error=error, lapses=min(lapses, _HALF))
+    strength = np.empty((n, k))
+    turns = rotations(k - 1, rng, many=1 + _AGAIN)
+    fit, model = fit_strengths(votes, scale=scale), _Model(scale=scale, lapses=lapses)
+    for some, drawn, logs in _samples(votes, fit, model, _CHOICE, turns, np.arange(n), None):
+        # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
+        one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
+        strength[some] = drawn[np.arange(one.size), :, one]
+    gap = noise.scale / scale * (strength[:, :, None] - strength[:, None, :])
+    found: Floats = 0.5 + 0.5 * (1.0 - noise.tossed) * np.tanh(0.5 * gap)
+    return found
 
 
 def is_exact(size: int, lapses: float) -> bool:

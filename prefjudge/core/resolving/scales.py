@@ -127,9 +127,9 @@ class Scales:
         return least, self._error(float(np.exp(high)))
 
 
-def one_scale(scale: float) -> Scales:
-    """Return a scale that is known, without lapses."""
-    return Scales(scale=np.array([scale]), weight=np.ones(1), lapses=np.zeros(1))
+def one_scale(scale: float, lapses: float = 0.0) -> Scales:
+    """Return a scale that is known, and so is the share of lapses."""
+    return Scales(scale=np.array([scale]), weight=np.ones(1), lapses=np.array([lapses]))
 
 
 def prior_scales() -> Scales:

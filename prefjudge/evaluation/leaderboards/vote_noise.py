@@ -12,14 +12,13 @@ from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_
 from prefjudge.evaluation.scoring.measures import direction
 from prefjudge.evaluation.testing.integer_scores import Column, Matrix
 
-Rescore = Callable[[np.random.Generator], Sequence[Scores]]
-"""Draws votes, resolves them again and scores the runs under the resulting qrels: once for each measure."""
+Rescore = Callable[[np.random.Generator, Sequence[str]], tuple[Sequence[Scores], Sequence[Scores]]]
+"""Draws what is true of some queries, lets people vote on them twice, and scores the runs by either voting:
+once for each measure."""
 
 _CELLS = 1000
-_FEWEST, _MOST = 16, 64
-"""The covariance is a sum over queries: so many redraws of each, and queries times redraws about so many."""
-_ENOUGH, _LEAST = 1 << 14, 4
-"""With so many queries times redraws the covariance is known far better than the ceiling's pairs can tell."""
+_FEWEST, _MOST = 4, 32
+"""The covariance is a sum over queries: so many truths are drawn, of so many queries in all."""
 _ROUNDING = 1e-9
 """So small a part of the greatest variance is none."""
 _PAIRS = 400
@@ -108,8 +107,9 @@ def measure_noise(
     Parameters
     ----------
     rescore : callable
-        Takes a generator, draws votes with it, and returns the scores of the same runs for each measure. A
-        query that the drawn votes do not decide may be absent.
+        Takes a generator and the queries that count, draws what is true of them, has two votings on it, and
+        returns the scores of the same runs under both, for each measure. A query that the votes do not
+        decide may be absent.
     observed : sequence of Scores
         The scores with the votes as they were cast, one for each measure, over the same queries.
     rng : Generator
@@ -123,37 +123,29 @@ def measure_noise(
 
     Notes
     -----
-    A redrawn leaderboard must not be compared with another redrawn one: the votes that were cast are noisy,
-    the model of them is doubtful, and votes drawn from it are noisy once more. So only the covariance is
-    taken from redraws, and of this only which share of the spread between runs is noise, query by query. How
-    wide that spread is, the cast votes show: people confuse the passages that runs confuse, too, which the
-    model does not know, so that redrawn votes spread the runs too little. Votes of different queries have
-    nothing to do with each other, so the covariance is the sum of the queries' own, and few redraws of many
-    queries tell it. What was observed is signal plus such noise, so the signal has the observed variance less
-    the noise's. By the central limit theorem the noise of a mean over queries is normal.
+    Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
+    truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to
+    do with each other: the covariance is the sum of the queries' own, and a sample of many queries tells it.
+    What was observed is signal plus such noise, so the signal has the observed variance less the noise's. By
+    the central limit theorem the noise of a mean over queries is normal.
     """
     queries = len(observed[0].queries)
-    redraws = _redraws(queries)
-    sums = [np.zeros(scores.values.shape) for scores in observed]
+    truths = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+    many = min(queries, _CELLS // _FEWEST)
     squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
-    for stream in rng.spawn(redraws):
-        for number, (scores, again) in enumerate(zip(observed, rescore(stream), strict=True)):
-            values = _over(scores, again)
-            sums[number] += values
-            squares[number] += values.T @ values
-    found = []
-    for scores, total, square in zip(observed, sums, squares, strict=True):
-        covariance = (square - total.T @ total / redraws) / ((redraws - 1) * max(1, queries) ** 2)
-        seen, drawn = _between(scores.values.T @ scores.values), _between(square) / redraws
-        if seen > 0 and drawn > 0:
-            covariance *= seen / drawn
-        found.append(_apart(scores, covariance, told))
-    return found
-
-
-def _redraws(queries: int) -> int:
-    few = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
-    return max(_LEAST, min(few, -(-_ENOUGH // max(1, queries))))
+    for stream in rng.spawn(truths):
+        keep = np.zeros(queries, dtype=bool)
+        keep[stream.choice(queries, many, replace=False)] = True
+        some = [scores.where(keep) for scores in observed]
+        votings = rescore(stream, some[0].queries)
+        for number, (scores, one, other) in enumerate(zip(some, *votings, strict=True)):
+            difference = _over(scores, one) - _over(scores, other)
+            squares[number] += difference.T @ difference
+    # The noise of a mean is that of one query, on average, divided by how many there are.
+    pairs = max(1, truths * many * queries)
+    return [
+        _apart(scores, 0.5 * square / pairs, told) for scores, square in zip(observed, squares, strict=True)
+    ]
 
 
 def _over(scores: Scores, drawn: Scores) -> Matrix:
