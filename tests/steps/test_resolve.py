@@ -119,6 +119,15 @@ def test_a_sparse_query_is_named_only_by_a_rule_made_for_it(votes: Path, tmp_pat
     assert "q4 0 a 1" in out.read_text().replace("Q0", "0")
 
 
+def test_who_says_the_same_again_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.txt"
+    path.write_text("q1 a b a ann\n" * 9 + "q1 b a a ann\n" + "q1 a b a ben\n")
+    assert any("9 judgments repeat one" in one for one in resolve(judgments=path).notices)
+    assert not any("repeat" in one for one in resolve(judgments=path, confidence=False).notices)
+    path.write_text("".join(f"q1 a b a w{worker}\n" for worker in range(40)) + "q1 a b a w1\n")
+    assert not any("repeat" in one for one in resolve(judgments=path).notices)
+
+
 def test_a_model_may_be_left_out(votes: Path) -> None:
     result = resolve(judgments=votes, without=["model"])
     assert result.judgments == 8

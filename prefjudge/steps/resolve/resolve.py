@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from prefjudge.core.judges.judgments import nameless
+from prefjudge.core.judges.judgments import Judgments, nameless
 from prefjudge.core.judges.models import MODEL_PREFIX
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.confidence import Confidence
@@ -208,7 +208,12 @@ def resolve(
         form=form.value,
         out=str(out) if out else None,
         rehearsal=votes.rehearsal,
-        notices=(*map(str, votes.notices), *notices, *_words_on_sparse(first.counts(), opened, sparse_rule)),
+        notices=(
+            *map(str, votes.notices),
+            *notices,
+            *(_words_on_repeats(votes.log) if sure else ()),
+            *_words_on_sparse(first.counts(), opened, sparse_rule),
+        ),
     )
 
 
@@ -220,6 +225,25 @@ def _counted_models(votes: JudgmentInput) -> list[str]:
     """Return the models that have votes among those to resolve."""
     names = [votes.log.workers[code] for code in np.unique(votes.log.worker[votes.log.worker >= 0])]
     return [name.removeprefix(MODEL_PREFIX) for name in names if name.startswith(MODEL_PREFIX)]
+
+
+def _words_on_repeats(log: Judgments) -> tuple[str, ...]:
+    """Say where workers were asked the same again: whether they err again is no chance of its own."""
+    known = log.worker >= 0
+    first, last = np.minimum(log.left, log.right)[known], np.maximum(log.left, log.right)[known]
+    asked = np.unique(np.stack([log.query[known], first, last, log.worker[known]]), axis=1).shape[1]
+    repeated = int(known.sum()) - asked
+    if repeated <= _FEW_REPEATS * len(log):
+        return ()
+    return (
+        f"{many(repeated, 'judgment repeats', 'judgments repeat')} one by the same worker on the same pair. "
+        "Each counts as if another worker had made it, so that P(best) is too high where workers repeat "
+        "themselves",
+    )
+
+
+_FEW_REPEATS = 0.05
+"""Of all judgments: a study that asks some pairs again, to see who is consistent, may do so."""
 
 
 def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
