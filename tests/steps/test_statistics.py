@@ -244,6 +244,14 @@ def test_labels_of_the_held_out_queries_only_have_no_public_ranks(files: Path, t
         stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], draw="absent", trials=9)
 
 
+def test_so_few_samples_that_they_do_not_show_the_level_are_named(files: Path) -> None:
+    given = {"runs": [files / "runs" / "*"], "qrels": [files / "qrels.txt"]}
+    said = stability(**given, trials=1000, confidence=0.9999).notices
+    assert any("1,000 trials: too few to show the middle 99.99 %" in one for one in said)
+    assert any("--trials 200000 show it" in one for one in said)
+    assert not any("trials" in one for one in stability(**given, trials=1000).notices)
+
+
 def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) -> None:
     result = stability(
         runs=[files / "runs" / "*"],

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Unpack
 
@@ -11,6 +12,7 @@ from annotated_types import Ge, Interval
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import OrderLike
+from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.stability import (
@@ -204,8 +206,15 @@ def stability(
 
 
 def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
-    """Say which conditions have so few queries that samples of them are too much alike."""
+    """Say which conditions have so few queries that samples of them are too much alike, or so few samples."""
     for one in conditions:
+        outside = 0.5 - one.stability.confidence / 2
+        if one.stability.trials * outside < 1:
+            yield Notice(
+                where=f"{many(one.stability.trials, 'trial')}",
+                what=f"too few to show the middle {100 * one.stability.confidence:g} %: the intervals are "
+                f"too narrow; --trials {ceil(round(10 / outside, 3))} show it",
+            )
         if one.stability.queries < _FEW:
             yield Notice(
                 where=label(one.part, one.stability),
