@@ -86,8 +86,8 @@ def _how_firm(board: Board) -> str:
     others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
     return (
         f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval} and is "
-        f"first with a probability of {first.first:.2f} on other queries like these; by the tests of all "
-        f"pairs {others}."
+        f"the best over many such queries with a probability of {first.first:.2f}; by the tests of all pairs "
+        f"{others}."
     )
 
 
