@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from prefjudge.chances import chance_text
 from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.cli.publish import show_offer
@@ -58,7 +59,7 @@ def _show(result: "RunResult", study: Path) -> None:
     for duel in result.duels:
         verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by) or "judged before"
-        chance = "" if duel.chance is None else f", P(best) {duel.chance:.2f}"
+        chance = "" if duel.chance is None else f", P(best) {chance_text(duel.chance)}"
         say(
             f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
             f"{duel.votes_for:g} votes to {duel.votes_against:g}{chance}"

@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 import prefjudge as prefjudge_library
+from prefjudge.chances import chance_text
 from prefjudge.cli.status import status as show_status
 from prefjudge.counts import many
 from prefjudge.engines.files import files
@@ -168,7 +169,7 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     assert f"Barred: {many(len(state.barred), 'worker')}." in page
     assert f"Committed: ${state.committed} of a budget of ${state.budget}." in page
     for one in found.per_query:
-        sure = " ".join(f"{one.p_best[doc]:.2f}" for doc in one.winners)
+        sure = " ".join(chance_text(one.p_best[doc]) for doc in one.winners)
         row = rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{sure}\s+{one.status}\s"
         assert re.search(row, page)
     assert found.confidence is not None

@@ -11,6 +11,7 @@ from shutil import copytree
 
 import pytest
 
+from prefjudge.chances import chance_text
 from prefjudge.core.planning.challenge import conclude_challenge
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
@@ -163,7 +164,7 @@ def test_the_pages_say_what_the_other_verbs_say(
     firm = {one.run: one for one in scored.boards[1].standings}
     ranked = [row for row in shown if row["rank"] != "–"]
     assert [(row["tier"], row["P(first)"]) for row in ranked] == [
-        (str(firm[row["run"]].tier), f"{firm[row['run']].first:.2f}") for row in ranked
+        (str(firm[row["run"]].tier), chance_text(firm[row["run"]].first)) for row in ranked
     ]
     beside = {row["run"]: row for row in table(folder / "index.html", "Leaderboards")}
     assert {row.run: beside[row.run][f"RR@10 original, {label.queries} queries"] for row in label.ranked} == {
@@ -187,7 +188,7 @@ def test_the_pages_say_what_the_other_verbs_say(
         if not docs:
             assert listed[one.query_id]["P(best)"] == "–"
             continue
-        assert listed[one.query_id]["P(best)"].split() == [f"{one.p_best[doc]:.2f}" for doc in docs]
+        assert listed[one.query_id]["P(best)"].split() == [chance_text(one.p_best[doc]) for doc in docs]
     for change in answers[1].changes:
         steps = table(folder / "query" / f"{change.query_id}.html", "Best-known answers")
         assert (steps[-1]["answer"], steps[-1]["replaced"]) == (

@@ -5,6 +5,7 @@ from math import isnan
 
 import numpy as np
 
+from prefjudge.chances import chance_text
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.model_checks import ModelCheck
 from prefjudge.core.resolving.resolutions import Resolutions
@@ -66,8 +67,8 @@ class ConfidenceSummary:
         if isnan(self.mean):
             return ("no query has a winner yet",)
         words = [
-            f"a winner is the best with a probability of {self.mean:.2f} on average, {self.at_80:,} with 0.8 "
-            f"or more; {self._words_on_error()}"
+            f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
+            f"{self.at_80:,} with 0.8 or more; {self._words_on_error()}"
         ]
         if self.doubted:
             words.append(

@@ -26,12 +26,13 @@
     return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
   };
   const number = (value, digits = 4) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
-  const chance = (value) => (value < 0.0001 ? "<0.0001" : number(value));
+  const pValue = (value) => (value < 0.0001 ? "<0.0001" : number(value));
+  const chance = (value) => (value > 0.995 ? ">0.99" : value < 0.005 ? "<0.01" : number(value, 2));  // what is not certain does not look so
 
   // ---- tables: rows have texts to look in and keys to sort by
 
   function keyOf(text, numeric) {
-    const bare = text.replace(/[$,%°<\s]/g, "");
+    const bare = text.replace(/[$,%°<>\s]/g, "");
     return numeric ? (bare === "" || isNaN(bare) ? null : Number(bare)) : text;
   }
   function compare(a, b) {
@@ -139,6 +140,7 @@
     return outer;
   }
   const shown = (value, digits) => ({key: value === undefined ? null : value, words: number(value, digits)});
+  const probable = (value) => (value === null || value === undefined ? shown(value) : {key: value, words: chance(value)});
   const linked = (kind, name, words) => ({key: name, words: link(kind, name, words)});
 
   // ---- what is known
@@ -259,7 +261,7 @@
     return grid("The passages", heads, query.docs.map((doc, place) => [
       place + 1, {key: data.docs[doc], words: make("bdi", {}, data.docs[doc])},
       [query.best[place] ? "best" : "", query.labelled[place] ? "labelled" : ""].filter(Boolean).join(", "),
-      ...(query.chance ? [shown(query.chance[place], 2)] : []), ...(untold ? [] : [won[place], met[place]]),
+      ...(query.chance ? [probable(query.chance[place])] : []), ...(untold ? [] : [won[place], met[place]]),
       sourcesOf(query.from[place])]));
   }
   function texts(query) {
@@ -301,7 +303,7 @@
       const flagged = (flags) => query.docs.filter((_, place) => flags[place]).map((doc) => data.docs[doc]).join(" ");
       const first = Math.max(...(query.chance || []).filter((chance, place) => query.best[place] && chance !== null));
       return [linked("query", query.id), query.text, query.status, flagged(query.best),
-        ...(sure ? [shown(isFinite(first) ? first : undefined, 2)] : []), flagged(query.labelled), query.docs.length, query.count, query.missing];
+        ...(sure ? [probable(isFinite(first) ? first : undefined)] : []), flagged(query.labelled), query.docs.length, query.count, query.missing];
     });
     return [make("h1", {tabindex: "-1"}, "All queries"), grid(many(rows.length, "query"), heads, rows)];
   }
@@ -313,7 +315,7 @@
     parts.push(grid("Its places", [["qrels"], ["measure"], ["rank", true], ["of", true], ["score", true], [`${level}, from`, true], ["to", true], ["tier", true], ["rank from", true], ["rank to", true], ["P(first)", true]],
       own.map((board) => {
         const [rank, score, low, high, tier, highest, lowest, first] = board.standings[column(board)];
-        return [board.qrels, board.measure, rank, board.runs.length, shown(score), shown(low), shown(high), ...[tier, highest, lowest].map((one) => one ?? null), shown(first, 2)];
+        return [board.qrels, board.measure, rank, board.runs.length, shown(score), shown(low), shown(high), ...[tier, highest, lowest].map((one) => one ?? null), probable(first)];
       })));
     for (const board of own) parts.push(tests(board, column(board)));
     for (const measure of new Set(own.map((board) => board.measure))) parts.push(scoresTable(own.filter((board) => board.measure === measure), column, name));
@@ -328,7 +330,7 @@
       let [above, below, total] = [0, 0, 0];
       mine.forEach((score, query) => { above += score > theirs[query]; below += score < theirs[query]; total += score - theirs[query]; });
       const p = board.chances[pairPlace(run, place, board.runs.length)];
-      rows.push([linked("run", other), shown(board.standings[place][1]), shown(total / mine.length), above, below, mine.length - above - below, ...(board.chances.length ? [{key: p, words: chance(p)}] : [])]);
+      rows.push([linked("run", other), shown(board.standings[place][1]), shown(total / mine.length), above, below, mine.length - above - below, ...(board.chances.length ? [{key: p, words: pValue(p)}] : [])]);
     });
     const how = board.chances.length ? "; paired t tests, Holm's correction over all pairs of runs" : "";
     return grid(`Against the others on ${many(mine.length, "query")}: ${labelOf(board)}${how}`, heads, rows);

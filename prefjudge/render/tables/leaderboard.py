@@ -43,7 +43,7 @@ def leaderboard_table(
             Column(name="tier", kind="integer", priority=2),
             Column(name="rank_low", head="rank from", kind="integer", priority=4),
             Column(name="rank_high", head="to", kind="integer", priority=4),
-            Column(name="p_first", head="P(first)", kind="number", digits=2, priority=4),
+            Column(name="p_first", head="P(first)", kind="chance", priority=4),
         ]
     if ties:
         columns += [

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import isnan
 
+from prefjudge.chances import chance_text
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
@@ -107,7 +108,9 @@ def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
                 row.status,
                 " ".join(row.winners),
                 row.margin,
-                " ".join(f"{row.p_best.get(doc, 0.0):.2f}" for doc in row.winners) if row.p_best else None,
+                " ".join(chance_text(row.p_best.get(doc, 0.0)) for doc in row.winners)
+                if row.p_best
+                else None,
                 row.pool_size,
                 row.votes,
                 row.missing,

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
-Kind = Literal["text", "integer", "number", "percent", "p", "money", "flag"]
+from prefjudge.chances import chance_text
+
+Kind = Literal["text", "integer", "number", "percent", "p", "chance", "money", "flag"]
 Value = str | int | float | Decimal | bool | None
 
 MISSING = "–"
@@ -112,6 +114,8 @@ def _write(value: Value, column: Column) -> str:
         case "p":
             floor = 10.0**-column.digits
             return f"<{floor:.{column.digits}f}" if 0 <= value < floor else f"{value:.{column.digits}f}"
+        case "chance":
+            return chance_text(float(value))
         case "number":
             return _unsigned_zero(f"{value:.{column.digits}f}")
         case _:

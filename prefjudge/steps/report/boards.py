@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 
+from prefjudge.chances import chance_text
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
@@ -86,8 +87,8 @@ def _how_firm(board: Board) -> str:
     others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
     return (
         f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval} and is "
-        f"the best over many such queries with a probability of {first.first:.2f}; by the tests of all pairs "
-        f"{others}."
+        f"the best over many such queries with a probability of {chance_text(first.first)}; by the tests of "
+        f"all pairs {others}."
     )
 
 

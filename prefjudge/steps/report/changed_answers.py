@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from prefjudge.chances import chance_text
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
@@ -86,7 +87,7 @@ def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict
     rows = np.flatnonzero(resolutions.winner)
     for query, chance in zip(resolutions.query[rows].tolist(), confidence.chance[rows].tolist(), strict=True):
         # of the four digits that `resolve` gives: 0.38496 must not be 0.38 here and 0.385 there
-        found.setdefault(resolutions.queries[query], []).append(f"{round(chance, 4):.2f}")
+        found.setdefault(resolutions.queries[query], []).append(chance_text(round(chance, 4)))
     return {query: " ".join(chances) for query, chances in found.items()}
 
 

@@ -2,6 +2,7 @@
 
 from math import isfinite
 
+from prefjudge.chances import chance_text
 from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError
 from prefjudge.render.pages.methods import to_bibtex, with_citations
@@ -78,7 +79,7 @@ def _resolved(material: Material) -> str:
     if found.sure is not None and isfinite(found.sure.mean):
         text += (
             " By a Bradley–Terry model with lapses [@bradley1952] a winner is the best of its pool with a "
-            f"mean probability of {found.sure.mean:.2f}."
+            f"mean probability of {chance_text(found.sure.mean)}."
         )
     return text
 

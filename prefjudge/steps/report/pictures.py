@@ -70,7 +70,7 @@ def rank_picture(material: Material, board: Board) -> Picture:
             Column(name="rank_low", head="from", kind="integer"),
             Column(name="rank_high", head="to", kind="integer"),
             Column(name="tier", kind="integer"),
-            Column(name="p_first", head="P(first)", kind="number", digits=2),
+            Column(name="p_first", head="P(first)", kind="chance"),
         ),
         rows=tuple(
             (one.run, ranks[one.run], one.highest, one.lowest, one.tier, one.first) for one in board.standings

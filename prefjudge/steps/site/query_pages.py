@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from prefjudge.chances import chance_text
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.counts import many
 from prefjudge.render.pages.site.addresses import list_address, query_address
@@ -83,7 +84,7 @@ def _passage(
     words = [
         *([f"Found first by {_listed(names)}"] if names else []),
         *([f"the best since version {since}"] if since else []),
-        *([f"P(best) {chance:.2f}"] if chance is not None else []),
+        *([f"P(best) {chance_text(chance)}"] if chance is not None else []),
     ]
     sentence = "; ".join(words)
     return Passage(
@@ -143,7 +144,7 @@ def _steps_table(state: SiteState, query: str, steps: Sequence[Step]) -> Table:
             Column(name="replaced"),
             Column(name="votes_for", head="votes for", kind="number", digits=1),
             Column(name="votes_against", head="against", kind="number", digits=1),
-            Column(name="chance", head="P(best) then", kind="number", digits=2),
+            Column(name="chance", head="P(best) then", kind="chance"),
         ),
         rows=tuple(rows),
         notes=("A tie is half a vote for each side. The labels are those that the study began with.",),
@@ -163,7 +164,7 @@ def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[P
         else f"The {_OTHERS} most probable of the others",
         columns=(
             Column(name="candidate"),
-            Column(name="p_best", head="P(best)", kind="number", digits=2),
+            Column(name="p_best", head="P(best)", kind="chance"),
             Column(name="found_by", head="found first by"),
         ),
         rows=tuple(
@@ -190,7 +191,7 @@ def _list_table(state: SiteState, part: Sequence[ResolvedQuery]) -> Table:
                 one.query_id,
                 _cut(state.stored.queries.get(one.query_id, "")) or None,
                 " ".join(best) or None,
-                " ".join(f"{one.p_best[doc]:.2f}" for doc in best if doc in one.p_best) or None,
+                " ".join(chance_text(one.p_best[doc]) for doc in best if doc in one.p_best) or None,
                 _listed(names) or None,
                 *((steps[-1].version if steps else None,) if kept else ()),
             )
