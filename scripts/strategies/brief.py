@@ -12,6 +12,7 @@ from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, Noise, scale_of_error
 from prefjudge.core.planning.plan import STRATEGIES
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.resolving.orders import LARGEST
 
 LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
 PATIENCE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960)
@@ -95,5 +96,5 @@ def noise_of(kind: str, error: float) -> Noise:
 
 
 def usual_trials(size: int) -> int:
-    """Return on how many pools a cell is simulated: the larger they are, the longer each takes."""
-    return max(150, 8000 // size)
+    """Return on how many pools a cell is simulated: larger ones take longer, most where orders are drawn."""
+    return 8000 // size if size <= LARGEST else 3000 // size
