@@ -15,7 +15,7 @@ from prefjudge.core.planning.sure import Sure
 from prefjudge.core.resolving.orders import LARGEST
 
 LEVELS = (0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
-PATIENCE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960)
+PATIENCE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960, 163840, 655360)
 FAMILIES: dict[str, tuple[Strategy, ...]] = {
     "sure": tuple(Sure(level) for level in LEVELS),
     "patient": tuple(Sure(0.9999, patience=most) for most in PATIENCE),
