@@ -15,7 +15,8 @@ from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Sca
 _APART = 0.2
 """How far apart the logs of three scales are through which a parabola is laid."""
 _WITHIN = (np.log(LOWEST) + _APART, np.log(HIGHEST) - _APART)
-_DRAWS, _SEED = 200, 18
+_DRAWS, _ORDERS, _SEED = 200, 50, 18
+"""How many strengths tell the evidence of a pool, and how many orders: they are better proposals."""
 _COUNTS = 0.01
 """A share of lapses that is less probable is left out."""
 
@@ -49,7 +50,8 @@ def _improbable(votes: Floats, lapses: float, log_scale: float) -> float:
     scale = float(np.exp(log_scale))
     fit = fit_strengths(votes, scale=scale, within=1e-3)  # it is where draws are about
     rng = np.random.default_rng(_SEED)  # the same draws for all scales, so that their errors cancel
-    told = log_evidence(votes, fit, scale=scale, draws=_DRAWS, rng=rng, lapses=lapses)
+    draws = _ORDERS if lapses == 1.0 else _DRAWS
+    told = log_evidence(votes, fit, scale=scale, draws=draws, rng=rng, lapses=lapses)
     return -told - log_prior(scale)
 
 
