@@ -311,6 +311,16 @@ def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -
     assert pointer.read_text() == other, "whoever serves since then is not cut off"
 
 
+def test_what_an_interrupted_round_asked_for_is_not_asked_for_once_all_is_known(young: Path) -> None:
+    run(young, strategy="halving", **HONEST)  # type: ignore[arg-type]
+    with Study(young).transaction() as db:  # killed before it published a HIT, and the others were enough
+        db.execute("UPDATE pairs SET votes = votes + 1 WHERE pair_id = 1")
+    assert status(young).waiting == 1
+    again = run(young, **HONEST)  # type: ignore[arg-type]
+    assert (again.rounds, again.stopped_by) == (0, "nothing left to ask")
+    assert status(young).waiting == 0
+
+
 def test_the_verb_narrates_its_rounds(young: Path) -> None:
     done = prefjudge("run", young, "--strategy", "halving", "--workers", 6, "--error", 0, "--yes")
     assert done.returncode == 0, done.stderr

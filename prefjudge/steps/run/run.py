@@ -171,8 +171,12 @@ def run(
             if not len(asked.pairs) and asked.open.any():
                 stopped_by = f"the budget (${opened.config.budget:,.2f} pays for no further HIT)"
                 break
-            if not len(asked.pairs) or rounds >= (most_rounds or _MOST_ROUNDS):
-                stopped_by = "nothing left to ask" if not len(asked.pairs) else f"its {many(rounds, 'round')}"
+            if not len(asked.pairs):
+                _want(opened, asked, target)  # nothing, where an interrupted round had asked for more
+                stopped_by = "nothing left to ask"
+                break
+            if rounds >= (most_rounds or _MOST_ROUNDS):
+                stopped_by = f"its {many(rounds, 'round')}"
                 break
             rounds += 1
             _want(opened, asked, target)
