@@ -237,7 +237,7 @@ def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: 
 
 @pytest.mark.parametrize("noise", [CROWD, ConstantNoise(error=0.33), ConstantNoise(error=0.2)])
 def test_a_simulation_believes_what_is_right_whichever_pairs_the_crowd_confuses(noise: Noise) -> None:
-    chances, best = noise.draw_chances(400, 5, np.random.default_rng(1))
+    chances, best = noise.draw_chances(1000, 5, np.random.default_rng(1))
     votes, _ = play(Sure(0.8), chances, np.random.default_rng(2))
     believed = Sure(0.8).believe(votes)
     right = (believed.argmax(axis=1) == best).mean()

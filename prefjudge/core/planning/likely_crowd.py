@@ -1,7 +1,7 @@
 """The likely crowd: how votes err by those on some pools, as a few models that are cheap to find."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import scipy
@@ -14,6 +14,8 @@ from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Sca
 
 _APART = 0.2
 """How far apart the logs of three scales are through which a parabola is laid."""
+_LOOKS, _FAR = 5, 5.0
+"""How often a parabola may lead to the next, and by how many of these steps: farther off it tells little."""
 _WITHIN = (np.log(LOWEST) + _APART, np.log(HIGHEST) - _APART)
 _DRAWS, _ORDERS, _SEED = 200, 50, 18
 """How many strengths tell the evidence of a pool, and how many orders: they are better proposals."""
@@ -57,23 +59,32 @@ def _improbable(votes: Floats, lapses: float, log_scale: float) -> float:
 
 def _lowest(improbable: Callable[[float], float], middle: float) -> tuple[float, float, float]:
     """Return where it is lowest, how low, and the width of the bend there: a standard deviation."""
-    found = _lowest_near(improbable, middle)
-    if found is None:
-        middle = scipy.optimize.minimize_scalar(
-            improbable, bounds=_WITHIN, method="bounded", options={"xatol": 0.5 * _APART}
-        ).x
-        found = _lowest_near(improbable, middle)
-    return found or (middle, improbable(middle), SPREAD)
+    steps = cache(lambda step: improbable(middle + _APART * step))
+    first, last = (int(np.fix((end - middle) / _APART)) for end in _WITHIN)
+    step = 0
+    for _ in range(_LOOKS):
+        off, least, wide = _parabola(*(steps(one) for one in (step - 1, step, step + 1)))
+        if abs(off) <= 0.5:
+            return middle + _APART * (step + off), least, _APART * wide
+        following = int(np.clip(step + round(np.clip(off, -_FAR, _FAR)), first, last)) if wide else step
+        if following == step:
+            break
+        step = following
+    place = scipy.optimize.minimize_scalar(
+        improbable, bounds=_WITHIN, method="bounded", options={"xatol": 0.5 * _APART}
+    ).x
+    off, least, wide = _parabola(*(improbable(place + _APART * one) for one in (-1, 0, 1)))
+    if abs(off) > 1.0:
+        return place, improbable(place), SPREAD
+    return place + _APART * off, least, _APART * wide
 
 
-def _lowest_near(improbable: Callable[[float], float], middle: float) -> tuple[float, float, float] | None:
-    """Return the same by a parabola through three points; None where it is not lowest between them."""
-    low, at, high = (improbable(middle + step) for step in (-_APART, 0.0, _APART))
+def _parabola(low: float, at: float, high: float) -> tuple[float, float, float]:
+    """Return where, from the middle of three points, it is lowest, how low, and the width of the bend.
+
+    It is lowest nowhere, at infinity, where it does not bend upwards; the width is 0 then.
+    """
     bend = low - 2.0 * at + high
-    if bend <= 0.0 or abs(low - high) > 2.0 * bend:
-        return None
-    return (
-        middle + 0.5 * _APART * (low - high) / bend,
-        at - (low - high) ** 2 / (8.0 * bend),
-        _APART / np.sqrt(bend),
-    )
+    if bend <= 0.0:
+        return np.inf, at, 0.0
+    return 0.5 * (low - high) / bend, at - (low - high) ** 2 / (8.0 * bend), bend**-0.5
