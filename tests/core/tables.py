@@ -135,3 +135,28 @@ def simulated_judgments(
         strength=np.ones(choice.size, dtype=np.int8),
         worker=np.full(choice.size, -1, dtype=np.int32),
     ), best.ravel()
+
+
+def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
+    """Return a row for each vote, and the pools of the matrices."""
+    n, size, _ = votes.shape
+    queries, docs = tuple(f"{q:03}" for q in range(n)), tuple(f"{d:05}" for d in range(n * size))
+    nothing, doc = np.empty(0, dtype=np.int32), np.arange(n * size, dtype=np.int32)
+    pools = Pools(
+        queries=queries, docs=docs, query=doc // size, doc=doc, sources=(), source_row=nothing, source=nothing
+    )
+    query, x, y = np.nonzero(votes)
+    times = votes[query, x, y].astype(int)
+    query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
+    judgments = Judgments(
+        queries=queries,
+        docs=docs,
+        workers=(),
+        query=query,
+        left=query * size + x,
+        right=query * size + y,
+        choice=np.ones(query.size, dtype=np.int8),
+        strength=np.ones(query.size, dtype=np.int8),
+        worker=np.full(query.size, -1, dtype=np.int32),
+    )
+    return judgments, pools

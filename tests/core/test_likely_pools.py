@@ -3,44 +3,14 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import of_size, parse_strategy
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.likely_pools import LikelyPools
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from tests.core.tables import log_of
 
 NOWHERE = np.iinfo(np.int64).max
-
-
-def documents(queries: int, size: int) -> Qrels:
-    return Qrels(
-        name="pooled",
-        queries=tuple(f"q{number:04}" for number in range(queries)),
-        docs=tuple(f"d{number:04}" for number in range(queries * size)),
-        query=np.repeat(np.arange(queries, dtype=np.int32), size),
-        doc=np.arange(queries * size, dtype=np.int32),
-        grade=np.ones(queries * size),
-    )
-
-
-def log_of(votes: np.ndarray) -> Judgments:
-    """Return a row for each vote of matrices, on documents named as above."""
-    n, size, _ = votes.shape
-    query, x, y = np.nonzero(votes)
-    times = votes[query, x, y].astype(int)
-    query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
-    named = documents(n, size)
-    return Judgments(
-        queries=named.queries,
-        docs=named.docs,
-        workers=(),
-        query=query,
-        left=query * size + x,
-        right=query * size + y,
-        choice=np.ones(query.size, dtype=np.int8),
-        strength=np.ones(query.size, dtype=np.int8),
-        worker=np.full(query.size, -1, dtype=np.int32),
-    )
 
 
 def crowd(rng: np.random.Generator, queries: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -74,9 +44,11 @@ def test_votings_on_drawn_pools_differ_as_much_as_votings_of_the_crowd(strategy:
     for _ in range(crowds):
         chances, places = crowd(rng, 150, 4)
         votes, _ = play(of_size(parse_strategy(strategy), 4), chances, rng)
-        likely = LikelyPools(log_of(votes), documents(150, 4), placed(places), rng=rng)
+        judgments, pools = log_of(votes)
+        documents = pooled_documents(pools)
+        likely = LikelyPools(judgments, documents, placed(places), rng=rng)
         for _ in range(4):
-            (stack,) = likely.draw(rng, documents(150, 4).queries).stacks
+            (stack,) = likely.draw(rng, documents.queries).stacks
             assert stack.queries.tolist() == list(range(150))
             found += noise(strategy, stack.chances, places, rng)
             true += noise(strategy, chances, places, rng)
@@ -88,11 +60,13 @@ def test_the_runs_count_as_much_as_the_votes_bear_them_out() -> None:
     chances, places = crowd(rng, 150, 4)
     votes, _ = play(of_size(parse_strategy("round-robin:1"), 4), chances, rng)
     votes[:20] = 0
-    some = documents(150, 4).queries[:20]
+    judgments, pools = log_of(votes)
+    documents = pooled_documents(pools)
+    some = documents.queries[:20]
 
     def agree(shown: np.ndarray) -> float:
         """Return how often the best of a pool without a vote is who most runs have on top."""
-        likely = LikelyPools(log_of(votes), documents(150, 4), placed(shown), rng=rng)
+        likely = LikelyPools(judgments, documents, placed(shown), rng=rng)
         best = [likely.draw(rng, some).stacks[0].chances.sum(axis=2).argmax(axis=1) for _ in range(20)]
         return float((np.array(best) == shown[:20].mean(axis=2).argmin(axis=1)).mean())
 
@@ -102,13 +76,12 @@ def test_the_runs_count_as_much_as_the_votes_bear_them_out() -> None:
 
 
 def test_pools_of_all_sizes_are_drawn_and_votes_on_others_do_not_count() -> None:
-    votes = log_of(np.triu(np.full((2, 3, 3), 40.0), 1))
-    named = documents(2, 3)
+    votes, named = log_of(np.triu(np.full((2, 3, 3), 40.0), 1))
     # Two candidates of the second query are in no pool.
     pooled = Qrels(
         name="pooled",
         queries=("new", *named.queries),
-        docs=("d0000", "d0001", "d0002", "d0003", "elsewhere"),
+        docs=("00000", "00001", "00002", "00003", "elsewhere"),
         query=np.array([0, 0, 1, 1, 1, 2], dtype=np.int32),
         doc=np.array([0, 4, 0, 1, 2, 3], dtype=np.int32),
         grade=np.ones(6),

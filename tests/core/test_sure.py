@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import binom
 
 from prefjudge.core.asking.strategies import Floats, Halving
-from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, LapseNoise, Noise, scale_of_error
 from prefjudge.core.planning.likely_crowd import likely_crowd
 from prefjudge.core.planning.plan import Packing, compare_plans
@@ -17,38 +16,13 @@ from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.simulation import play, simulate
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.planning.worth import worth
-from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.posterior import chance_best
 from prefjudge.core.resolving.scales import one_scale
+from tests.core.tables import log_of
 
 CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
-
-
-def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
-    """Return a row for each vote, and the pools of the matrices."""
-    n, size, _ = votes.shape
-    queries, docs = tuple(f"{q:03}" for q in range(n)), tuple(f"{d:05}" for d in range(n * size))
-    nothing, doc = np.empty(0, dtype=np.int32), np.arange(n * size, dtype=np.int32)
-    pools = Pools(
-        queries=queries, docs=docs, query=doc // size, doc=doc, sources=(), source_row=nothing, source=nothing
-    )
-    query, x, y = np.nonzero(votes)
-    times = votes[query, x, y].astype(int)
-    query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
-    judgments = Judgments(
-        queries=queries,
-        docs=docs,
-        workers=(),
-        query=query,
-        left=query * size + x,
-        right=query * size + y,
-        choice=np.ones(query.size, dtype=np.int8),
-        strength=np.ones(query.size, dtype=np.int8),
-        worker=np.full(query.size, -1, dtype=np.int32),
-    )
-    return judgments, pools
 
 
 def test_it_finds_the_best_as_often_as_halving_with_three_quarters_of_the_votes() -> None:
