@@ -85,6 +85,7 @@ class Platform:
         return f"""<!doctype html><html lang=en><link rel=icon href="data:,"><title>Around</title>
         <iframe id=f sandbox="allow-scripts allow-forms" title=HIT width=900 height=700></iframe><script>
         addEventListener("message", e => {{
+          if (e.source !== f.contentWindow) return; // the last word of a page that is left
           if (e.data.prefjudge === "draft") sessionStorage.draft = JSON.stringify(e.data.draft);
           if (e.data.prefjudge === "agreed") sessionStorage.agreed = e.data.page;
           const draft = JSON.parse(sessionStorage.draft || null), agreed = [sessionStorage.agreed];
@@ -286,8 +287,7 @@ def test_another_page_asks_for_consent_again(platform, open_page):
     page.frames[-1].click("#begin")
     soon(page, lambda: kept(page, "consent"))
     assert page.evaluate("sessionStorage.agreed")
-    # as the page loads: one that is left saves its draft once more
-    page.add_init_script("try { sessionStorage.removeItem('draft') } catch {}")
+    page.evaluate("sessionStorage.removeItem('draft')")
     platform.framed(page_of(consent="Your choices are sold."))
     page.reload()
     inside = page.frames[-1]
