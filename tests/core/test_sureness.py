@@ -103,7 +103,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
 
 
-def test_a_check_that_fails_is_said_with_its_direction() -> None:
+def test_checks_that_fail_are_said_with_their_direction() -> None:
     fine = ModelCheck(name="cycles", of=90, seen=0.1, low=0.05, high=0.15)
     bad = (
         ModelCheck(name="cycles", of=90, seen=0.2, low=0.05, high=0.15),
@@ -111,10 +111,13 @@ def test_a_check_that_fails_is_said_with_its_direction() -> None:
     )
     found = summarise_confidence(FOUND, confidence(), (fine, *bad))
     assert found.fits is False
-    first, cycles, unanimous = found.words
+    first, unfit = found.words
     assert "on average" in first
-    assert "20.0% of 90 threes form a cycle, where 5.0% to 15.0%" in cycles
-    assert cycles.endswith("too high")
-    assert unanimous.endswith("too low")
+    assert "of 90 threes 20.0% form a cycle, where 5.0% to 15.0%" in unfit
+    assert "of 80 pairs 90.0% are unanimous" in unfit
+    assert unfit.endswith("may be too high or too low")
+    for check, way in zip(bad, ("too high", "too low"), strict=True):
+        (*_, unfit) = summarise_confidence(FOUND, confidence(), (fine, check)).words
+        assert unfit.endswith(f"may be {way}")
     assert summarise_confidence(FOUND, confidence(), (fine,)).fits is True
     assert len(summarise_confidence(FOUND, confidence(), (fine,)).words) == 1

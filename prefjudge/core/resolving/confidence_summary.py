@@ -80,13 +80,13 @@ class ConfidenceSummary:
                 "whether these probabilities fit cannot be checked from these votes: it takes two or more on "
                 "every pair of a query of three; if taste goes in circles they are too high"
             )
-        for one in self.checks:
-            if not one.fits:
-                words.append(
-                    f"the votes do not fit the model of these probabilities: {one.seen:.1%} of {one.of:,} "
-                    f"{one.meaning}, where {one.low:.1%} to {one.high:.1%} were to be expected; the "
-                    f"probabilities may be too {'high' if one.too_much_noise else 'low'}"
-                )
+        unfit = [one for one in self.checks if not one.fits]
+        if unfit:
+            ways = sorted({"too high" if one.too_much_noise else "too low" for one in unfit})
+            words.append(
+                "the votes do not fit the model of these probabilities: "
+                f"{'; '.join(one.words for one in unfit)}; the probabilities may be {' or '.join(ways)}"
+            )
         return tuple(words)
 
     def _words_on_error(self) -> str:

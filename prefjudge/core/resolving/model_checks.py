@@ -12,14 +12,15 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.scales import Scales
 from prefjudge.core.resolving.tournament import tournaments
 from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
+from prefjudge.counts import many
 
 _QUERIES = 500
 _REDRAWS = 400
 _SHARE = 0.99
 """A check fails by chance in one study of a hundred."""
 _MEANINGS = {
-    "cycles": "threes form a cycle",
-    "unanimous": "pairs are unanimous",
+    "cycles": ("three", "form a cycle"),
+    "unanimous": ("pair", "are unanimous"),
 }
 
 
@@ -58,9 +59,13 @@ class ModelCheck:
         return self.seen > self.high if self.name == "cycles" else self.seen < self.low
 
     @property
-    def meaning(self) -> str:
-        """What is counted, in words."""
-        return _MEANINGS[self.name]
+    def words(self) -> str:
+        """What was seen, and what was to be expected."""
+        noun, does = _MEANINGS[self.name]
+        return (
+            f"of {many(self.of, noun)} {self.seen:.1%} {does}, "
+            f"where {self.low:.1%} to {self.high:.1%} were to be expected"
+        )
 
 
 def check_model(
@@ -108,8 +113,8 @@ def check_model(
     for row, model in enumerate(models):
         noise = LapseNoise(error=error_of_scale(scales.scale[model]), lapses=scales.lapses[model])
         counts = _Counts()
-        for n, k, many in designs:
-            counts.add(_redrawn(noise, scales.trust, n, k, many, rng))
+        for n, k, times in designs:
+            counts.add(_redrawn(noise, scales.trust, n, k, times, rng))
         drawn[row] = counts.shares
     repeats = drawn[:, 0] - seen.shares[0]
     checks = []
@@ -145,13 +150,13 @@ class _Counts:
         return shares
 
     def add(self, votes: Floats) -> None:
-        """Count the votes of some queries, which have as many on every pair; shape (n, k, k)."""
+        """Count the votes of some queries, which have as times on every pair; shape (n, k, k)."""
         n, k, _ = votes.shape
-        many = float(votes[0, 0, 1] + votes[0, 1, 0])
+        times = float(votes[0, 0, 1] + votes[0, 1, 0])
         pairs = n * k * (k - 1) / 2
         beats = (votes > votes.transpose(0, 2, 1)).astype(np.float64)
         self.count[0] += (votes * (votes - 1.0)).sum() / 2.0
-        self.of[0] += pairs * many * (many - 1.0) / 2.0
+        self.of[0] += pairs * times * (times - 1.0) / 2.0
         if k > 2:
             # The trace of the cube meets each cycle three times; the square times the matrix each three in
             # order once, by its first and last.
@@ -160,8 +165,8 @@ class _Counts:
             self.count[1] += cycles
             self.of[1] += cycles + float(np.einsum("nxy,nxy->", square, beats))
         # Of three votes all agree exactly as often as two do on average: nothing more is told.
-        if many > 3:
-            self.count[2] += np.count_nonzero(votes == many)
+        if times > 3:
+            self.count[2] += np.count_nonzero(votes == times)
             self.of[2] += pairs
 
 
@@ -178,8 +183,8 @@ def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
             most = of_pairs.max(axis=1)
             whole = (stack.votes == np.rint(stack.votes)).all(axis=(1, 2))
             same = whole & (most > 0) & (of_pairs == most[:, None]).all(axis=1)
-            for many in np.unique(most[same]).tolist():
-                some = np.flatnonzero(same & (most == many))[:left]
+            for times in np.unique(most[same]).tolist():
+                some = np.flatnonzero(same & (most == times))[:left]
                 if some.size:
                     yield stack.votes[some]
                 left -= some.size
@@ -187,11 +192,11 @@ def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
             break
 
 
-def _redrawn(noise: LapseNoise, trust: float, n: int, k: int, many: int, rng: np.random.Generator) -> Floats:
+def _redrawn(noise: LapseNoise, trust: float, n: int, k: int, times: int, rng: np.random.Generator) -> Floats:
     """Draw as many votes on every pair of new queries of the same crowd."""
     chances: NDArray[np.float64] = 0.5 + trust * (noise.draw_chances(n, k, rng)[0] - 0.5)
     x, y = np.triu_indices(k, 1)
-    won = rng.binomial(many, chances[:, x, y])
+    won = rng.binomial(times, chances[:, x, y])
     votes = np.zeros((n, k, k))
-    votes[:, x, y], votes[:, y, x] = won, many - won
+    votes[:, x, y], votes[:, y, x] = won, times - won
     return votes
