@@ -25,6 +25,7 @@ def run(
     study: Path,
     sandbox: Sandbox = False,
     live: bool,
+    workers: int,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -37,9 +38,11 @@ def run(
         stamp(result.rehearsal)
         _show(result, study)
     if result.unfinished:
+        # who judged so far judges on; without simulated workers `run` would wait for people
+        again = f"{quoted(study)}{' --live' * live}{f' --workers {workers}' if workers else ''}"
         raise NotFinished(
             f"{result.unfinished:,} of {many(result.queries, 'query')} are not finished",
-            f"Run: prefjudge run {quoted(study)}{' --live' * live}; it continues where it stopped.",
+            f"Run: prefjudge run {again}; it continues where it stopped.",
         )
 
 

@@ -250,7 +250,7 @@ def test_what_a_killed_worker_held_is_finished_at_the_next_run(
 
 def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
     result = run(young, strategy="round-robin:4", workers=2, error=0.0, truth=TRUTH, yes=True)
-    assert result.stopped_by.startswith("a lack of workers")
+    assert result.stopped_by.startswith("a lack of workers: none may take the")
     assert result.unfinished > 0
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 

@@ -256,7 +256,7 @@ class _Crew:
                 self.tell(now)
             before = now
             if self.work and not submitted and still_open:
-                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}"
+                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
             if still_open and watch:
                 watch.wait(self.every)
         return refused
