@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -25,6 +26,11 @@ settings.load_profile("untimed")
 _drawn = Random()
 ids.secrets = SimpleNamespace(randbelow=_drawn.randrange, token_urlsafe=secrets.token_urlsafe)  # type: ignore[attr-defined]
 study.new_key = lambda: _drawn.randbytes(32).hex()
+
+
+# A shell lets jobs in its background ignore Ctrl-C, and so would every program that tests stop by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
