@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
+from prefjudge.evaluation.testing.difference_sums import sort_sums
 from prefjudge.evaluation.testing.sentences import describe_pair
 from prefjudge.evaluation.testing.significance import Significance, compare_runs
+from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
 from tests.evaluation.samples import scores_of
 
 stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
@@ -161,6 +163,24 @@ def test_few_tied_scores_have_their_exact_rank_sum_p_values(ranks: np.ndarray) -
         expected = np.mean(np.abs(sums - centre) >= abs(place[:n].sum() - centre) - 1e-9)
     if np.any(ranks[:, 0] != ranks[:, 1]):
         assert run(values, "rank-sum").p[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("ties", [3, 12, 1000])
+def test_a_level_is_passed_where_the_exact_signed_ranks_pass_it(ties: int) -> None:
+    rng = np.random.default_rng(ties)
+    for queries in (4, 9, 20, 35, 50):
+        # Runs as far apart as chance and further, so that there are p-values on both sides of each level.
+        apart = np.linspace(0, 3 / np.sqrt(queries), 40)
+        difference = np.rint(rng.normal(apart[:, None], 1.0, (40, queries)) * ties)
+        columns = np.concatenate([difference, np.zeros_like(difference)])
+        a = np.arange(40, dtype=np.int32)
+        sums = sort_sums(columns, a, a + 40, 0.0)
+        exact = classical_p(SignificanceTest.WILCOXON, sums)
+        for level in (0.001, 0.01, 0.05, 0.2, 0.5, float(exact[20])):
+            near = classical_p(SignificanceTest.WILCOXON, sums, level)
+            assert list(near <= level) == list(exact <= level)
+            if queries == 50:
+                assert np.any(near != exact)  # most are not counted out
 
 
 @pytest.mark.parametrize("test", ["permutation", "wilcoxon", "sign", "t"])

@@ -170,7 +170,7 @@ def _median_signs(
 def _significant(
     test: SignificanceTest, halves: tuple[PairSums, PairSums], alpha: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    one, other = (classical_p(test, half) <= alpha for half in halves)
+    one, other = (classical_p(test, half, alpha) <= alpha for half in halves)
     return one, other
 
 

@@ -4,16 +4,20 @@ Everything is two-sided and works on arrays: one element a pair. A pair without 
 """
 
 import math
+from bisect import bisect_right
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from prefjudge.evaluation.testing.integer_scores import Column
 
 _EXACT_DIFFERENCES = 50
 _EXACT_SAMPLE = 8
+_BERRY_ESSEEN = 0.56
+"""The constant for terms of different sizes (Shevtsova 2010, Doklady Mathematics 82)."""
 
 
 def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
@@ -72,7 +76,7 @@ def sign_test(plus: Column, minus: Column) -> Column:
 
 
 def signed_rank_test(
-    rank_sum: Column, nonzero: Column, ties: Column, pattern: Column
+    rank_sum: Column, nonzero: Column, ties: Column, pattern: Column, level: float | None = None
 ) -> tuple[Column, Column]:
     """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank.
 
@@ -89,6 +93,8 @@ def signed_rank_test(
         The sum of t**3 - t over the groups of t tied sizes.
     pattern : ndarray of float64, shape (pairs,)
         The `prefjudge.evaluation.testing.difference_sums.tie_pattern` of the sizes.
+    level : float, optional
+        All that matters is whether p is above this level: then p is exact only where that is not plain.
 
     Returns
     -------
@@ -99,9 +105,24 @@ def signed_rank_test(
     some = variance > 0
     z = np.where(some, rank_sum - nonzero * (nonzero + 1) / 4, 0.0) / np.sqrt(np.where(some, variance, 1.0))
     p: Column = 2 * scipy.special.ndtr(-np.abs(z))  # 1 where z is 0
-    for row in np.flatnonzero((pattern > 0) & (nonzero <= _EXACT_DIFFERENCES)):
+    exact = (pattern > 0) & (nonzero <= _EXACT_DIFFERENCES)
+    if level is not None:
+        exact &= _undecided(z, p, nonzero, variance, level)
+    for row in np.flatnonzero(exact):
         p[row] = _exact(rank_sum[row], int(nonzero[row]), int(pattern[row]))
     return z, p
+
+
+def _undecided(z: Column, p: Column, nonzero: Column, variance: Column, level: float) -> NDArray[np.bool_]:
+    """Return where the normal p-value of signed ranks and the exact one may lie on two sides of a level."""
+    # Hoeffding: neither of the two is above 2 exp(-z**2 / 2).
+    below = 2 * np.exp(-z * z / 2) <= level
+    # Berry and Esseen: they are at most this far apart. The sum of r**2 is 4 times the variance;
+    # that of r**3 is greatest without ties, since an average rank has a smaller cube than its ranks.
+    cubes = (nonzero * (nonzero + 1) / 2) ** 2
+    apart = 2 * _BERRY_ESSEEN * cubes / np.where(variance > 0, 4 * variance, np.inf) ** 1.5
+    plain: NDArray[np.bool_] = below | (p - apart > level)
+    return ~plain
 
 
 def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Column, Column]:
@@ -140,40 +161,43 @@ def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Col
 
 def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
     """Return the two-sided p-value of a sum of average ranks; its null distribution is symmetric."""
-    step, total, ways = _distribution(n, pattern, drawn)
-    place = round(2 * rank_sum) // step  # average ranks are halves at most
-    # The digits up to the lower of the two tails, which are mirror images.
-    extreme = ways & ((1 << (n + 1) * (min(place, total - place) + 1)) - 1)
-    # Casting out: B = 2**(n + 1) is 1 modulo B - 1, and so are its powers. The digits sum to less than B - 1.
-    reached = extreme % ((1 << n + 1) - 1)  # the sum of its digits of n + 1 bits
+    place = round(2 * rank_sum)  # average ranks are halves at most
+    # The lower of the two tails, which are mirror images. With ``drawn`` half of the ranks are in the sum.
+    reached = _ways_up_to(min(place, n * (n + 1) - place), n, pattern, drawn)
     return min(1.0, 2 * reached / (math.comb(n, drawn) if drawn else 1 << n))
 
 
-@lru_cache(maxsize=4096)
-def _distribution(n: int, pattern: int, drawn: int) -> tuple[int, int, int]:
-    """Count in how many ways a sum of average ranks of n values, so tied, takes each of its values.
+@lru_cache(maxsize=1 << 16)
+def _ways_up_to(most: int, n: int, pattern: int, drawn: int) -> int:
+    """Count in how many ways twice a sum of average ranks of n values, so tied, is at most ``most``.
 
     Each rank is in the sum or not; with ``drawn``, exactly that many are.
-
-    Returns
-    -------
-    step, total : int
-        Twice a sum is one of 0, step, 2 step, ..., total step.
-    ways : int
-        In how many ways twice the sum is i times step, as digit i of n + 1 bits: there are at most 2**n ways,
-        so that no digit overflows. To let a rank in or not is to add the number to itself, shifted.
     """
     # A group at places start to end - 1 has the ranks start
     # + 1 to end: twice their average is start + end + 1.
     starts = [place for place in range(n) if pattern >> place & 1]
     doubled = [start + end + 1 for start, end in pairwise([*starts, n]) for _ in range(start, end)]
     step = math.gcd(*doubled)
-    ways = [1] + drawn * [0]
-    for rank in doubled:
-        shift = (n + 1) * (rank // step)
-        if not drawn:
-            ways[0] += ways[0] << shift
-        # Downwards, so that ways[count - 1] does not hold this rank yet: each is drawn once at most.
-        for count in range(drawn, 0, -1):
-            ways[count] += ways[count - 1] << shift
-    return step, sum(doubled) // step, ways[-1]
+    ranks, most = [rank // step for rank in doubled], most // step
+    # The number of ways to each sum is a digit of n + 1 bits: there are at most 2**n ways, so that none
+    # overflows. To let a rank in or not is to add the number to itself, shifted by so many digits.
+    width = n + 1
+    if drawn:
+        # The digit of sum i is at place most - i: what is above ``most`` is shifted out.
+        draws = [1 << width * most] + drawn * [0]
+        for rank in ranks:
+            # Downwards, so that draws[count - 1] does not hold this rank yet: each is drawn once at most.
+            for count in range(drawn, 0, -1):
+                draws[count] += draws[count - 1] >> width * rank
+        ways = draws[-1]
+    else:
+        few = bisect_right(list(accumulate(ranks)), most)
+        ways = 1
+        for rank in ranks[:few]:
+            ways += ways << width * rank
+        # Ranks in the sum and ranks left out are mirror images: turned round, sum i is again at most - i.
+        ways <<= width * (most - sum(ranks[:few]))
+        for rank in ranks[few:]:
+            ways += ways >> width * rank
+    # Casting out: B = 2**(n + 1) is 1 modulo B - 1, and so are its powers. The digits sum to less than B - 1.
+    return ways % ((1 << width) - 1)

@@ -67,15 +67,18 @@ def default_test(queries: int) -> tuple[SignificanceTest, str]:
     return SignificanceTest.T, reason
 
 
-def classical_p(test: SignificanceTest, sums: PairSums) -> Column:
-    """Return the p-value of each pair under a test that needs no resamples."""
+def classical_p(test: SignificanceTest, sums: PairSums, level: float | None = None) -> Column:
+    """Return the p-value of each pair under a test that needs no resamples.
+
+    With a ``level``, a p-value may be an approximate one that is on the same side of it.
+    """
     if test is SignificanceTest.T:
         return paired.t_test(sums.total, sums.squares, sums.n)[1]
     if test is SignificanceTest.SIGN:
         return paired.sign_test(sums.plus, sums.minus)
     if test is SignificanceTest.WILCOXON:
         nonzero = sums.plus + sums.minus
-        return paired.signed_rank_test(sums.rank_sum, nonzero, sums.rank_ties, sums.rank_pattern)[1]
+        return paired.signed_rank_test(sums.rank_sum, nonzero, sums.rank_ties, sums.rank_pattern, level)[1]
     if test is SignificanceTest.RANK_SUM:
         return paired.rank_sum_test(sums.u, sums.n, sums.u_ties, sums.u_pattern)[1]
     raise ValueError(f"{test} needs resamples")
