@@ -40,7 +40,8 @@ def why_shut(gate: ModelGate) -> str:
     """Return why a gate is shut, in words."""
     if not gate.enough:
         return (
-            f"{many(gate.votes, 'vote')} of people, of {gate.people} with {LEAST_VOTES} or more, are on "
-            f"pairs that it and another person judged; {LEAST_PEOPLE} people are needed"
+            f"{many(gate.votes, 'vote')} of people are on pairs that it and another person judged; "
+            f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed"
         )
-    return f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"
+    passes = f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"
+    return passes if gate.worse else f"{passes}, and more votes of people may tell"

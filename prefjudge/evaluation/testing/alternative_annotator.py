@@ -3,9 +3,15 @@
 Calderon, Reichart and Dror, "The alternative annotator test for LLM-as-a-judge" (ACL 2025). Each person in
 turn is left out, and the model and that person are compared by how well they agree with the others. A person
 costs more than a model, so the person must be better by more than ``epsilon`` to be worth it.
+
+Two things differ from the paper, which has few people who each judge much that is independent. Pairs of one
+query are not: a model that misreads a query is wrong on all of them. So the t tests are over queries. And the
+votes of one worker in a large crowd are too few to tell anything, however many the crowd cast: people are
+taken together there.
 """
 
 from dataclasses import dataclass
+from heapq import heapreplace
 
 import numpy as np
 import scipy
@@ -16,6 +22,10 @@ from prefjudge.evaluation.scoring.placings import Floats, Integers
 LEAST_PEOPLE = 3
 LEAST_VOTES = 30
 """Of one person, on pairs that the model and others judged: the paper's least for Student's t."""
+FEW_PEOPLE = 5
+"""So many stand alone each, as in the paper."""
+WANTED_VOTES = 200
+"""Of each of more people: with fewer the tests seldom pass a model that is as good as they are."""
 EPSILON = 0.1
 """The paper's for crowd workers; experts, who cost more, get 0.2."""
 
@@ -31,8 +41,8 @@ class ModelGate:
     votes : int
         The people's votes that count here: on pairs that the model and another person judged.
     people : int
-        Of whom, each with `LEAST_VOTES` or more. People with fewer are taken together until they have as
-        many, as the paper's authors advise, and count as one.
+        Of whom, each with `LEAST_VOTES` or more. People with few are taken together, and count as one: where
+        more than `FEW_PEOPLE` have fewer than `WANTED_VOTES`, in `LEAST_PEOPLE` groups or more.
     won : int
         How many of them the model passes for: the p-value is at most the level after the correction of
         Benjamini and Yekutieli.
@@ -72,6 +82,11 @@ class ModelGate:
     def open(self) -> bool:
         """Whether the model passes: for at least half of the people (section 3.4)."""
         return self.enough and 2 * self.won >= self.people
+
+    @property
+    def worse(self) -> bool:
+        """Whether people are told to be better by more than ``epsilon``: if neither, more votes may tell."""
+        return self.high < -self.epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +134,8 @@ def alternative_annotator(
     as_good, not_better = as_good[shared], not_better[shared]
     counted = person >= 0
     count = np.bincount(person[counted])
-    p = np.array([_p_value(worse[person == one], epsilon) for one in range(count.size)])
-    difference, low, high = _clustered(-worse, query, 1 - alpha)
+    p = np.array([_p_value(worse[person == one], query[person == one], epsilon) for one in range(count.size)])
+    difference, low, high = _interval(-worse, query, 1 - alpha)
     return ModelGate(
         model=model,
         votes=int(shared.sum()),
@@ -150,26 +165,35 @@ def _agreement(votes: SharedVotes) -> tuple[Integers, Floats, Floats]:
 
 
 def _taken_together(person: Integers) -> Integers:
-    """Return a number for each vote's person; -1 where even together there are too few votes."""
+    """Return a number for each vote's person, or those taken together; -1 where there are too few votes.
+
+    Who belongs together depends on how many votes they cast, and not on what they chose.
+    """
     names, code, count = np.unique(person, return_inverse=True, return_counts=True)
-    group = np.full(names.size, -1, dtype=np.int64)
-    made, waiting, gathered = 0, list[int](), 0
-    for one in np.argsort(-count, kind="stable").tolist():
-        waiting.append(one)
-        gathered += int(count[one])
-        if gathered >= LEAST_VOTES:
-            group[waiting] = made
-            made, waiting, gathered = made + 1, [], 0
-    return group[code]
+    if LEAST_PEOPLE <= names.size <= FEW_PEOPLE and count.min() >= LEAST_VOTES:
+        return code.astype(np.int64)
+    order = np.argsort(-count, kind="stable").tolist()
+    most = min(names.size, max(LEAST_PEOPLE, code.size // WANTED_VOTES), code.size // LEAST_VOTES)
+    for groups in range(most, 0, -1):
+        group = np.zeros(names.size, dtype=np.int64)
+        sizes = [(0, number) for number in range(groups)]
+        for one in order:  # the one with most votes that is left, to the group that has fewest
+            votes, number = sizes[0]
+            group[one] = number
+            heapreplace(sizes, (votes + int(count[one]), number))
+        if min(sizes)[0] >= (WANTED_VOTES if groups > LEAST_PEOPLE else LEAST_VOTES):
+            return group[code]
+    return np.full(code.size, -1, dtype=np.int64)
 
 
-def _p_value(worse: Floats, epsilon: float) -> float:
+def _p_value(worse: Floats, query: Integers, epsilon: float) -> float:
     """Return the p-value of the hypothesis that the person is better by ``epsilon`` or more (one-sided t)."""
-    spread = worse.std(ddof=1)
-    if spread == 0:
-        return float(worse[0] >= epsilon)
-    t = (worse.mean() - epsilon) / (spread / np.sqrt(worse.size))
-    return float(scipy.special.stdtr(worse.size - 1, t))
+    mean, error, queries = _over_queries(worse, query)
+    if queries < 2:
+        return 1.0
+    if error == 0:
+        return float(mean >= epsilon)
+    return float(scipy.special.stdtr(queries - 1, (mean - epsilon) / error))
 
 
 def _benjamini_yekutieli(p: Floats) -> Floats:
@@ -190,16 +214,24 @@ def _mean_of_means(flags: NDArray[np.bool_], person: Integers) -> float:
     return float((np.bincount(person[counted], weights=flags[counted]) / count).mean())
 
 
-def _clustered(values: Floats, query: Integers, confidence: float) -> tuple[float, float, float]:
-    """Return the mean and its t interval over queries: the votes of one query depend on each other."""
+def _interval(values: Floats, query: Integers, confidence: float) -> tuple[float, float, float]:
+    """Return the mean and its t interval over queries."""
     if not values.size:
         return (float("nan"),) * 3
+    mean, error, queries = _over_queries(values, query)
+    if queries < 2:
+        return mean, float("nan"), float("nan")
+    half = float(scipy.special.stdtrit(queries - 1, 0.5 + confidence / 2)) * error
+    return mean, max(-1.0, mean - half), min(1.0, mean + half)
+
+
+def _over_queries(values: Floats, query: Integers) -> tuple[float, float, int]:
+    """Return the mean, its standard error and the number of queries: votes of one depend on each other."""
     _, code = np.unique(query, return_inverse=True)
     sums, sizes = np.bincount(code, weights=values), np.bincount(code)
     mean = float(values.mean())
     if sums.size < 2:
-        return mean, float("nan"), float("nan")
+        return mean, float("nan"), int(sums.size)
     # The linearised variance of a ratio of two sums over queries.
     spread = ((sums - mean * sizes) ** 2).sum() * sums.size / (sums.size - 1)
-    half = float(scipy.special.stdtrit(sums.size - 1, 0.5 + confidence / 2) * np.sqrt(spread) / sizes.sum())
-    return mean, max(-1.0, mean - half), min(1.0, mean + half)
+    return mean, float(np.sqrt(spread) / sizes.sum()), int(sums.size)

@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from prefjudge.evaluation.comparing.with_models import PoweredShare
-from prefjudge.evaluation.testing.alternative_annotator import LEAST_PEOPLE, LEAST_VOTES, ModelGate
+from prefjudge.evaluation.testing.alternative_annotator import (
+    FEW_PEOPLE,
+    LEAST_PEOPLE,
+    LEAST_VOTES,
+    ModelGate,
+)
 from prefjudge.evaluation.testing.prediction_powered import LEAST_JUDGED
 from prefjudge.render.text.tables import Column, Table
 
@@ -31,7 +36,7 @@ def gates_table(gates: Sequence[ModelGate], *, provenance: Mapping[str, str] | N
         rows=tuple(
             (
                 gate.model,
-                "open" if gate.open else "shut" if gate.enough else "shut: too few votes",
+                _state(gate),
                 gate.won,
                 gate.people,
                 gate.votes,
@@ -45,12 +50,22 @@ def gates_table(gates: Sequence[ModelGate], *, provenance: Mapping[str, str] | N
         ),
         notes=(
             "The alternative annotator test (Calderon et al. 2025) on pairs that the model and at least two "
-            f"people judged. Open: of {LEAST_PEOPLE} or more people with {LEAST_VOTES} votes each, the model "
-            f"agrees with the others, less {epsilon:.0%}, as well as at least half do.",
-            "Difference: how much more often the model is as good; the interval is over queries.",
+            "people judged, one person after the other against the rest. Open: the model is as good as the "
+            f"person, less {epsilon:.0%}, for at least half of {LEAST_PEOPLE} or more people with "
+            f"{LEAST_VOTES} votes each. More than {FEW_PEOPLE} people with few votes are taken together.",
+            "Difference: how much more often the model agrees with the others at least as well; the interval "
+            f"is over queries. Shut: it is below -{epsilon:.0%}, or not told, which more votes may change.",
         ),
         provenance=provenance or {},
     )
+
+
+def _state(gate: ModelGate) -> str:
+    if gate.open:
+        return "open"
+    if not gate.enough:
+        return "shut: too few votes"
+    return "shut" if gate.worse else "shut: not told"
 
 
 def estimates_table(
