@@ -84,7 +84,7 @@ def test_a_model_is_compared_with_people_vote_by_vote() -> None:
     people = {
         ("q", "a", "b"): (1, 1, -1, 0),  # three votes that count: one pair agrees, two do not
         ("q", "c", "d"): (-1, -1),
-        ("q", "a", "c"): (1, 1),  # the model does not decide, the people agree
+        ("q", "a", "c"): (1, 1),  # the model does not decide, so that people are not compared there either
         ("q", "x", "y"): (1, -1, 0),
     }
     assert compare_with_people(iter(votes), people) == ModelComparison(
@@ -95,8 +95,8 @@ def test_a_model_is_compared_with_people_vote_by_vote() -> None:
         answers=7,
         agreed=4,
         compared=5,
-        people_agreed=3,
-        people_compared=6,
+        people_agreed=2,
+        people_compared=4,
     )
 
 

@@ -69,9 +69,10 @@ class ModelComparison:
     answers : int
         The answers that chose a side.
     agreed, compared : int
-        Votes of people on pairs that the model decided, and how many of them agree with it.
+        Of people's votes on pairs that the model decided, how many agree with it, and how many there are.
     people_agreed, people_compared : int
-        Pairs of votes by different people on one pair, and how many of them agree.
+        Of the pairs of votes by different people on a pair that the model decided, how many agree, and how
+        many there are.
     """
 
     pairs: int
@@ -145,7 +146,8 @@ def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequen
     ]
     among = [
         (one, other)
-        for made in people.values()
+        for pair, made in people.items()
+        if pair in decided  # what it leaves undecided is hard for people, too
         for place, one in enumerate(made)
         for other in made[place + 1 :]
         if one and other
