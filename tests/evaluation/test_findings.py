@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from prefjudge.evaluation.submissions.audit import Audit, audit
 from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules
 from prefjudge.evaluation.submissions.likeness import description_likeness, run_likeness
+from prefjudge.render.tables.audit import summary_table
 
 from .test_submissions import OURS, entry, found, heads
 
@@ -97,14 +98,14 @@ def test_our_own_rules_in_words() -> None:
             names[0],
             ("20200102-a",),
             0.4,
-            "20200102-a is marked as the best of its day but an earlier one scores as well (0.4)",
+            "20200102-a is marked as the best of its day but another by then scores as well (0.4)",
         ),
         (names[1], ("20200102-a",), 0.6, "20200102-a beat all earlier ones and is not marked (0.6)"),
         (
             "Team B",
             ("20200103-b",),
             None,
-            "20200103-b is marked as the best of its day but an earlier one scores as well (no score)",
+            "20200103-b is marked as the best of its day but another by then scores as well (no score)",
         ),
     ]
     assert said(result, Rule.METADATA) == [
@@ -167,7 +168,11 @@ def test_standings_are_ordered_by_eval_and_name_the_team_where_it_is_known() -> 
         ("20210101-a", "Ada", 3, 2, 1),
     ]
     assert result.tau == pytest.approx(2 / np.sqrt(3 * 2))  # two pairs agree, and one is tied in eval
-    assert np.isnan(audit(entries[:1]).tau)
+    alone = audit(entries[:1])
+    assert np.isnan(alone.tau)
+    assert "Kendall's τ between dev and eval scores: not defined (1 submission has both)." in (
+        summary_table(alone).notes
+    )
     assert result.shared_scores == 2
 
 

@@ -197,6 +197,38 @@ def test_records_are_those_that_beat_all_earlier_ones() -> None:
     assert result.shared_scores == 2
 
 
+def test_records_of_a_day_do_not_rest_on_the_order_of_the_file() -> None:
+    """Nobody knows which of a day came first: its mark is for the best of the day."""
+    low, high = entry("20210101-low", eval=0.39), entry("20210101-high", eval=0.4, record=True)
+    for entries in ([low, high], [high, low]):
+        result = audit(entries, rules=OURS)
+        assert result.records == ("20210101-high",)
+        assert found(result, Rule.RECORD) == []
+
+
+def test_an_id_that_two_teams_gave_lays_nothing_to_the_others_account() -> None:
+    """Both entries were taken for the second team's, which was said to have submitted the same twice."""
+    theirs = entry("20210101-x", "Team A", description="BM25")
+    ours = entry("20210101-x", "Team B", description="BM25", date=date(2021, 1, 2), eval=0.3)
+    hidden = entry("20210101-x", "Anonymous", description="BM25", date=date(2021, 1, 3), eval=0.2)
+    result = audit([theirs, ours, hidden], rules=Rules(ours=True, limit=1), as_of=date(2021, 2, 1))
+    assert [one.team for one in result.standings] == ["Team A", "Team B", ""]
+    for rule in (Rule.FREQUENCY, Rule.SIBLINGS, Rule.EMBARGO):
+        assert found(result, rule) == []
+    later = audit([theirs, ours, hidden], rules=OURS, as_of=date(2022, 2, 1))
+    assert len(found(later, Rule.EMBARGO)) == 1
+
+
+def test_periods_may_reach_beyond_the_calendar() -> None:
+    days = [entry(f"999912{day}-{day}") for day in ("20", "21", "30")]
+    assert len(found(audit(days), Rule.FREQUENCY)) == 1
+    many = Rules(ours=True, days=10**18, embargo_months=10**9)
+    secret = entry("20210101-x", "Anonymous")
+    result = audit([*days, secret], rules=many)
+    assert len(found(result, Rule.FREQUENCY)) == 1
+    assert found(result, Rule.EMBARGO) == []
+
+
 def test_metadata_is_checked() -> None:
     result = audit(
         [

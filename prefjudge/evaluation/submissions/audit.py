@@ -121,23 +121,20 @@ def audit(
     day = as_of or ordered[-1].date
     named = [(entry.name, entry.team) for entry in ordered]
     groups = group_submissions(named, aliases=aliases, institutions=institutions, merge=merge)
+    # By team; of the anonymous entries, under "", nobody knows whose they are.
+    bound: dict[str, list[Submission]] = {}
+    for entry, team in zip(ordered, groups.team_of, strict=True):
+        if not entry.baseline and (rules.since is None or entry.date >= rules.since):
+            bound.setdefault(team, []).append(entry)
+    anonymous = bound.pop("", [])
     team_of = {name: team.name for team in groups.teams for name in team.submissions}
-    bound = [
-        entry
-        for entry in ordered
-        if not entry.baseline and (rules.since is None or entry.date >= rules.since)
-    ]
-    by_team: dict[str, list[Submission]] = {}
-    for entry in bound:
-        if entry.name in team_of:
-            by_team.setdefault(team_of[entry.name], []).append(entry)
-    standings, tau = compare_scores(ordered, team_of)
+    standings, tau = compare_scores(ordered, groups.team_of)
     records = record_holders(ordered)
     found = [
-        *findings.too_frequent(by_team, rules),
-        *findings.siblings(by_team, rules),
+        *findings.too_frequent(bound, rules),
+        *findings.siblings(bound, rules),
         *(findings.twins(run_likeness(heads, least=rules.alike), team_of) if heads is not None else ()),
-        *findings.embargoes([entry for entry in bound if entry.name in groups.anonymous], day, rules),
+        *findings.embargoes(anonymous, day, rules),
         *findings.gaps(standings),
         *findings.names(groups.teams),
         *findings.marks(ordered, records),

@@ -1,5 +1,6 @@
 """Findings: what an audit of a leaderboard has to say, rule by rule."""
 
+from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -113,12 +114,11 @@ class Rules:
 
 def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
     """Yield each run of overlapping periods with too many submissions as one finding."""
-    period = timedelta(days=rules.days)
     for team, entries in by_team.items():
         flagged: list[tuple[int, int]] = []
         for start, entry in enumerate(entries):
             stop = start
-            while stop < len(entries) and entries[stop].date < entry.date + period:
+            while stop < len(entries) and (entries[stop].date - entry.date).days < rules.days:
                 stop += 1
             if stop - start > rules.limit:
                 if flagged and start < flagged[-1][1]:
@@ -128,7 +128,7 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
         for start, stop in flagged:
             part = entries[start:stop]
             periods = [
-                [one for one in part if first.date <= one.date < first.date + period] for first in part
+                [one for one in part if 0 <= (one.date - first.date).days < rules.days] for first in part
             ]
             worst = max(periods, key=len)
             others = f"; {len(part)} in periods that overlap, to {part[-1].date}"
@@ -150,7 +150,7 @@ def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Itera
     for team, entries in by_team.items():
         for place, one in enumerate(entries):
             for other in entries[place + 1 :]:
-                if other.date >= one.date + timedelta(days=rules.days):
+                if (other.date - one.date).days >= rules.days:
                     break
                 likeness = description_likeness(one.description, other.description)
                 if likeness >= rules.alike:
@@ -202,10 +202,14 @@ def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterabl
 
 
 def add_months(day: date, months: int) -> date:
-    """Return the same day some months later, or the last day of that month where it is shorter."""
+    """Return the same day some months later, or the last day of that month where it is shorter.
+
+    The last day that a calendar has, where it is later.
+    """
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
-    return date(year, month + 1, min(day.day, (following - timedelta(days=1)).day))
+    if year > date.max.year:
+        return date.max
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
@@ -248,9 +252,9 @@ def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Itera
     for entry in entries:
         if entry.record != (entry in records):
             verb = (
-                "is marked as the best of its day but an earlier one scores as well"
+                "is marked as the best of its day but another by then scores as well"
                 if entry.record
-                else ("beat all earlier ones and is not marked")
+                else "beat all earlier ones and is not marked"
             )
             yield Finding(
                 rule=Rule.RECORD,

@@ -6,7 +6,7 @@ too, and not scored there. A leaderboard's file has none of these words: its ``e
 public queries, whose labels no participant has, and ``dev`` the one on other queries, whose labels all have.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -81,38 +81,45 @@ class Standing:
         return self.dev_rank - self.eval_rank
 
 
-def compare_scores(
-    entries: Sequence[Submission], team_of: Mapping[str, str]
-) -> tuple[tuple[Standing, ...], float]:
-    """Rank the submissions by both scores, and return Kendall's tau between them (NaN for fewer than two)."""
+def compare_scores(entries: Sequence[Submission], teams: Sequence[str]) -> tuple[tuple[Standing, ...], float]:
+    """Rank the submissions by both scores, and return Kendall's tau between them (NaN for fewer than two).
+
+    ``teams`` has the team of each entry.
+    """
     both = [
-        (entry, entry.dev, entry.eval)
-        for entry in entries
+        (entry, team, entry.dev, entry.eval)
+        for entry, team in zip(entries, teams, strict=True)
         if entry.dev is not None and entry.eval is not None
     ]
-    dev = np.array([score for _, score, _ in both])
-    official = np.array([score for _, _, score in both])
+    dev = np.array([score for _, _, score, _ in both])
+    official = np.array([score for _, _, _, score in both])
     rows = [
         Standing(
             submission=entry.name,
-            team=team_of.get(entry.name, ""),
+            team=team,
             dev=one,
             eval=other,
             dev_rank=int((dev > one).sum()) + 1,
             eval_rank=int((official > other).sum()) + 1,
         )
-        for entry, one, other in both
+        for entry, team, one, other in both
     ]
     tau = kendall_tau(dev, official) if len(both) > 1 else float("nan")
     return tuple(sorted(rows, key=lambda row: (row.eval_rank, row.dev_rank, row.submission))), tau
 
 
 def record_holders(entries: Sequence[Submission]) -> list[Submission]:
-    """Return the entries that beat everything before them; the organisers' baselines count but hold none."""
+    """Return the entries that beat everything before them, and are the best of their day.
+
+    The organisers' baselines count but hold none. Of equals of a day the first has it.
+    """
     best, records = float("-inf"), []
-    for entry in entries:
-        if entry.eval is not None and entry.eval > best:
-            best = entry.eval
+    for score, entry in sorted(
+        ((entry.eval, entry) for entry in entries if entry.eval is not None),
+        key=lambda one: (one[1].date, -one[0]),
+    ):
+        if score > best:
+            best = score
             if not entry.baseline:
                 records.append(entry)
     return records

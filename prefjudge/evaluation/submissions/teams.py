@@ -62,13 +62,15 @@ class Groups:
     """The submissions by team and by institution, most submissions first, equals by name.
 
     A joint submission counts at each of its institutions. Of the ``anonymous`` ones the team is not known, of
-    the ``unplaced`` ones the institution (anonymous ones included).
+    the ``unplaced`` ones the institution (anonymous ones included). ``team_of`` has the team's name of each
+    entry in the order given, empty where it is not known: two entries may have one id.
     """
 
     teams: tuple[Group, ...]
     institutions: tuple[Group, ...]
     anonymous: tuple[str, ...]
     unplaced: tuple[str, ...]
+    team_of: tuple[str, ...]
 
 
 def is_anonymous(name: str) -> bool:
@@ -114,8 +116,10 @@ def group_submissions(
     for place in kept:
         members.setdefault(team[stated[place]], []).append(place)
     located = _by_institution(entries, stated, read, kept)
+    made = [(_team(group, entries, stated, merges), group) for group in members.values()]
+    name_of = {place: one.name for one, group in made for place in group}
     return Groups(
-        teams=_sorted(_team(group, entries, stated, merges) for group in members.values()),
+        teams=_sorted(one for one, _ in made),
         institutions=_sorted(located),
         anonymous=tuple(entry[0] for entry, name in zip(entries, stated, strict=True) if name not in read),
         unplaced=tuple(
@@ -123,6 +127,7 @@ def group_submissions(
             for entry, name in zip(entries, stated, strict=True)
             if name not in read or not read[name].institutions
         ),
+        team_of=tuple(name_of.get(place, "") for place in range(len(entries))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from math import isnan
 
 from prefjudge.counts import many
 from prefjudge.evaluation.submissions.audit import Audit
@@ -57,6 +58,7 @@ def _notes(audit: Audit) -> tuple[str, ...]:
 
 def summary_table(audit: Audit) -> Table:
     """Return how many findings each rule has."""
+    tau = "not defined" if isnan(audit.tau) else f"{audit.tau:.2f}"
     counted = Counter(found.rule for found in audit.findings)
     return Table(
         title="Findings by rule",
@@ -65,7 +67,7 @@ def summary_table(audit: Audit) -> Table:
         notes=(
             f"{many(audit.submissions, 'submission')} of {many(len(audit.teams), 'team')}, "
             f"{audit.first} to {audit.last}; {len(audit.anonymous):,} are anonymous.",
-            f"Kendall's τ between dev and eval scores: {audit.tau:.2f} "
+            f"Kendall's τ between dev and eval scores: {tau} "
             f"({many(len(audit.standings), 'submission has', 'submissions have')} both).",
             f"{many(audit.shared_scores, 'submission has', 'submissions have')} the same eval "
             f"score as another.",
