@@ -94,6 +94,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),
+        "leave_one_out_tau": to_plain(result.left_out_tau),
         "leave_one_out_ceiling": to_plain(result.left_out_ceiling),
         "pairings": [{**to_plain(row), "share": to_plain(row.share)} for row in result.pairings],
         "cycles": result.cycles,

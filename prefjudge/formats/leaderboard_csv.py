@@ -159,25 +159,35 @@ def read_institutions() -> dict[str, str]:
     return read_aliases(resource_dir("configs") / "institutions.tsv")
 
 
-def read_aliases(path: str | Path) -> dict[str, str]:
+def read_aliases(path: str | Path, target: str = "what it stands for") -> dict[str, str]:
     """Read aliases: on each line a name, a tab, and what it stands for; ``#`` begins a comment line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    target : str
+        What an error calls the second part of a line.
 
     Raises
     ------
     InputError
-        The file cannot be read, or a line has no two parts.
+        The file cannot be read, a line has no two parts, or one name stands for two.
     """
-    found, problems = {}, []
+    found: dict[str, str] = {}
+    problems = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        name, _, target = (part.strip() for part in line.partition("\t"))
-        if name and target and not line.startswith("#"):
-            found[name] = target
-        elif line.strip() and not line.startswith("#"):
-            problems.append(f"{path}:{number}: no tab between a name and what it stands for: {line!r}")
+        if line.startswith("#") or not line.strip():
+            continue
+        name, _, given = (part.strip() for part in line.partition("\t"))
+        if not (name and given):
+            problems.append(f"{path}:{number}: no tab between a name and {target}: {line!r}")
+        elif found.setdefault(name, given) != given:
+            problems.append(f"{path}:{number}: {name!r} is {found[name]!r} already, and not {given!r}")
     if problems:
         raise InputError(
-            f"{path} has lines that are not aliases",
-            "Write each line as: name, tab, what it stands for.",
+            f"{path} has lines that cannot be used",
+            f"Write each line as: name, tab, {target}; and each name once.",
             problems[:_LIMIT],
         )
     return found

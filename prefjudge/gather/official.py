@@ -1,5 +1,6 @@
 """The official leaderboard beside the boards of ``score``: its table, and its order."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -124,7 +125,7 @@ def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> Team
     if teams is None:
         return None
     if str(teams) != AUDITED:
-        named = read_aliases(teams)
+        named = read_aliases(teams, "its team")
         return lambda runs: named
     if leaderboard is None:
         raise InputError("--teams audit infers the teams from a leaderboard", "Add --leaderboard FILE.")
@@ -132,7 +133,12 @@ def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> Team
     groups = group_submissions(
         [(entry.name, entry.team) for entry in entries], institutions=read_institutions()
     )
-    team_of = {name: short_name(team.name) for team in groups.teams for name in team.submissions}
+    short = Counter(short_name(team.name) for team in groups.teams)
+    team_of = {
+        submission: cut if short[cut := short_name(team.name)] == 1 else team.name
+        for team in groups.teams
+        for submission in team.submissions
+    }
 
     def inferred(runs: Sequence[str]) -> dict[str, str]:
         found = {run: find_entry(run, entries) for run in runs}

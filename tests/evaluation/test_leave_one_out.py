@@ -1,4 +1,7 @@
+from math import isnan
+
 import numpy as np
+import pytest
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools, build_pools
@@ -13,6 +16,7 @@ from prefjudge.evaluation.scoring.leave_one_out import (
     without_sources,
 )
 from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.render.tables.score import score_tables
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels, make_ranks
@@ -88,6 +92,27 @@ def test_runs_of_a_team_do_not_hide_each_other_s_passages() -> None:
         assert together[run].score_without == 1 / 3 < together[run].score
     # Their team is called as the run M, which is in none.
     assert together["M"] == alone["M"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_query_is_left_where_a_team_gave_every_passage() -> None:
+    pools, judgments = build_pools(make_heads(RANKINGS)), make_judgments(VOTES[:1])
+    documents = pooled_documents(pools)
+    ranks = [
+        make_ranks(
+            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
+            documents,
+            name,
+        )
+        for name, run in RANKINGS.items()
+    ]
+    teams = dict.fromkeys(RANKINGS, "all")
+    found = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins, teams=teams)
+    assert [(one.queries, one.queries_without, one.rank_without) for one in found] == [(3, 0, 0)] * 2
+    assert all(isnan(one.score_without) for one in found)
+    (shown,) = [one for one in score_tables([], left_out=found) if one.title.startswith("Leaving out")]
+    assert [row[-2:] for row in shown.rows] == [(None, 0)] * 2
+    assert not any("τ" in note for note in shown.notes)  # of no scores, or of scores on other queries
 
 
 def test_nothing_of_the_run_is_left() -> None:

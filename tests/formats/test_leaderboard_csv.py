@@ -149,3 +149,11 @@ def test_no_name_in_the_table_of_institutions_stands_for_another_twice() -> None
     known = read_institutions()
     for target in known.values():
         assert known.get(target, target) == target
+
+
+def test_a_name_stands_for_one_thing(tmp_path: Path) -> None:
+    """The last line won, whatever the others said."""
+    (tmp_path / "aliases").write_text("a\tone\na\tone\nb\tone\na\ttwo\n")
+    with pytest.raises(InputError, match="each name once") as wrong:
+        read_aliases(tmp_path / "aliases")
+    assert "aliases:4: 'a' is 'one' already, and not 'two'" in str(wrong.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 import prefjudge
 from prefjudge.errors import InputError
@@ -216,6 +217,19 @@ def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, t
     assert any("1 name in the teams' file of no run, such as nobody" in one for one in result.notices)
     (table,) = [one for one in result.tables() if one.title.startswith("Leaving out")]
     assert "only one team" in table.title
+    scores = [(one.score, one.score_without) for one in result.left_out]
+    assert result.left_out_tau == pytest.approx(scipy.stats.kendalltau(*zip(*scores, strict=True)).statistic)
+    assert f"each team alone contributed agree at τ = {result.left_out_tau:.2f}." in table.notes[0]
+    assert any("by what shallow-pooling makes of the votes" in one for one in result.notices)
+    teams.write_text("".join(f"{run}\tus\n" for run in alone))
+    assert any(
+        "are of one team, us" in one for one in score(**given, leave_one_out=True, teams=teams).notices
+    )
+    run = next(iter(alone))
+    teams.write_text(f"{run}\tus\n{run}\tus\n{run}\tthem\n")  # which is it?
+    with pytest.raises(InputError, match="lines that cannot be used") as wrong:
+        score(**given, leave_one_out=True, teams=teams)
+    assert f"teams.tsv:3: {run!r} is 'us' already, and not 'them'" in str(wrong.value)
     with pytest.raises(InputError, match="one by one"):
         score(**given, teams=teams)
 
@@ -249,6 +263,15 @@ def test_teams_are_those_that_audit_finds_on_the_leaderboard(judgments: Path, tm
     assert found[first] == found[second] != first
     assert found[third] not in (found[first], third)
     assert [run for run, team in found.items() if run == team] == [*found][3:], "those that it does not list"
+    long = "The Laboratory for Research on the Ranking of Passages of"  # is cut before the last word
+    places = ("Oslo", "Lima", "Cairo", "Quito", "Delhi", "Hanoi")
+    rows = [
+        f"{run},2024/01/01,,{run},{long} {place},,,,0.3,0.2,"
+        for run, place in zip(found, places, strict=True)
+    ]
+    board.write_text("\n".join([head, *rows]))
+    cut = {one.team for one in score(**given, teams="audit", leaderboard=board).left_out}
+    assert len(cut) == len(found), "teams whose names differ only behind where they are cut"
     with pytest.raises(InputError, match="infers the teams from a leaderboard"):
         score(**given, teams="audit")
     other = tmp_path / "teams.tsv"

@@ -36,10 +36,11 @@ class LeftOut:
         How many passages only this run or team contributed.
     changed : int
         On how many queries the preference qrels change without them.
-    score, rank : float, int
-        Under the full qrels.
-    score_without, rank_without : float, int
-        Under the rebuilt ones. Queries that lose every candidate leave the rebuilt qrels.
+    score, rank, queries : float, int, int
+        Under the full qrels, and how many queries these have.
+    score_without, rank_without, queries_without : float, int, int
+        Under the rebuilt ones. Queries that lose every candidate leave them, and others whose votes are then
+        complete join them. NaN and 0 where none is left.
     """
 
     run: str
@@ -50,6 +51,8 @@ class LeftOut:
     rank: int
     score_without: float
     rank_without: int
+    queries: int
+    queries_without: int
 
 
 def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
@@ -204,6 +207,7 @@ def leave_one_out(
             rebuilt[team] = _Rebuilt(
                 passages=int(exclusive_rows(pools, members).sum()),
                 changed=_changed(full, labels),
+                queries=len(labels.queries),
                 places=_places(ranks, documents, labels, measure),
             )
         after = rebuilt[team]
@@ -217,6 +221,8 @@ def leave_one_out(
                 rank=before[placed.run][1],
                 score_without=after.places[placed.run][0],
                 rank_without=after.places[placed.run][1],
+                queries=len(full.queries),
+                queries_without=after.queries,
             )
         )
     return tuple(results)
@@ -228,6 +234,7 @@ class _Rebuilt:
 
     passages: int
     changed: int
+    queries: int
     places: dict[str, tuple[float, int]]
 
 
@@ -235,6 +242,8 @@ def _places(
     ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels, measure: Measure
 ) -> dict[str, tuple[float, int]]:
     """Return the score and the rank of each run; a leaderboard's intervals would take most of the time."""
+    if not qrels.queries:
+        return {placed.run: (float("nan"), 0) for placed in ranks}
     scores = score_matrix(relabel(ranks, documents, qrels), qrels, measure)
     means = scores.values.mean(axis=0)
     better_first = -direction(scores.measure) * means

@@ -1,12 +1,14 @@
 """All the tables of a scoring, and those that are neither leaderboards nor win ratios."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan, nan
 
-from numpy import quantile
+import numpy as np
 
+from prefjudge.counts import many
 from prefjudge.evaluation.comparing.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation
+from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, kendall_tau
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
 from prefjudge.evaluation.scoring.leave_one_out import LeftOut
@@ -133,6 +135,7 @@ def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None)
     The ``ceiling`` says what other votes like these do to the ranks.
     """
     teams = any(row.team != row.run for row in rows)
+    other = _other_queries(rows)
     return Table(
         title=f"Leaving out the passages that only one {'team' if teams else 'run'} contributed",
         columns=(
@@ -144,6 +147,11 @@ def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None)
             Column(name="rank", kind="integer"),
             Column(name="score_without", head="without", kind="number"),
             Column(name="rank_without", head="rank", kind="integer"),
+            *(
+                (Column(name="queries_without", head="on queries", kind="integer", priority=1),)
+                if other
+                else ()
+            ),
         ),
         rows=tuple(
             (
@@ -154,20 +162,41 @@ def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None)
                 row.score,
                 row.rank,
                 row.score_without,
-                row.rank_without,
+                row.rank_without or None,
+                *((row.queries_without,) if other else ()),
             )
             for row in rows
         ),
-        notes=(
-            (
-                f"Other votes like these move ranks, too: boards of two such agree at τ = "
-                f"{ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by {ceiling.by}).",
-                *ceiling.doubts,
-            )
-            if ceiling and ceiling.pairs
-            else ()
-        ),
+        notes=tuple(_left_out_notes(rows, ceiling, "team" if teams else "run")),
     )
+
+
+def left_out_tau(rows: Sequence[LeftOut]) -> float:
+    """Return Kendall's tau between the runs' scores and those without; NaN where queries differ."""
+    if _other_queries(rows):
+        return nan
+    return kendall_tau(np.array([row.score for row in rows]), np.array([row.score_without for row in rows]))
+
+
+def _other_queries(rows: Sequence[LeftOut]) -> bool:
+    return any(row.queries_without != row.queries for row in rows)
+
+
+def _left_out_notes(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None, whose: str) -> Iterator[str]:
+    if _other_queries(rows):
+        yield (
+            f"{many(rows[0].queries, 'query has', 'queries have')} an answer. Where other queries have one "
+            "without the passages, compare ranks and not scores."
+        )
+    tau = left_out_tau(rows)
+    if not isnan(tau):
+        yield f"The scores with and without what each {whose} alone contributed agree at τ = {tau:.2f}."
+    if ceiling and ceiling.pairs:
+        yield (
+            f"Other votes like these move ranks, too: boards of two such agree at τ = "
+            f"{ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by {ceiling.by})."
+        )
+        yield from ceiling.doubts
 
 
 def samples_table(rows: Sequence[SampleAgreement]) -> Table:
@@ -194,8 +223,8 @@ def samples_table(rows: Sequence[SampleAgreement]) -> Table:
                 row.size,
                 row.samples,
                 float(row.tau.mean()),
-                float(quantile(row.tau, 0.025)),
-                float(quantile(row.tau, 0.975)),
+                float(np.quantile(row.tau, 0.025)),
+                float(np.quantile(row.tau, 0.975)),
                 float(row.tau_ap.mean()),
                 row.identical,
             )

@@ -238,13 +238,16 @@ def runs_left_out(
             f"the pool lacks {many(len(lacking), 'judged document')}, such as {doc!r} of query {query!r}",
             "Give the pool that was judged; without --pool the judged documents are the pool.",
         )
-    if not rebuild(found.judgments, pools).queries:
+    rebuilt = rebuild(found.judgments, pools)
+    if not rebuilt.queries:
         raise InputError(
             f"no query is judged far enough for the rule {found.rule}, which rebuilds the qrels",
             "Every pair of a pool needs a judgment.",
         )
     ranks = reader.judged(pooled_documents(pools))
     runs = [one.run for one in ranks]
+    what = f"{measure} on {many(len(rebuilt.queries), 'query')}, by what {found.rule} makes of the votes"
+    notices.append(Notice(where="leave one out", what=what))
     notices.extend(_contributors(found, runs, pools))
     team_of = teams(sorted({*runs, *pools.sources})) if teams else {}
     if teams and not team_of.keys() & {*runs}:
@@ -255,6 +258,10 @@ def runs_left_out(
     unknown = sorted({*team_of} - {*runs, *pools.sources})
     if unknown:
         what = f"{many(len(unknown), 'name')} in the teams' file of no run, such as {unknown[0]}"
+        notices.append(Notice(where="leave one out", what=what))
+    given = {team_of.get(run, run) for run in runs if run in pools.sources}
+    if len(given) == 1 and given & {*team_of.values()}:
+        what = f"all that contributed are of one team, {min(given)}: nobody else's passages are left"
         notices.append(Notice(where="leave one out", what=what))
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=team_of)
 

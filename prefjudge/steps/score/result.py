@@ -20,7 +20,7 @@ from prefjudge.render.frames import to_frame
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.leaderboard import scores_table
 from prefjudge.render.tables.official import official_table
-from prefjudge.render.tables.score import score_tables
+from prefjudge.render.tables.score import left_out_tau, score_tables
 from prefjudge.render.text.cells import Table
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class ScoreResult(Shown):
     cycles: int | None = None
     not_judged: tuple[NotJudged, ...] = ()
     left_out_ceiling: NoiseCeiling | None = None
+
+    @property
+    def left_out_tau(self) -> float:
+        """Kendall's tau between the runs' scores and those without their own passages; NaN without either."""
+        return left_out_tau(self.left_out)
 
     @property
     def leaderboards(self) -> tuple[Leaderboard, ...]:
