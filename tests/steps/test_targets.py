@@ -28,7 +28,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
-from prefjudge.study.assignments import load_gold_records
+from prefjudge.study.assignments import load_gold_records, save_barred
 from prefjudge.study.conduct import load_conduct, load_paces
 from prefjudge.study.history import first_answers_since
 from prefjudge.study.hits import load_hits
@@ -132,11 +132,14 @@ def add_live(study: Path, url: str) -> None:
 
 
 def rehearse(study: Path) -> None:
-    """Judge all in the sandbox, with somebody who is barred."""
+    """Judge all in the sandbox, with some who work badly, and bar one worker."""
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         while not collect(study).finished:
             work(study, workers=6, error=0.0, careless=2, truth=TRUTH)
+    with Study(study).transaction() as db:  # whether gold pairs bar a careless worker is left to luck
+        ((worker,),) = db.execute("SELECT max(worker_id) FROM assignments")
+        save_barred(db, "sandbox", str(worker), "guesses", 1.0)
 
 
 def test_nothing_of_a_rehearsal_counts_once_the_study_is_live(pooled: Path, live: Server) -> None:
