@@ -74,7 +74,10 @@ class Study:
                 "Give the folder of a study. Files are given by options where a verb has them, as by --runs.",
             )
         if not (self.folder / CONFIG_FILE).is_file():
-            raise StudyError(f"{folder} is not a study", f"Run: prefjudge init {quoted(folder)}")
+            raise StudyError(
+                f"{folder} is not a study",
+                f"Check the path, or make a new study there: prefjudge init {quoted(folder)}",
+            )
 
     @cached_property
     def config(self) -> "StudyConfig":

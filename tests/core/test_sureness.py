@@ -56,6 +56,7 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
         at_80=2,
         at_95=1,
+        alone=0,
         fits=None,
         checks=(),
     )
@@ -80,6 +81,17 @@ def test_what_is_known_of_workers_is_said_and_what_cannot_be_checked() -> None:
     assert "cannot be checked from these votes" in unchecked
     nobody = summarise_confidence(FOUND, replace(confidence(), trust=replace(trust, reliability=np.ones(3))))
     assert len(nobody.words) == 2
+
+
+def test_winners_without_a_rival_are_counted_apart() -> None:
+    start = np.array([0, *(FOUND.start[1:] - 1)])
+    lone = replace(FOUND, start=start, doc=FOUND.doc[1:], winner=np.array([True, *FOUND.winner[2:]]))
+    found = summarise_confidence(
+        lone, replace(confidence(), chance=np.array([1.0, *confidence().chance[2:]]))
+    )
+    assert (found.at_80, found.alone) == (2, 1)
+    assert " 2 with 0.8 or more, of which 1 is alone in the pool; " in found.words[0]
+    assert "alone" not in summarise_confidence(FOUND, confidence()).words[0]
 
 
 def test_nothing_is_sure_where_nothing_is_resolved() -> None:

@@ -239,6 +239,10 @@ def test_damaged_gz(tmp_path):
             "If runs and qrels were swapped, swap them back. " + QRELS_LINE,
         ),
         ("q1 d1\n", "qrels is not a qrels file: its first line has 2 columns\n" + QRELS_LINE),
+        (
+            "q1 how long is an egg boiled\n",
+            "qrels is not a qrels file: its first line has 7 columns\n" + QRELS_LINE,
+        ),
         ("", "qrels is empty: qrels need at least one line\nCheck the program that wrote it."),
         (
             "q1 0 d1 1\n".encode("utf-16"),
@@ -265,9 +269,13 @@ def test_no_query_in_common(tmp_path):
     assert overlap_error(tmp_path, "7 Q0 d1 1 1 t\n", "007 0 d1 1\n").endswith(
         "Write the query_ids alike: they differ in leading zeros."
     )
-    assert overlap_error(tmp_path, GOOD, "d1 0 q1 1\n").endswith(
-        "The qrels have the run's queries as documents: swap these columns. "
-        "Write each line as: query Q0 doc grade, or: query doc grade."
+
+
+@pytest.mark.parametrize("qrels", ["d1 0 q1 1\n", "d1 0 q7 1\n", "d7 0 q1 1\n"])
+def test_queries_and_documents_that_are_swapped(tmp_path, qrels):
+    assert overlap_error(tmp_path, GOOD, qrels).endswith(
+        "One of the two has queries where the other has documents: swap these columns. "
+        "Write each line of a run as: query Q0 doc rank score tag; of qrels as: query Q0 doc grade."
     )
 
 

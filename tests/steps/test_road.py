@@ -217,7 +217,9 @@ def test_whatever_one_worker_does_every_pair_is_judged_once(served: Path, temper
 
 
 def test_what_is_missing_is_said_with_the_verb_that_brings_it(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"is not a study\nRun: prefjudge init"):
+    with pytest.raises(
+        StudyError, match=r"is not a study\nCheck the path, or make a new study there: prefjudge init"
+    ):
         status(tmp_path)
     study = tmp_path / "study"
     init(study)

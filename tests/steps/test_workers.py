@@ -111,7 +111,11 @@ def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(serve
     assert {row.worker for row in named.workers} == set(done.tempers)
     assert {row.worker for row in result.workers} == {study.opaque("worker", name) for name in done.tempers}
     assert result.judgments > result.kept == result.pairs
-    assert any("no pair was judged twice" in notice for notice in result.notices)
+    (words,) = (notice for notice in result.notices if "no pair was judged twice" in notice)
+    compared = sum(row.compared > 0 for row in result.workers)
+    assert 0 < compared < len(result.workers)
+    assert f"and {compared} of {len(result.workers)} workers are compared with others on such pairs" in words
+    assert "is not estimated" not in words
     for row in named.workers:
         assert row.judgments > 0
         temper = done.tempers[row.worker]

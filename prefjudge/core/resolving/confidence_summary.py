@@ -40,6 +40,8 @@ class ConfidenceSummary:
         The expected share of the resolved queries whose winner is the best; a random pick of several.
     at_80, at_95 : int
         Queries whose winner is the best with at least that probability.
+    alone : int
+        Those of them that are alone in their pool, so that nothing was judged.
     fits : bool or None
         Whether the votes look like those of the model; none where nothing can be checked.
     checks : tuple of ModelCheck
@@ -58,6 +60,7 @@ class ConfidenceSummary:
     mean: float
     at_80: int
     at_95: int
+    alone: int
     fits: bool | None
     checks: tuple[ModelCheck, ...]
 
@@ -68,7 +71,7 @@ class ConfidenceSummary:
             return ("no query has a winner yet",)
         words = [
             f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
-            f"{self.at_80:,} with 0.8 or more; {self._words_on_error()}"
+            f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}"
         ]
         if self.doubted:
             words.append(
@@ -88,6 +91,11 @@ class ConfidenceSummary:
                 f"{'; '.join(one.words for one in unfit)}; the probabilities may be {' or '.join(ways)}"
             )
         return tuple(words)
+
+    def _words_on_lone(self) -> str:
+        if not self.alone:
+            return ""
+        return f", of which {self.alone:,} {'is' if self.alone == 1 else 'are'} alone in the pool"
 
     def _words_on_error(self) -> str:
         if self.error is None:
@@ -140,6 +148,7 @@ def summarise_confidence(
         mean=float(each.mean()) if each.size else float("nan"),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),
+        alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),
         fits=all(check.fits for check in checks) if checks else None,
         checks=checks,
     )

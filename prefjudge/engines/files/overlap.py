@@ -9,8 +9,8 @@ from prefjudge.formats.lines.problems import Notice
 
 _SAMPLE = 1000
 _SWAPPED = (
-    "The qrels have the run's queries as documents: swap these columns. "
-    "Write each line as: query Q0 doc grade, or: query doc grade."
+    "One of the two has queries where the other has documents: swap these columns. "
+    "Write each line of a run as: query Q0 doc rank score tag; of qrels as: query Q0 doc grade."
 )
 
 
@@ -46,7 +46,9 @@ def check_overlap(
         raise InputError(
             f"{path}: none of the {len(qrels.queries)} judged queries of {qrels.name} is in this run:"
             f" its first query is {query!r}, the qrels have {qrels.queries[0]!r}",
-            _SWAPPED if query in qrels.docs else _hint("query_id", query, qrels.queries),
+            _SWAPPED
+            if query in qrels.docs or doc in qrels.queries
+            else _hint("query_id", query, qrels.queries),
         )
     judged = qrels.docs[:_SAMPLE]
     if found or not shared or not judged:

@@ -77,7 +77,7 @@ class _Reader:
 
     def columns(self, count: int) -> int:
         if self.width is None:
-            if count >= 5:
+            if count in (5, 6):
                 raise InputError(
                     f"{self.path} is not a qrels file: its first line has {many(count, 'column')}, "
                     f"as a run has",
@@ -87,7 +87,7 @@ class _Reader:
                 raise InputError(
                     f"{self.path} is not a qrels file: it holds a word a line, as lists of ids do", _LINE_HINT
                 )
-            if count < 3:
+            if count not in (3, 4):
                 raise InputError(
                     f"{self.path} is not a qrels file: its first line has {many(count, 'column')}",
                     _LINE_HINT,

@@ -41,7 +41,7 @@ def plot_ranks(result: RankStability) -> "Figure":
         bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
         bar.set_label(f"% of {result.trials:,} trials")
         bar.outline.set_visible(False)
-        named = printable(f"{result.measure}, {result.qrels} qrels")
+        named = printable(f"{result.measure} under {result.qrels}")
         figure.suptitle(
             f"{named}, {many(result.queries, 'query')}; red: expected rank",
             fontsize=10.5, fontweight="bold", x=0.01, ha="left",

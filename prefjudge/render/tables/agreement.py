@@ -16,7 +16,7 @@ def agreement_matrix(one: Agreement) -> Table:
         ("perc. signif.", [row.significant for row in one.rows]),
     )
     return Table(
-        title=f"Agreement rates: {one.measure}, {one.qrels} qrels",
+        title=f"Agreement rates: {one.measure} under {one.qrels}",
         columns=(
             Column(name="rate", head=""),
             *(
@@ -40,7 +40,7 @@ def agreement_matrix(one: Agreement) -> Table:
 def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each test and way to say which run is better."""
     sizes = {
-        f"{one.measure}, {one.qrels} qrels: {many(one.splits, 'split')} of {many(one.queries, 'query')}, "
+        f"{one.measure} under {one.qrels}: {many(one.splits, 'split')} of {many(one.queries, 'query')}, "
         f"{many(one.pairs, 'pair')} of {many(one.runs, 'run')}, level {one.alpha:g}."
         for one in agreements
     }

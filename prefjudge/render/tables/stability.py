@@ -88,7 +88,7 @@ def _trials(result: RankStability) -> str:
 def label(part: str, result: RankStability) -> str:
     """Return the words for a condition: measure, label set and which queries."""
     extra = {"all": "", "votes": ", other votes"}.get(part, f", {part} queries")
-    return f"{result.measure}, {result.qrels} qrels{extra} ({result.queries:,})"
+    return f"{result.measure} under {result.qrels}{extra}, {many(result.queries, 'query')}"
 
 
 def conditions_table(named: Sequence[Named]) -> Table:

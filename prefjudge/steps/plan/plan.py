@@ -68,7 +68,7 @@ class PlanResult(Shown):
         notes = [
             f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair "
             f"are wrong ({self.error_source}){self._bad_workers()}. "
-            "A single winner is not a sign of confidence: see the chance.",
+            "That a query has one winner does not say that it is the best one.",
             "The cost is an average; 19 of 20 studies cost no more than the next column, in that many "
             "rounds.",
         ]

@@ -141,7 +141,8 @@ class WorkersResult(Shown):
             *([f"{alpha}{left}".strip()] if self.kept and (alpha or left) else []),
             "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, "
             "guesses left: noisy Bradley-Terry.",
-            "seconds: the median visible time of a comparison. hurried: judgments faster than anybody reads.",
+            "seconds: the median visible time of a comparison."
+            + " hurried: judgments faster than anybody reads." * any(row.hurried for row in self.workers),
         ]
         if self.hourly is not None:
             notes.append(f"At the median visible time an hour pays ${self.hourly:,}.")
@@ -309,14 +310,24 @@ def _known(value: float) -> float | None:
 def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bool) -> list[str]:
     """Say where there is too little to go by, and where the pay is low."""
     words = []
-    if not repeated:
+    compared = sum(row.compared > 0 for row in rows)
+    overlap = (
+        "Set design.overlap in study.toml before the first HIT is published to have a share of the pairs "
+        "judged more often"
+    )
+    if not repeated and compared:
+        words.append(
+            "no pair was judged twice, but for those that were asked for again when work was dropped: alpha "
+            f"says nothing, and {compared} of {len(rows)} workers are compared with others on such pairs "
+            "alone. The estimates of the rest lean on what the models assume of everybody. " + overlap
+        )
+    elif not repeated:
         words.append(
             "no pair was judged twice, so that nobody can be compared with anybody on the same pair: "
             "agreement and alpha say nothing, the accuracy of Dawid and Skene "
             + ("rests on the golds alone, " if golds else "is not estimated, ")
             + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "
-            "Set design.overlap in study.toml before the first HIT is published to have a share of the pairs "
-            "judged more often"
+            + overlap
         )
     few = sum(row.compared < _FEW for row in rows)
     if repeated and few:
