@@ -271,7 +271,10 @@ def test_equal_to_trec_eval_on_real_runs(
         ("RR@10", 1, (0, 1)),
         ("ESL@10", -1, (1, 11)),
         ("ESL(rel=2)@3", -1, (1, 4)),
-        ("ppref@10", 1, (-math.inf, math.inf)),
+        ("ppref@10", 1, (0, 1)),
+        ("PGC(p=0.8)", 1, (0, 1)),
+        ("wpref@10", 1, (-math.inf, math.inf)),
+        ("mine@10", 1, (-math.inf, math.inf)),
     ],
 )
 def test_which_way_a_measure_goes_and_how_far(name: str, sign: int, ends: tuple[float, float]) -> None:

@@ -11,6 +11,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.families import FAMILIES, Family
 from prefjudge.evaluation.scoring.parameters import Parameter, gains_of
 from prefjudge.evaluation.scoring.placings import Floats, Placings, ideal_placings, placings
+from prefjudge.evaluation.scoring.preference_measures import is_share_of_preferences
 from prefjudge.evaluation.scoring.spellings import parse_measure, written
 
 
@@ -137,11 +138,11 @@ def in_logarithms(name: str) -> bool:
 def bounds(name: str) -> tuple[float, float]:
     """Return the least and the greatest score under the measure of this canonical name.
 
-    Infinite for preference measures: some of those have no greatest score.
+    Infinite for ``wpref``, which adds up whatever is ordered correctly, and for measures that are not known.
     """
     family = _family(name)
     if family is None:
-        return -inf, inf
+        return (0.0, 1.0) if is_share_of_preferences(name) else (-inf, inf)
     if not family.lower_is_better:
         return family.least, family.greatest
     cutoff = Measure.parse(name).cutoff  # a position

@@ -196,7 +196,16 @@ class PreferenceMeasure:
 
 def is_preference_measure(text: str) -> bool:
     """Return whether a measure's name, in any spelling, is that of a preference measure."""
-    return re.split(r"[@(]", text.strip().lower())[0].strip() in _NAMES
+    return _family(text) in _NAMES
+
+
+def is_share_of_preferences(text: str) -> bool:
+    """Return whether a measure's name is that of a preference measure between 0 and 1: all but wpref."""
+    return is_preference_measure(text) and _family(text) != "wpref"
+
+
+def _family(text: str) -> str:
+    return re.split(r"[@(]", text.strip().lower())[0].strip()
 
 
 def preference_matrix(
