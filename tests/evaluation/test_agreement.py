@@ -30,7 +30,7 @@ def plain(
     values: np.ndarray, masks: np.ndarray, p_value: Callable[..., float], centre: Callable[..., float]
 ) -> list[float]:
     """Table 4 with two loops and scipy."""
-    counts = np.zeros(4)
+    counts = np.zeros(5)
     runs = values.shape[1]
     for mask in masks:
         for a in range(runs):
@@ -40,7 +40,7 @@ def plain(
                 sure = [p_value(half[:, 0], half[:, 1]) <= 0.05 for half in halves_]
                 same = way[0] == way[1]
                 agree, disagree = same and sure[0] == sure[1], not same and any(sure)
-                counts += [agree, not agree and not disagree, disagree, any(sure)]
+                counts += [agree, not agree and not disagree, disagree, any(sure), way == [0, 0]]
     return list(counts / (len(masks) * runs * (runs - 1) / 2))
 
 
@@ -75,8 +75,20 @@ def test_table_4_equals_two_loops_over_scipy() -> None:
     for row in result.rows:
         centre = np.median if row.aggregate == "median" else lambda half: np.rint(half * 2520).sum()
         expected = plain(values, masks, oracle[row.test], centre)
-        got = [row.agree, row.partly, row.disagree, row.significant]
+        got = [row.agree, row.partly, row.disagree, row.significant, row.equal]
         np.testing.assert_allclose(got, expected, err_msg=f"{row.test} {row.aggregate}")
+
+
+def test_agreement_that_two_runs_are_equal_shows_as_such() -> None:
+    """By the median of reciprocal ranks nearly all halves agree, as nearly all find the runs equal."""
+    values = np.zeros((40, 2))
+    values[:12, 0], values[:6, 1] = 1.0, 1.0  # hardly a half has a median above 0
+    rows = {
+        row.aggregate: row for row in split_half(scores_of(values), rng=np.random.default_rng(2)).rows[2:5]
+    }
+    assert rows["median"].equal > 0.7 > 0.1 > rows["mean"].equal
+    with pytest.raises(InputError, match="alpha is 1"):
+        split_half(scores_of(values), alpha=1.0, rng=np.random.default_rng(2))
 
 
 MATRICES = st.one_of(

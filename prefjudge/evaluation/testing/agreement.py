@@ -18,7 +18,7 @@ from prefjudge.evaluation.testing.difference_sums import PairSums
 from prefjudge.evaluation.testing.halves import half_sums
 from prefjudge.evaluation.testing.integer_scores import Grid, to_grid
 from prefjudge.evaluation.testing.intervals import Statistic
-from prefjudge.evaluation.testing.significance import all_pairs
+from prefjudge.evaluation.testing.significance import all_pairs, check_level
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
 
 TESTS = (
@@ -52,6 +52,8 @@ class AgreementRow:
         Where they disagree which is better and at least one finds it significant.
     significant : float
         Where at least one half finds the difference significant: a test that finds nothing always agrees.
+    equal : float
+        Where neither half says which is better: both find the two runs equal, which is agreement, too.
     """
 
     test: SignificanceTest
@@ -60,6 +62,7 @@ class AgreementRow:
     partly: float
     disagree: float
     significant: float
+    equal: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +103,9 @@ def split_half(
     Raises
     ------
     InputError
-        For fewer than four queries, two runs or one split.
+        For fewer than four queries, two runs or one split, or a level that is not between 0 and 1.
     """
+    check_level(alpha)
     n, runs = scores.values.shape
     if n < 4 or runs < 2 or splits < 1:
         raise InputError(
@@ -112,7 +116,7 @@ def split_half(
     a, b = all_pairs(runs)
     masks = draw_halves(n, splits, rng)
     medians = _median_signs(grid, masks, a, b) if any(kind == "median" for _, kind in columns) else None
-    counts = np.zeros((len(columns), 4), dtype=np.int64)
+    counts = np.zeros((len(columns), 5), dtype=np.int64)
     tests = dict.fromkeys(test for test, _ in columns)
     for split, pairs, halves in half_sums(grid, masks, a, b):
         means = [np.sign(half.total) for half in halves]
@@ -122,7 +126,7 @@ def split_half(
                 one, other = means
             else:
                 one, other = (side[split, pairs] for side in medians)
-            counts[row] += _tally(one == other, *verdicts[test])
+            counts[row] += _tally(one, other, *verdicts[test])
     total = splits * a.size
     return Agreement(
         measure=scores.measure,
@@ -140,6 +144,7 @@ def split_half(
                 partly=int(row[1]) / total,
                 disagree=int(row[2]) / total,
                 significant=int(row[3]) / total,
+                equal=int(row[4]) / total,
             )
             for (test, kind), row in zip(columns, counts, strict=True)
         ),
@@ -174,8 +179,15 @@ def _significant(
     return one, other
 
 
-def _tally(same: NDArray[np.bool_], one: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np.int64]:
-    either = one | other
+def _tally(
+    better: NDArray[np.number],
+    better_too: NDArray[np.number],
+    one: NDArray[np.bool_],
+    other: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    same, either = better == better_too, one | other
     agree = same & (one == other)
     disagree = ~same & either
-    return np.array([agree.sum(), (~agree & ~disagree).sum(), disagree.sum(), either.sum()], dtype=np.int64)
+    equal = same & (better == 0)
+    shares = (agree, ~agree & ~disagree, disagree, either, equal)
+    return np.array([share.sum() for share in shares], dtype=np.int64)

@@ -242,8 +242,7 @@ def _choose(
 
 
 def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha:g}", "Give a level between 0 and 1, such as 0.05.")
+    check_level(alpha)
     if len(scores.queries) < 2:
         raise InputError(
             f"{many(len(scores.queries), 'judged query')} for {scores.measure}",
@@ -254,6 +253,18 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
     for baseline in baselines:
         if baseline not in scores.runs:
             raise InputError(f"no run is called {baseline!r}", f"Choose one of: {', '.join(scores.runs)}.")
+
+
+def check_level(alpha: float) -> None:
+    """Refuse a level at which every test decides the same.
+
+    Raises
+    ------
+    InputError
+        It is not between 0 and 1.
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha:g}", "Give a level between 0 and 1, such as 0.05.")
 
 
 def reach_of(scores: Scores) -> float:

@@ -55,6 +55,7 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
             Column(name="partly", kind="percent", digits=1),
             Column(name="disagree", kind="percent", digits=1),
             Column(name="significant", kind="percent", digits=1, priority=2),
+            Column(name="equal", kind="percent", digits=1, priority=2),
         ),
         rows=tuple(
             (
@@ -66,6 +67,7 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
                 row.partly,
                 row.disagree,
                 row.significant,
+                row.equal,
             )
             for one in agreements
             for row in one.rows
@@ -73,7 +75,8 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
         notes=(
             *sorted(sizes),
             "Agree: the halves agree which run is better, and whether significantly. Disagree: they disagree "
-            "and at least one is significant. Partly: the rest. Significant: in at least one half.",
+            "and at least one is significant. Partly: the rest. Significant: in at least one half. Equal: "
+            "both find the runs equally good, which counts as agreement.",
         ),
         provenance=provenance or {},
     )
