@@ -65,8 +65,12 @@ def test_runs_are_compared_by_it_and_measures_without_a_scale_are_refused() -> N
     assert (found.p >= plain.p).all(), "looking at any time has its price"
     with pytest.raises(InputError, match="no greatest score"):
         compare_runs(
-            scores_of(reciprocal(2, 30, 2), "ppref@10"), test="sequential", rng=np.random.default_rng(0)
+            scores_of(reciprocal(2, 30, 2), "wpref@10"), test="sequential", rng=np.random.default_rng(0)
         )
+    share = compare_runs(  # of preferences: between 0 and 1
+        scores_of(reciprocal(2, 30, 2), "ppref@10"), test="sequential", rng=np.random.default_rng(0)
+    )
+    assert -1 <= share.low[0] < share.difference[0] < share.high[0] <= 1
 
 
 @pytest.mark.parametrize("queries", [2, 12, 200])
