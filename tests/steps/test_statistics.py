@@ -206,7 +206,7 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     assert (private["part"], private["queries"]) == ("held out", 10)
     (files / "few.txt").write_text("q1\nq2\n")
     said = invoke(*words, "--held-out", files / "few.txt").stderr
-    assert "held out queries (2): too few queries to show how far ranks vary" in said
+    assert "held out queries, 2 queries: too few queries to show how far ranks vary" in said
     assert said.count("too few queries") == 1
     (files / "few.txt").write_text("q1\nelsewhere\n")
     with pytest.raises(InputError, match="fewer than two judged queries are among the 2 held out"):
