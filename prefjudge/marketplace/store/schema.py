@@ -220,7 +220,15 @@ CREATE INDEX subscriptions_topic ON subscriptions (topic_arn)
 # of which requester a panel's people see the HITs; empty: of all
 _ONE_REQUESTER = "ALTER TABLE panels ADD COLUMN requester TEXT NOT NULL DEFAULT ''"
 
+# The same by worker first: what a worker has had is then counted without reading the answers beside it.
+_ONCE_BY_WORKER = """
+DROP INDEX assignments_once;
+CREATE UNIQUE INDEX assignments_once ON assignments (worker_id, hit_id)
+    WHERE status IN ('Accepted', 'Unconfirmed', 'Submitted', 'Approved', 'Rejected')
+"""
+
 STEPS = (
     _FIRST, _MONEY, _SIGNED_PANELS, _REVOCATION, _REWARD, _SIMULATED, _SUBMISSIONS, _AGREEMENTS, _EXPECTED,
     _DISPUTES, _ADMINS, _VISITS, _FORGOTTEN, _TOPICS, _ONE_REQUESTER,
+    _ONCE_BY_WORKER,
 )  # fmt: skip

@@ -1,0 +1,35 @@
+"""What a worker's page asks begins with the worker's own HITs: thousands may be open beside them."""
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import cast
+
+from prefjudge.database import Connection
+from prefjudge.marketplace.hits.offers import count_open
+from prefjudge.marketplace.people.requirements import standing
+from prefjudge.marketplace.store.marketplace import Marketplace, Transaction
+from prefjudge.marketplace.store.schema import STEPS
+
+
+def test_what_a_worker_has_had_is_counted_by_the_worker() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as raw:
+        for step in STEPS:
+            raw.executescript(step.replace("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
+        raw.execute(
+            "INSERT INTO workers (worker_id, locale, approved, rejected, created) VALUES ('W', '', 0, 0, 0)"
+        )
+        tx, asked = Transaction(cast("Marketplace", None), Connection("sqlite", raw), 0.0), list[str]()
+        raw.set_trace_callback(asked.append)
+        assert count_open(tx, "W", "T") == 0
+        assert standing(tx, "W").taken == {}
+        raw.set_trace_callback(None)
+        plans = [
+            [str(row[3]) for row in raw.execute(f"EXPLAIN QUERY PLAN {sql}")]
+            for sql in asked
+            if "assignments a" in sql
+        ]
+    assert len(plans) == 2
+    for first, second, *_ in plans:
+        assert re.fullmatch(r"SEARCH a USING (COVERING )?INDEX assignments_once \(worker_id=\?\)", first)
+        assert re.fullmatch(r"SEARCH h USING INDEX \w+ \(hit_id=\?\)", second)
