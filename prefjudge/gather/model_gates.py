@@ -43,5 +43,7 @@ def why_shut(gate: ModelGate) -> str:
             f"{many(gate.votes, 'vote')} of people are on pairs that it and another person judged; "
             f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed"
         )
+    if gate.repeats:
+        return f"it votes as {gate.repeats[0]} does on every pair that both judged, as a copy would"
     passes = f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"
     return passes if gate.worse else f"{passes}, and more votes of people may tell"

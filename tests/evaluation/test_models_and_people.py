@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.evaluation.comparing.with_models import estimate_new_best, gate_model
@@ -121,6 +121,19 @@ def test_a_model_that_misreads_one_query_of_twenty_may_misread_more() -> None:
     )  # on four queries, one pair each
     people, models = split_models(spread)
     assert gate_model(people, "m", models["m"]).open
+
+
+def test_a_copy_of_a_person_is_no_judge() -> None:
+    """It agrees with the others as that person does, and passed for everybody."""
+    people, _ = split_models(crowd(0.2, 0.2))
+    copied = select_judgments(people, people.worker == people.workers.index("w1"))
+    gate = gate_model(people, "m", copied)
+    assert (gate.won, gate.people, gate.repeats, gate.open) == (4, 4, ("w1",), False)
+    people, models = split_models(crowd(0.0, 0.0))
+    unanimous = gate_model(people, "m", models["m"])
+    assert (unanimous.repeats, unanimous.open) == ((), True), "all are right, and nobody's copy"
+    people, models = split_models(crowd(0.2, 0.0, pairs=400))
+    assert gate_model(people, "m", models["m"]).repeats == ()
 
 
 def test_people_are_taken_together_by_how_many_votes_they_cast() -> None:

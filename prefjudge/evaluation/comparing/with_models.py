@@ -1,7 +1,7 @@
 """With models: what a model's votes are worth beside people's, on one set of pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from prefjudge.evaluation.testing.alternative_annotator import (
     ModelGate,
     SharedVotes,
     alternative_annotator,
+    repeated_people,
 )
 from prefjudge.evaluation.testing.prediction_powered import PoweredMean, prediction_powered_mean
 
@@ -76,7 +77,9 @@ def gate_model(
         choice=np.sign(balance).astype(np.int64)[both],
         model=np.sign(for_a - for_b)[both],
     )
-    return alternative_annotator(model, shared, epsilon=epsilon, alpha=alpha)
+    gate = alternative_annotator(model, shared, epsilon=epsilon, alpha=alpha)
+    named = (code for code in repeated_people(shared) if code < len(people.workers))
+    return replace(gate, repeats=tuple(people.workers[code] for code in named))
 
 
 def estimate_preferences(

@@ -7,7 +7,8 @@ costs more than a model, so the person must be better by more than ``epsilon`` t
 Two things differ from the paper, which has few people who each judge much that is independent. Pairs of one
 query are not: a model that misreads a query is wrong on all of them. So the t tests are over queries. And the
 votes of one worker in a large crowd are too few to tell anything, however many the crowd cast: people are
-taken together there.
+taken together there. Besides, what repeats the votes of one of them agrees with the others as that person
+does, and passes for all: it is not a judge.
 """
 
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ FEW_PEOPLE = 5
 """So many stand alone each, as in the paper."""
 WANTED_VOTES = 200
 """Of each of more people: with fewer the tests seldom pass a model that is as good as they are."""
+_AGAINST = 5
+"""Pairs on which a person is against most others, and the model too: chance makes fewer."""
 EPSILON = 0.1
 """The paper's for crowd workers; experts, who cost more, get 0.2."""
 
@@ -54,6 +57,9 @@ class ModelGate:
         few.
     epsilon, alpha : float
         What a person may be better by, and the level.
+    repeats : tuple of str
+        People whose votes the model repeats on every pair that both judged, where they are against most
+        others, too: the model may be a copy of theirs.
     """
 
     model: str
@@ -67,6 +73,7 @@ class ModelGate:
     high: float
     epsilon: float
     alpha: float
+    repeats: tuple[str, ...] = ()
 
     @property
     def enough(self) -> bool:
@@ -80,8 +87,8 @@ class ModelGate:
 
     @property
     def open(self) -> bool:
-        """Whether the model passes: for at least half of the people (section 3.4)."""
-        return self.enough and 2 * self.won >= self.people
+        """Whether the model passes: for at least half of the people (section 3.4), and is no copy of one."""
+        return self.enough and 2 * self.won >= self.people and not self.repeats
 
     @property
     def worse(self) -> bool:
@@ -149,6 +156,19 @@ def alternative_annotator(
         epsilon=epsilon,
         alpha=alpha,
     )
+
+
+def repeated_people(votes: SharedVotes) -> tuple[int, ...]:
+    """Return the codes of the people whose votes a model repeats, in ascending order."""
+    others, agree_person, _ = _agreement(votes)
+    codes, person = np.unique(votes.person, return_inverse=True)
+    same = votes.choice == votes.model
+    differ, against, count = (
+        np.bincount(person, weights=flags, minlength=codes.size)
+        for flags in (~same, same & (others > 0) & (agree_person < 0.5), np.ones(person.size))
+    )
+    copied = (count >= LEAST_VOTES) & (differ == 0) & (against >= _AGAINST)
+    return tuple(codes[copied].tolist())
 
 
 def _agreement(votes: SharedVotes) -> tuple[Integers, Floats, Floats]:

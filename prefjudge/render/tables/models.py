@@ -65,6 +65,8 @@ def _state(gate: ModelGate) -> str:
         return "open"
     if not gate.enough:
         return "shut: too few votes"
+    if gate.repeats:
+        return f"shut: votes as {gate.repeats[0]}"
     return "shut" if gate.worse else "shut: not told"
 
 
