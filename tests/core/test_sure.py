@@ -16,9 +16,9 @@ from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.simulation import play, simulate
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.planning.worth import worth
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
+from prefjudge.core.resolving.bradley_terry import fit_strengths
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.posterior import chance_best
+from prefjudge.core.resolving.posterior import chance_best, log_evidence
 from prefjudge.core.resolving.scales import one_scale
 from tests.core.tables import log_of
 
@@ -196,17 +196,17 @@ def test_votes_that_are_few_are_taken_for_those_of_all_crowds_that_are_usual() -
 
 def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = votes_on_all(BradleyTerryNoise(scale=1.64), 4, 4, seed=4)
-    fits: list[int] = []
+    looks: list[int] = []
 
-    def counted(votes: Floats, **options: Any) -> Strengths:
-        fits.append(1)
-        return fit_strengths(votes, **options)
+    def counted(*of: Any, **options: Any) -> float:
+        looks.append(1)
+        return log_evidence(*of, **options)
 
-    monkeypatch.setattr("prefjudge.core.planning.likely_crowd.fit_strengths", counted)
+    monkeypatch.setattr("prefjudge.core.planning.likely_crowd.log_evidence", counted)
     found = likely_crowd(votes)
-    cold = len(fits)
+    cold = len(looks)
     likely_crowd(votes, near=found)
-    assert len(fits) - cold == 3 * 3 < cold / 2
+    assert len(looks) - cold == 3 * 3 < cold / 2
 
 
 @pytest.mark.parametrize("noise", [CROWD, ConstantNoise(error=0.33), ConstantNoise(error=0.2)])

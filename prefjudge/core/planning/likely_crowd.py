@@ -9,7 +9,7 @@ import scipy
 from prefjudge.core.asking.strategies import Floats
 from prefjudge.core.judges.noise import USUAL_ERROR, scale_of_error
 from prefjudge.core.resolving.bradley_terry import fit_strengths
-from prefjudge.core.resolving.posterior import log_evidence
+from prefjudge.core.resolving.posterior import by_orders, log_evidence
 from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
 
 _APART = 0.2
@@ -50,7 +50,9 @@ def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
 def _improbable(votes: Floats, lapses: float, log_scale: float) -> float:
     """Return less the log probability of a scale, up to a constant."""
     scale = float(np.exp(log_scale))
-    fit = fit_strengths(votes, scale=scale, within=1e-3)  # it is where draws are about
+    fit = None
+    if not by_orders(votes.shape[1], lapses):
+        fit = fit_strengths(votes, scale=scale, within=1e-3)  # it is where draws are about
     rng = np.random.default_rng(_SEED)  # the same draws for all scales, so that their errors cancel
     draws = _ORDERS if lapses == 1.0 else _DRAWS
     told = log_evidence(votes, fit, scale=scale, draws=draws, rng=rng, lapses=lapses)

@@ -20,7 +20,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.resolving.bradley_terry import fit_strengths
-from prefjudge.core.resolving.posterior import draw_chances, log_evidence
+from prefjudge.core.resolving.posterior import by_orders, draw_chances, log_evidence
 from prefjudge.core.resolving.scales import Scales, estimate_scales, one_scale
 from prefjudge.core.resolving.tournament import Index
 from prefjudge.core.resolving.vote_matrices import Floats
@@ -176,7 +176,7 @@ class LikelyPools:
         for known in self._sample:
             runs = worth * known.votes_of_runs(scale / self._apart)
             for sign, votes in ((1.0, known.votes + runs), (-1.0, runs)):
-                fit = fit_strengths(votes, scale=scale)
+                fit = None if by_orders(votes.shape[1], lapses) else fit_strengths(votes, scale=scale)
                 # The same draws for every worth: their errors cancel in comparisons.
                 rng = np.random.default_rng(0)
                 total += sign * log_evidence(votes, fit, scale=scale, draws=_SAMPLES, rng=rng, lapses=lapses)

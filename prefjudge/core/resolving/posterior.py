@@ -105,7 +105,7 @@ def chance_best(
         return chance
     if is_exact(k, lapses):
         return sum_orders(votes, error_of_scale(scale), cast)[0]
-    if lapses == 1.0 and k <= MOST_DRAWN:
+    if by_orders(k, lapses):
         return draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast)[0]
     # The same rotations for all: what stands beside a query changes nothing of its draws.
     turns = rotations(k - 1, rng, many=1 + _AGAIN)
@@ -123,7 +123,7 @@ def chance_best(
 
 def log_evidence(
     votes: Floats,
-    fit: Strengths,
+    fit: Strengths | None,
     *,
     scale: float,
     draws: int,
@@ -131,13 +131,17 @@ def log_evidence(
     lapses: float = 0.0,
     cast: CastVotes | None = None,
 ) -> float:
-    """Return the log probability of all votes under the prior, summed over the queries."""
-    n, k = fit.mean.shape
+    """Return the log probability of all votes under the prior, summed over the queries.
+
+    There need be no fit of pools that are told :func:`by_orders`.
+    """
+    n, k, _ = votes.shape
     if is_exact(k, lapses):
         return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
-    if lapses == 1.0 and k <= MOST_DRAWN:
+    if by_orders(k, lapses):
         drawn = draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast, alike=False)
         return float(drawn[1].sum())
+    assert fit is not None, "draws of strengths come from about it"
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
     many = max(1 + _AGAIN, min(n, _ROTATIONS // k**2))
     turns = rotations(k - 1, rng, many=many)
@@ -165,7 +169,7 @@ def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.G
     if k == 1:
         return np.full((n, 1, 1), 0.5)
     error = error_of_scale(scale)
-    if lapses == 1.0 and k <= MOST_DRAWN:
+    if by_orders(k, lapses):
         summed = is_exact(k, lapses)
         place = draw_exactly(votes, error, rng) if summed else draw_one(votes, error, draws=_CHOICE, rng=rng)
         chances = np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error)
@@ -182,6 +186,11 @@ def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.G
     gap = noise.scale / scale * (strength[:, :, None] - strength[:, None, :])
     found: Floats = 0.5 + 0.5 * (1.0 - noise.tossed) * np.tanh(0.5 * gap)
     return found
+
+
+def by_orders(size: int, lapses: float) -> bool:
+    """Return whether the orders alone tell who is the best in pools of this size, without strengths."""
+    return lapses == 1.0 and size <= MOST_DRAWN
 
 
 def is_exact(size: int, lapses: float) -> bool:
