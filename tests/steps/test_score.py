@@ -202,6 +202,20 @@ def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
     )
 
 
+def test_what_is_scored_under_labels_is_not_left_away_without_a_word(judgments: Path, tmp_path: Path) -> None:
+    """A measure of judged pairs alone gave no table of runs left out, and none of the leaderboard."""
+    board = tmp_path / "board.csv"
+    board.write_text("id,date,description,team,eval\nlexical,2024/01/01,x,T,0.4\n")
+    given = {"runs": RUNS, "judgments": judgments, "measure": ["ppref@10"]}
+    for asked in ({"leave_one_out": True}, {"leaderboard": board}):
+        with pytest.raises(InputError, match="under labels, and ppref@10 is of the judged pairs"):
+            score(**given, **asked)
+    lost = tmp_path / "lost"
+    lost.write_text("elsewhere Q0 d 1 1 lost\n")
+    with pytest.raises(InputError, match="judged queries of qrels and judgments is in this run"):
+        score(runs=[*RUNS, lost], judgments=judgments, qrels=[str(QRELS)])
+
+
 def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, tmp_path: Path) -> None:
     given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments}
     alone = {one.run: one for one in score(**given, leave_one_out=True).left_out}

@@ -75,7 +75,7 @@ def compared_pairs(judgments: Judgments) -> ComparedPairs:
     first, second = np.divmod(pair, max(keys.size, 1))
     swapped = votes_high > votes_low
     documents = Qrels(
-        name="compared",
+        name="judgments",
         queries=tuple(judgments.queries[code] for code in judged),
         docs=judgments.docs,
         query=(keys // width).astype(np.int32),
@@ -111,7 +111,7 @@ def union_documents(sets: Sequence[Qrels]) -> Qrels:
     ]
     rows = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
     return Qrels(
-        name=" and ".join(labels.name for labels in sets),
+        name=" and ".join(dict.fromkeys(labels.name for labels in sets)),
         queries=queries,
         docs=docs,
         query=(rows // width).astype(np.int32),

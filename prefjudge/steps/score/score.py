@@ -176,6 +176,12 @@ def score(
     check_order(order_by, found)
     if teams is not None and not leave_one_out:
         raise InputError("teams are left out as runs are, one by one", "Add --leave-one-out.")
+    for option, asked in (("--leave-one-out", leave_one_out), ("--leaderboard", leaderboard)):
+        if asked and not by_labels:
+            raise InputError(
+                f"{option} scores runs under labels, and {by_pairs[0]} is of the judged pairs",
+                "Add a measure of labels, such as --measure RR@10.",
+            )
     team_of = find_teams(teams, leaderboard)
     found = stamped(found, leaderboard, order_by)
     if in_sql:
