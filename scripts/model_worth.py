@@ -35,6 +35,7 @@ def easy_ones(wrong: float) -> Model:
 
 
 MODELS: dict[str, Model] = {
+    "2 % wrong": noisy(0.02),
     "10 % wrong": noisy(0.1),
     "30 % wrong": noisy(0.3),
     "a coin": noisy(0.5),
@@ -56,7 +57,7 @@ def main() -> None:
     rng = np.random.default_rng(asked.seed)
     print("people's  others  share  model                   people  both  width  worst  saved")
     for judged, others in ((15, 300), (30, 300), (30, 30), (100, 1000), (500, 6000)):
-        for share in (0.5, 0.8):
+        for share in (0.5, 0.8, 0.1):
             for name, model in MODELS.items():
                 print(
                     f"{judged:8}  {others:6}  {share:5}  {name:22}",

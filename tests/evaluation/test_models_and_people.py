@@ -222,7 +222,7 @@ def test_a_model_that_says_what_people_say_is_no_sure_thing_and_saves_what_lies_
     found = prediction_powered_mean(people, people, np.tile([1.0, 0.0], 30))
     assert found.correlation == pytest.approx(1.0)
     assert found.correlation_low < 0.99
-    assert found.saved_low < 59 < found.saved <= found.saved_high
+    assert found.saved_low < 50 < found.saved < found.saved_high == pytest.approx(60)
 
 
 def test_a_model_that_judged_nothing_of_peoples_leaves_them_as_they_are() -> None:
@@ -304,6 +304,26 @@ def test_the_interval_of_what_is_saved_holds_for_outcomes_of_0_and_1(
     true = np.corrcoef(*judged(400_000))[0, 1]
     found = [prediction_powered_mean(*judged(count), judged(500)[1]) for _ in range(200)]
     assert np.mean([one.correlation_low <= true <= one.correlation_high for one in found]) > 0.91
+
+
+@pytest.mark.parametrize(("count", "share", "wrong"), [(60, 0.1, 0.02), (100, 0.05, 0.01)])
+def test_a_model_that_was_right_on_all_of_peoples_queries_may_be_wrong_on_others(
+    count: int, share: float, wrong: float
+) -> None:
+    """The interval held in 90 and 86 % of such studies, in 70 and 64 % of those without a disagreement."""
+    rng = np.random.default_rng(14)
+    held, promised = [], []
+    for _ in range(300):
+        truth = (rng.random(count + 2000) < share).astype(float)
+        said = np.where(rng.random(truth.size) < wrong, 1 - truth, truth)
+        found = prediction_powered_mean(truth[:count], said[:count], said[count:])
+        held.append(found.both_low <= share <= found.both_high)
+        width = (found.people_high - found.people_low) / (found.both_high - found.both_low)
+        if found.both_low > 0 and found.both_high < 1:  # not cut off
+            assert found.saved == pytest.approx(count * (width**2 - 1), abs=1e-6)
+        promised.append(found.saved_low <= found.saved <= found.saved_high)
+    assert np.mean(held) > 0.93
+    assert all(promised)
 
 
 def test_an_outcome_that_people_hardly_saw_leaves_the_model_out() -> None:

@@ -19,7 +19,9 @@ LEAST_JUDGED = 30
 _LEAST_DIFFERING = 5
 """So it is with fewer that differ from the most frequent outcome: with one in 30, it held in 81 %."""
 _DISAGREEMENTS = 0.5
-"""Of ones that were not seen, so many count: a model that was never wrong may be."""
+"""Of ones that were not seen, so many count: a model that was never wrong may be. Without them the interval
+of both held in 70 % of the studies in which a model that is wrong once in 50 was right on all of 60 queries.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,8 @@ def prediction_powered_mean(
     The weight that makes the variance least is cov(people, model) / ((1 + n / N) var(model)) (Example 6.1 of
     the paper). It is learnt from the same queries, which costs a degree of freedom. The interval is the one
     of people alone about the new mean, scaled by the ratio of the two standard errors: so it keeps what that
-    one knows about few queries and the ends of the scale, and is the same where the weight is 0.
+    one knows about few queries and the ends of the scale, and is the same where the weight is 0. So many
+    queries are saved as would make people's own interval as narrow.
 
     A model is any function of a query, so that it may also say the same of all queries that it left out. What
     it says there is its mean elsewhere: then it moves the estimate by the others alone, and people's outcomes
@@ -106,9 +109,10 @@ def prediction_powered_mean(
     correlation = _correlation(people, told)
     bounds = _correlation_interval(people, told, correlation, confidence)
     share = m / (m + int(said.sum())) if m else 0.0
-    saved = [_saved(one, n, share) for one in (correlation, *bounds)]
+    saved = n * (1 / ratio**2 - 1)
+    least, most = (_saved(one, n, share) for one in bounds)
     if not weight:  # nothing is narrower, whatever the correlation promises
-        saved[:2] = 0.0, 0.0
+        least = 0.0
     return PoweredMean(
         judged=n,
         shared=int(said.sum()),
@@ -123,9 +127,9 @@ def prediction_powered_mean(
         correlation=correlation,
         correlation_low=bounds[0],
         correlation_high=bounds[1],
-        saved=saved[0],
-        saved_low=saved[1],
-        saved_high=saved[2],
+        saved=saved,
+        saved_low=min(saved, least),
+        saved_high=max(saved, most),
         shift=_shift(model[said], elsewhere),
     )
 
@@ -144,7 +148,8 @@ def _weigh(people: Floats, told: Floats, said: Floats, m: int) -> tuple[float, f
     variance = (share + share**2 * n / m) * float(said.var(ddof=1))
     weight = max(0.0, float(np.cov(people, told)[0, 1]) / variance)
     left = people - weight * told
-    error = ((left - left.mean()) ** 2).sum() / (n - 2) / n
+    unseen = _DISAGREEMENTS * weight**2  # a disagreement moves what is left by the weight
+    error = (((left - left.mean()) ** 2).sum() + unseen) / (n - 2) / n
     error += (weight * share) ** 2 * said.var(ddof=1) / m
     ratio = sqrt(error / (people.var(ddof=1) / n))
     return (weight, ratio) if ratio < 1 else (0.0, 1.0)
