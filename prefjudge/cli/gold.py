@@ -18,8 +18,8 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
         say(
-            f"a choice by the words in common with the question gets {result.lexical:.0%} of them right, "
-            "and a coin 50%"
+            f"who only counts words in common with the question gets {result.lexical:.0%} of them right; "
+            "the nearer to a coin's 50%, the more reading they take"
         )
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""

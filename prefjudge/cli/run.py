@@ -54,8 +54,8 @@ def _ask(offer: "PublishResult") -> bool:
 
 def _show(result: "RunResult", study: Path) -> None:
     say(
-        f"{result.strategy}: {many(result.judgments, 'judgment')} in {many(result.rounds, 'round')}, "
-        f"${result.committed:.2f} committed; ended by {result.stopped_by}"
+        f"{result.strategy}: {many(result.judgments, 'judgment')}, ${result.committed:.2f} committed; "
+        f"{many(result.rounds, 'new round')}, ended by {result.stopped_by}"
     )
     for order in result.orders:
         say(f"  {order.words}")

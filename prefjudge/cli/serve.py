@@ -74,4 +74,6 @@ def _token_hint(address: "Address") -> str:
     """Say where the admin's token is; it is shown only on a terminal, never to a log."""
     if address.token_file:
         return f"in {address.token_file}"
-    return address.admin_token if sys.stderr.isatty() else "prefjudge serve --print-admin-token shows it"
+    return (
+        address.admin_token if sys.stderr.isatty() else "the same command with --print-admin-token shows it"
+    )

@@ -26,7 +26,7 @@ def existing_marketplace(store_url: str) -> Iterator[Marketplace]:
     if not version:
         raise ConfigError(
             f"{redacted(store_url)} holds no marketplace",
-            "Give the --store that is served, or serve it first.",
+            "Give the study or the --store that is served, or serve it first.",
         )
     marketplace = Marketplace(store_url, sweep=sweep)
     try:

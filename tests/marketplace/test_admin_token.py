@@ -40,7 +40,7 @@ def test_a_token_of_ones_own_takes_the_place_of_the_store_s(tmp_path: Path) -> N
 
 
 def test_no_store_is_made_to_print_its_token(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no marketplace"):
+    with pytest.raises(ConfigError, match="holds no marketplace\nGive the study or the --store"):
         serve(store=f"sqlite:///{tmp_path}/misspelt.db", print_admin_token=True)
     assert [*tmp_path.iterdir()] == []
 

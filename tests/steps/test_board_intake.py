@@ -249,7 +249,10 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "a turned line": (turned, "the earlier ones were changed"),
     "a chain made anew": (made_anew, "the earlier ones were changed"),
     "no log": (without(LOG_FILE), "the log of the judgments stays"),
-    "many teams of one": (many_teams, "submitter 'eve' has 3 submissions within 30 days"),
+    "many teams of one": (
+        many_teams,
+        "submitter 'eve' has 3 submissions within 30 days: at most 2 are taken, unless a maintainer submits them",
+    ),
     "a store by its name": (file("study.db"), "the name of a store"),
     "gold": (file(f"{FOLDER}/gold.tsv"), "the name of a store, a secret, gold pairs"),
     "a store that was removed": (removed_later, "a store, whatever it is called"),
@@ -383,7 +386,7 @@ def test_make_pools_nothing_before_a_run_is_in(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode != 0
-    assert "no run is in yet" in done.stderr
+    assert "no run is in yet: put one under submissions/ and commit it" in done.stderr
 
 
 def test_a_large_file_is_not_read(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

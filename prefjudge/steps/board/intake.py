@@ -183,7 +183,7 @@ def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Pr
             if most > rules.per_team:
                 what = (
                     f"{kind} {getattr(one.about, kind)!r} has {most} submissions within {rules.days} days: "
-                    f"at most {rules.per_team} are taken"
+                    f"at most {rules.per_team} are taken, unless a maintainer submits them"
                 )
                 yield Problem(path=one.metadata, what=what)
 
