@@ -251,7 +251,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "no log": (without(LOG_FILE), "the log of the judgments stays"),
     "many teams of one": (
         many_teams,
-        "submitter 'eve' has 3 submissions within 30 days: at most 2 are taken, unless a maintainer submits them",
+        "3 submissions within 30 days: at most 2 are taken, unless a maintainer submits them",
     ),
     "a store by its name": (file("study.db"), "the name of a store"),
     "gold": (file(f"{FOLDER}/gold.tsv"), "the name of a store, a secret, gold pairs"),
