@@ -38,6 +38,8 @@ def _next(result: "PlanResult", study: Path | None) -> str:
     if result.driven_by:
         why = f"it continues with the strategy it began with: {result.driven_by}"
         return f"{go_on} ({why})"
+    if result.chosen is None and result.left is not None:
+        return f"{go_on} --strategy NAME, once the budget pays for one"
     if result.chosen is None:
         return f"{go_on} --strategy NAME (with --budget, plan chooses one)"
     return f"{go_on} --strategy {result.chosen.strategy}"

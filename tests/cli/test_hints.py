@@ -195,6 +195,13 @@ def test_the_hint_of_a_plan_can_be_taken(road: Road) -> None:
     assert "it was not confirmed" in done.stderr, said  # `run` asks on a terminal, and there is none
 
 
+def test_a_budget_that_pays_for_no_plan_is_not_asked_for_again(road: Road) -> None:
+    road.to("accepted")
+    said = prefjudge("plan", road.study, "--error", 0.2, "--trials", 20, "--budget", 1).stderr
+    assert "$1.00 is too little" in said
+    assert said.endswith("--strategy NAME, once the budget pays for one\n")
+
+
 def both_targets(road: Road, url: str) -> Path:
     """Return a study that is published to its sandbox and has a live target."""
     road.to("accepted")

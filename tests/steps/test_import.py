@@ -338,6 +338,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ("qid,left,right,winner\nq1,a b,b,left\nq1,a,b,\n", {"map": ["left=left", "right=right"]},
      "votes.csv:2:1: the id of the left holds a blank(?s:.*)votes.csv:3:1: no winner"),
     ("q1 d1 d2 d1\nq1 d1 d2 d9\n", {}, "votes.csv:2:10: the preferred document is neither"),
+    ("q1 d1 d2 d9\nq1 d1 d2 d1\n", {}, "votes.csv:1:10: the preferred document is neither"),
     ("qid,left,right\nq1,a,b\n", {},
      "no column is known to hold the winner(?s:.*)--map winner=COLUMN.*qid, left, right"),
     ("qid,left,right,winner\nq1,a,b,a\n", {"map": ["winner=prefs"]}, "has no column 'prefs'"),

@@ -39,6 +39,8 @@ FORMS: Register[VoteForm] = Register(
 """The forms of votes that are known by their columns; the first that fits is taken."""
 
 _PLAIN = "prefjudge.formats.votes.plain:FORM"
+_NEAR = 20
+"""Lines by which judgments in columns are known."""
 _LOOKED_AT = 1_000
 """Rows by which a form and its columns are known."""
 
@@ -79,12 +81,21 @@ def _read_file(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes
 
 
 def _has_columns(path: Path) -> bool:
-    """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie."""
+    """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie.
+
+    Where a mistake is on the first line, the next ones tell.
+    """
     first = next(blocks(path, Holds.TEXTS), None)
     lines = (
         line for line in (first.data if first else b"").split(b"\n") if line.strip() and line[:1] != b"#"
     )
-    words = next(lines, b"").split()
+    near = list(islice(lines, _NEAR))
+    if not near or b"," in near[0] or b"\t" in near[0]:
+        near = near[:1]
+    return any(_is_judgment(line.split()) for line in near)
+
+
+def _is_judgment(words: list[bytes]) -> bool:
     return len(words) in (4, 5) and words[3] in (*words[1:3], *TIES)
 
 
