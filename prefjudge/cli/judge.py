@@ -30,7 +30,8 @@ def _show(result: "JudgeResult") -> None:
         f"{result.model}: {many(found.pairs, 'pair')}; {many(result.asked, 'question')} asked now, "
         f"{result.replies:,} in all"
     )
-    say(f"cost                     ${result.cost} for {many(tokens, 'token')}")
+    cost = f"${result.cost}" if result.cost or not tokens else "not known, as no price was given,"
+    say(f"cost                     {cost} for {many(tokens, 'token')}")
     say(f"no verdict               {_share(found.ties, found.pairs)}, by the order alone {found.flips:,}")
     say(f"first passage preferred  {_share(found.first_side, found.answers)}")
     of_votes = " of their votes" if found.compared else ""

@@ -379,6 +379,9 @@ def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint)
     assert done.returncode == 0, done.stderr
     assert "first passage preferred" in done.stderr
     assert "agrees with people       not known yet\n" in done.stderr
+    assert "cost                     $0." in done.stderr
+    free = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1").stderr
+    assert "cost                     not known, as no price was given, for " in free  # and not $0.0000
     wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
     assert (wrong.returncode, "'lots' is not an amount of dollars" in wrong.stderr) == (2, True)
 
