@@ -57,6 +57,7 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         at_80=2,
         at_95=1,
         alone=0,
+        outdone=0,
         fits=None,
         checks=(),
     )
@@ -92,6 +93,18 @@ def test_winners_without_a_rival_are_counted_apart() -> None:
     assert (found.at_80, found.alone) == (2, 1)
     assert " 2 with 0.8 or more, of which 1 is alone in the pool; " in found.words[0]
     assert "alone" not in summarise_confidence(FOUND, confidence()).words[0]
+
+
+def test_a_winner_that_is_not_the_likeliest_is_counted_and_said() -> None:
+    chance = confidence().chance.copy()
+    chance[:2] = 0.4, 0.6  # one: a wins by the rule
+    found = summarise_confidence(FOUND, replace(confidence(), chance=chance))
+    assert found.outdone == 1
+    assert found.words[1].startswith(
+        "in 1 query another candidate is more likely to be the best than the winner"
+    )
+    chance[:2] = 0.497, 0.503  # as two digits show them, they are as likely
+    assert summarise_confidence(FOUND, replace(confidence(), chance=chance)).outdone == 0
 
 
 def test_nothing_is_sure_where_nothing_is_resolved() -> None:

@@ -42,6 +42,9 @@ class ConfidenceSummary:
         Queries whose winner is the best with at least that probability.
     alone : int
         Those of them that are alone in their pool, so that nothing was judged.
+    outdone : int
+        Queries where another candidate is more probable to be the best than each that the rule names, by two
+        digits: rules count wins, and the probability also weighs what is not known.
     fits : bool or None
         Whether the votes look like those of the model; none where nothing can be checked.
     checks : tuple of ModelCheck
@@ -61,6 +64,7 @@ class ConfidenceSummary:
     at_80: int
     at_95: int
     alone: int
+    outdone: int
     fits: bool | None
     checks: tuple[ModelCheck, ...]
 
@@ -73,6 +77,11 @@ class ConfidenceSummary:
             f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
             f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}"
         ]
+        if self.outdone:
+            words.append(
+                f"in {many(self.outdone, 'query')} another candidate is more likely to be the best than the "
+                "winner that the rule names, as P(best) shows"
+            )
         if self.doubted:
             words.append(
                 "votes count by how reliable their workers are: those of "
@@ -134,6 +143,10 @@ def summarise_confidence(
     total = np.bincount(query, weights=confidence.chance[rows], minlength=len(resolutions))
     each = total[count > 0] / count[count > 0]
     scales = confidence.scales
+    likeliest = np.maximum.reduceat(confidence.chance, resolutions.start[:-1])
+    named = np.zeros(len(resolutions))
+    np.maximum.at(named, query, confidence.chance[rows])
+    outdone = (count > 0) & (np.round(likeliest, 2) > np.round(named, 2))
     low, high = scales.interval(0.9)
     return ConfidenceSummary(
         model=confidence.model,
@@ -149,6 +162,7 @@ def summarise_confidence(
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),
         alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),
+        outdone=int(outdone.sum()),
         fits=all(check.fits for check in checks) if checks else None,
         checks=checks,
     )
