@@ -117,3 +117,19 @@ def test_another_pool_takes_the_votes_of_models_with_it(pooled: Path) -> None:
     assert pool_from(COLLECTION, pooled, depth=2).changed
     with opened.transaction(write=False) as db:
         assert db.execute("SELECT count(*) FROM model_votes") == [(0,)]
+
+
+def test_queries_without_a_label_are_counted_before_they_are_paid_for(tmp_path: Path) -> None:
+    given = {
+        "runs": [COLLECTION / "runs"],
+        "queries": COLLECTION / "queries.tsv",
+        "collection": COLLECTION / "collection.tsv",
+    }
+    lines = (COLLECTION / "qrels.txt").read_text().splitlines(keepends=True)
+    few = tmp_path / "few.txt"
+    few.write_text("".join(line for line in lines if line.startswith("q01 ")))
+    init(tmp_path / "study")
+    (notice,) = pool(tmp_path / "study", qrels=few, **given).notices
+    assert notice.startswith(f"{few}: lacks 14 of the 15 pooled queries: they are judged all the same")
+    init(tmp_path / "all")
+    assert pool(tmp_path / "all", qrels=COLLECTION / "qrels.txt", **given).notices == ()

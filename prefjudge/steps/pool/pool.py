@@ -178,7 +178,11 @@ def pool(
         _some(pools.queries, queries)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
         if opened is not None:
-            notices += [*markup_in(texts or {}, queries or ""), *markup_in(passages, collection or "")]
+            notices += [
+                *_unlabelled(pools, judged, qrels),
+                *markup_in(texts or {}, queries or ""),
+                *markup_in(passages, collection or ""),
+            ]
             others = {"qrels": qrels, "queries": queries, "collection": collection}
             files = input_files(paths, heads.runs, others)
             from prefjudge.fieldwork.pool_store import store_pool  # a pool in a file needs no store's memory
@@ -270,6 +274,19 @@ def _some(queries: Sized, path: str | Path | None) -> None:
 
 def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
     return read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+
+
+def _unlabelled(pools: Pools, judged: Qrels | None, qrels: str | Path | None) -> "list[Notice]":
+    """Say how many queries are pooled, and will be paid for, without a label."""
+    missing = set(pools.queries).difference(judged.queries) if judged else ()
+    if not missing:
+        return []
+    what = (
+        f"lacks {len(missing):,} of the {many(len(pools.queries), 'pooled query', 'pooled queries')}: "
+        "they are judged all the same; "
+        "--queries with a file of the others leaves them out"
+    )
+    return [Notice(where=str(qrels), what=what)]
 
 
 def _known(
