@@ -110,6 +110,12 @@ def qrels_error(tmp_path, text, **options):
             "run is not a readable run (1 problem):\n"
             "run:2:13: the sixth column holds numbers that change, so it is not the tag: '8.5'\n" + MOVED,
         ),
+        (
+            "q1 Q0 d 9.5 1 t\nq1 Q0 e 8.5 2 t\nq2 Q0 d 7 1 t\n",
+            "run is not a readable run (1 problem):\n"
+            "run:1:9: the score counts the lines of a query and the rank does not: "
+            "the two columns are swapped: '9.5'\n" + COLUMNS,
+        ),
         ("", "run is empty: a run needs at least one line\nCheck the program that wrote it."),
         ("\n# nothing\n\n", "run is empty: a run needs at least one line\nCheck the program that wrote it."),
         (
@@ -163,6 +169,15 @@ def test_rank_that_is_no_number_matters_in_rank_order_only(tmp_path):
         "Write ranks as whole numbers: 1, 2, 3; or order by score: --order score"
     )
     assert RunFiles([tmp_path / "run"]).top(1).docs == ("d1",)
+
+
+@pytest.mark.parametrize("ranks", [("3", "2"), ("-", "-"), ("0.5", "x")])
+def test_scores_that_rise_by_one_are_no_ranks_by_themselves(tmp_path, ranks):
+    path = tmp_path / "run"
+    path.write_text(
+        "".join(f"q1 Q0 d{rank}{place} {rank} {place} t\n" for place, rank in enumerate(ranks, 1))
+    )
+    assert len(RunFiles([path]).top(2).docs) == 2
 
 
 def test_all_problems_of_a_run_are_told_at_once_in_line_order(tmp_path):

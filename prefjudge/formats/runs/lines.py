@@ -72,7 +72,13 @@ class RunReader:
             changes = rows.ids(0).changes()
         if self.fresh and len(rows):
             self.fresh = False
-            self._check_places(rows, score, changes)
+            inside = np.ones(len(rows), bool)  # lines below another of the same query
+            inside[changes] = inside[0] = False
+            # What rises by one from line to line within each query is the rank; scores fall.
+            counted = bool((score[inside] == score[np.flatnonzero(inside) - 1] + 1).all())
+            self._check_places(rows, counted)
+            if counted and inside.any():
+                self._check_swapped(rows)
         bounds = np.concatenate([[0], changes, [len(rows)]]) if len(rows) else np.zeros(1, np.int64)
         names = rows.take(bounds[:-1]).ids(0).to_bytes()
         for name in names:
@@ -138,7 +144,7 @@ class RunReader:
             )
         return rows.take(fine)
 
-    def _check_places(self, rows: Fields, score: NDArray[np.float64], changes: Places) -> None:
+    def _check_places(self, rows: Fields, counted: bool) -> None:
         """Refuse six columns without a tag, of which the fifth is the rank and the sixth the score.
 
         A blank in every document id, or a column too many, makes such lines of those that have no tag: the
@@ -150,19 +156,29 @@ class RunReader:
         change = tags.changes()
         if not change.size or not floats(tags)[1].all():
             return
-        inside = np.ones(len(rows), bool)
-        inside[changes] = inside[0] = False
-        # What rises by one from line to line within each query is the rank; scores fall.
-        counted = (
-            integers(rows.ids(4))[1].all() and (score[inside] == score[np.flatnonzero(inside) - 1] + 1).all()
-        )
-        if counted or not integers(rows.ids(TREC.rank))[1].all():
+        if (counted and integers(rows.ids(4))[1].all()) or not integers(rows.ids(TREC.rank))[1].all():
             self.problems.add(
                 int(rows.lines[change[0]]),
                 rows.column_of(int(change[0]), TREC.columns - 1),
                 "the sixth column holds numbers that change, so it is not the tag",
                 tags.raw(int(change[0])),
                 _MOVED,
+            )
+
+    def _check_swapped(self, rows: Fields) -> None:
+        """Refuse scores that count the lines of a query beside ranks that are numbers, but not whole ones."""
+        assert self.layout is not None
+        layout = self.layout
+        if layout.score is None:
+            return
+        ranks = rows.ids(layout.rank)
+        if floats(ranks)[1].all() and not integers(ranks)[1].all():
+            self.problems.add(
+                int(rows.lines[0]),
+                rows.column_of(0, layout.rank),
+                "the score counts the lines of a query and the rank does not: the two columns are swapped",
+                rows.raw(0, layout.rank),
+                COLUMNS_HINT,
             )
 
     def _scores(self, rows: Fields, layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
