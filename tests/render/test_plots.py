@@ -176,8 +176,8 @@ def test_what_is_drawn_can_be_read() -> None:
     title = f"4 runs, 30 queries, two label sets\nKendall's τ {tau:.2f} (noise ceiling 0.60, 0.50 to 0.70)"
     assert title in words(two_boards())
     assert {
-        "RR@10, public qrels, public queries (30)",
-        "RR@10, held out qrels, held out queries (30)",
+        "RR@10 under public, public queries, 30 queries",
+        "RR@10 under held out, held out queries, 30 queries",
         "alpha",
     } <= {text.replace("\n", " ") for text in words(conditions())}
     assert "mean 2.75" in words(pool_sizes())
@@ -185,7 +185,7 @@ def test_what_is_drawn_can_be_read() -> None:
     assert {"3 submissions, 2 records, 1 with “bert”", "MRR@100", "“bert” in the description"} <= set(
         words(progress())
     )
-    assert any("RR@10, official qrels, 30 queries" in text for text in words(ranks()))
+    assert any("RR@10 under official, 30 queries" in text for text in words(ranks()))
 
 
 def test_a_panel_for_each_condition_shows_the_ranks_of_the_chosen_runs() -> None:
