@@ -80,6 +80,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 def cut(handler: Any, data: bytes) -> bool:
     """Send half of the body, and hang up."""
+    _begin(handler, data)
+    handler.wfile.write(data[: len(data) // 2])
+    return True
+
+
+def _begin(handler: Any, data: bytes) -> None:
+    """Answer as if all of the body followed: as a part of the object, where one was asked for."""
     part = handler.headers.get("Range") if handler.server.ranges else None
     handler.send_response(206 if part else 200)
     if part:
@@ -87,8 +94,6 @@ def cut(handler: Any, data: bytes) -> bool:
         handler.send_header("Content-Range", f"bytes {first}-{first + len(data) - 1}/*")
     handler.send_header("Content-Length", str(len(data)))
     handler.end_headers()
-    handler.wfile.write(data[: len(data) // 2])
-    return True
 
 
 def busy(handler: Any, data: bytes) -> bool:
@@ -108,9 +113,7 @@ def silent(handler: Any, data: bytes) -> bool:
 
 def dripping(handler: Any, data: bytes) -> bool:
     """Send a byte now and then, until readers hang up."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(len(data)))
-    handler.end_headers()
+    _begin(handler, data)
     for byte in data:
         handler.wfile.write(bytes([byte]))
         time.sleep(0.05)
