@@ -5,7 +5,7 @@ import pytest
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools, build_pools
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.evaluation.scoring.leave_one_out import (
     LeftOut,
     exclusive_rows,
@@ -47,18 +47,22 @@ def most_wins(judgments: Judgments, pools: Pools) -> Qrels:
     return make_qrels(labels, "preference")
 
 
-def test_a_run_stands_without_its_own_passages() -> None:
-    pools = build_pools(make_heads(RANKINGS), make_qrels({"1": {"qrel": 1}}, "official"))
-    judgments = make_judgments(VOTES)
+def ranks_in(pools: Pools, rankings: dict[str, dict[str, list[str]]] = RANKINGS) -> list[JudgedRanks]:
     documents = pooled_documents(pools)
-    ranks = [
+    return [
         make_ranks(
             {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
             documents,
             name,
         )
-        for name, run in RANKINGS.items()
+        for name, run in rankings.items()
     ]
+
+
+def test_a_run_stands_without_its_own_passages() -> None:
+    pools = build_pools(make_heads(RANKINGS), make_qrels({"1": {"qrel": 1}}, "official"))
+    judgments = make_judgments(VOTES)
+    ranks = ranks_in(pools)
     left, other = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins)
     # its passage is the best answer to query 1 only as long as it is in the pool
     assert (left.run, left.team, left.passages, left.changed) == ("L", "L", 2, 1)
@@ -71,15 +75,7 @@ def test_runs_of_a_team_do_not_hide_each_other_s_passages() -> None:
     # The sibling has the same passages on top, so that none is L's alone.
     rankings = {**RANKINGS, "sibling": RANKINGS["L"]}
     pools = build_pools(make_heads(rankings), make_qrels({"1": {"qrel": 1}}, "official"))
-    judgments, documents = make_judgments(VOTES), pooled_documents(pools)
-    ranks = [
-        make_ranks(
-            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
-            documents,
-            name,
-        )
-        for name, run in rankings.items()
-    ]
+    judgments, ranks = make_judgments(VOTES), ranks_in(pools, rankings)
 
     def left(teams: dict[str, str] | None) -> dict[str, LeftOut]:
         found = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins, teams=teams)
@@ -97,15 +93,7 @@ def test_runs_of_a_team_do_not_hide_each_other_s_passages() -> None:
 @pytest.mark.filterwarnings("error")
 def test_no_query_is_left_where_a_team_gave_every_passage() -> None:
     pools, judgments = build_pools(make_heads(RANKINGS)), make_judgments(VOTES[:1])
-    documents = pooled_documents(pools)
-    ranks = [
-        make_ranks(
-            {query: {doc: -float(place) for place, doc in enumerate(top)} for query, top in run.items()},
-            documents,
-            name,
-        )
-        for name, run in RANKINGS.items()
-    ]
+    ranks = ranks_in(pools)
     teams = dict.fromkeys(RANKINGS, "all")
     found = leave_one_out(judgments, pools, ranks, Measure.parse("RR@10"), resolve=most_wins, teams=teams)
     assert [(one.queries, one.queries_without, one.rank_without) for one in found] == [(3, 0, 0)] * 2
