@@ -95,7 +95,7 @@ def gather_judgments(
     if study is None:
         return replace(found, log=_leave_out(found.log, without))
     return replace(
-        found, log=_pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
+        found, log=pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
     )
 
 
@@ -198,11 +198,11 @@ def _asked(pairs: list[tuple[int, str, str, str, int]], pools: Pools) -> Pairs:
 
 def _worker_ids(study: Study, log: Judgments, names: Sequence[str]) -> list[str]:
     """Return the ids of workers who are named by id or by pseudonym, as ``workers`` shows it."""
-    ids = dict(zip(_pseudonymous(study, log).workers, log.workers, strict=True))
+    ids = dict(zip(pseudonymous(study, log).workers, log.workers, strict=True))
     return [ids.get(name, name) for name in names]
 
 
-def _pseudonymous(study: Study, log: Judgments) -> Judgments:
+def pseudonymous(study: Study, log: Judgments) -> Judgments:
     """Return the judgments with pseudonyms for people, which only the study's secret links to their ids."""
     names = (name if name.startswith("model:") else study.opaque("worker", name) for name in log.workers)
     return replace(log, workers=tuple(names))

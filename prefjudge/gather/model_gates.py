@@ -2,19 +2,27 @@
 
 from collections.abc import Iterable
 
+from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
 from prefjudge.evaluation.comparing.with_models import gate_model
 from prefjudge.evaluation.testing.alternative_annotator import LEAST_PEOPLE, LEAST_VOTES, ModelGate
+from prefjudge.gather.judgments import pseudonymous
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.study import Study
 
 
+def study_votes(study: Study) -> Judgments:
+    """Return the votes of models that have judged in a study, and those of people, by their pseudonyms."""
+    with study.transaction(write=False) as db:
+        log = load_judgments(db, models=True)
+    return pseudonymous(study, log)
+
+
 def study_gates(study: Study) -> tuple[ModelGate, ...]:
     """Test each model that has judged in a study against the votes of its people."""
-    with study.transaction(write=False) as db:
-        people, models = split_models(load_judgments(db, models=True))
+    people, models = split_models(study_votes(study))
     return tuple(gate_model(people, name, votes) for name, votes in models.items())
 
 

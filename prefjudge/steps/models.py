@@ -23,6 +23,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path
 from prefjudge.gather.memory import OneLabelSet, Runs, Votes, take_one_qrels
+from prefjudge.gather.model_gates import study_votes
 from prefjudge.gather.outputs import beside_each, check_outputs
 from prefjudge.gather.provenance import InputDigest, digesting, made_with
 from prefjudge.gather.readers import reading
@@ -32,7 +33,6 @@ from prefjudge.gather.table_files import write_table
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.models import estimates_table, gates_table
 from prefjudge.render.text.cells import Table
-from prefjudge.study.assignments import load_judgments
 from prefjudge.study.study import Study, open_study
 
 
@@ -176,8 +176,7 @@ def _log(found: ScoreInputs) -> Judgments:
     if found.study is None:
         assert found.judgments is not None
         return found.judgments
-    with found.study.transaction(write=False) as db:
-        return load_judgments(db, models=True)
+    return study_votes(found.study)
 
 
 def _split(

@@ -1,6 +1,7 @@
 """What a model's votes are worth beside people's: the gate, and estimates of both together."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.errors import StudyError
 from prefjudge.evaluation.comparing.with_models import estimate_new_best, gate_model
 from prefjudge.evaluation.testing.alternative_annotator import SharedVotes, alternative_annotator
 from prefjudge.evaluation.testing.prediction_powered import (
@@ -15,6 +17,9 @@ from prefjudge.evaluation.testing.prediction_powered import (
     PoweredMean,
     prediction_powered_mean,
 )
+from prefjudge.gather import model_gates
+from prefjudge.steps.init import init
+from prefjudge.study.study import Study
 
 
 def votes_of(people: dict[str, list[int]], model: list[int]) -> Judgments:
@@ -134,6 +139,20 @@ def test_a_copy_of_a_person_is_no_judge() -> None:
     assert (unanimous.repeats, unanimous.open) == ((), True), "all are right, and nobody's copy"
     people, models = split_models(crowd(0.2, 0.0, pairs=400))
     assert gate_model(people, "m", models["m"]).repeats == ()
+
+
+def test_a_gate_names_people_of_a_study_by_their_pseudonyms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init(tmp_path / "study", name="study")
+    study, log = Study(tmp_path / "study"), crowd(0.2, 0.2)
+    of_model, of_person = (log.worker == log.workers.index(name) for name in ("model:m", "w1"))
+    log.choice[of_model] = log.choice[of_person]
+    monkeypatch.setattr(model_gates, "load_judgments", lambda *_, **__: log)
+    (gate,) = model_gates.study_gates(study)
+    assert gate.repeats == (study.opaque("worker", "w1"),)
+    with pytest.raises(StudyError, match=f"votes as {gate.repeats[0]} does"):
+        model_gates.check_gates(study, [gate.model], ungated=False)
 
 
 def test_people_are_taken_together_by_how_many_votes_they_cast() -> None:
