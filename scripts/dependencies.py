@@ -5,8 +5,9 @@ python3 scripts/dependencies.py licences         a line for each: name, version,
 python3 scripts/dependencies.py sbom sbom.json   the same for programs: CycloneDX 1.5, with hashes
 python3 scripts/dependencies.py audit            asks the index for known weaknesses of each (pip-audit)
 
-Needs uv; licences are read from what is installed beside this Python. An audit that the index does not
-answer says so and exits with 0: it found nothing out.
+Needs uv; licences are read from what is installed beside this Python. The last line of an audit says how many
+packages could not be looked at. It exits with 1 where it found a weakness, with --strict also where it could
+not look at a package.
 """
 
 import json
@@ -20,7 +21,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RELEASED = ("--extra", "postgres", "--extra", "panels", "--extra", "oidc", "--extra", "stand-in")
 """What the container and most hosts install; the other extras are for those who run studies."""
-UNREACHABLE = ("ConnectionError", "ConnectTimeout", "ServiceError", "403", "404", "Name or service not known")
 LONGEST = 60
 """Some put the whole text of their licence where its name belongs."""
 
@@ -65,31 +65,48 @@ def licences() -> int:
     return 0
 
 
-def audit() -> int:
+def audit(*, strict: bool) -> int:
     """Ask for known weaknesses."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
         listed.write(exported("requirements.txt"))
         listed.flush()
-        command = ("uvx", "--quiet", "pip-audit", "--disable-pip", "--require-hashes", "-r", listed.name)
+        asked = ("uvx", "--quiet", "pip-audit", "--disable-pip", "--require-hashes", "--format", "json")
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run((*asked, "-r", listed.name), capture_output=True, text=True, check=False)
         except FileNotFoundError:
             print("not audited: uv is not installed")
-            return 0
-    said = done.stdout + done.stderr
-    if done.returncode and "vulnerabilit" not in done.stderr and any(sign in said for sign in UNREACHABLE):
-        print(f"not audited: the index does not answer: {said.strip().splitlines()[-1]}")
-        return 0
-    print(said.strip())
-    return done.returncode
+            return int(strict)
+    try:
+        packages = json.loads(done.stdout)["dependencies"]
+    except (ValueError, KeyError):
+        print(f"not audited: {([*done.stderr.strip().splitlines()] or ['pip-audit says nothing'])[-1]}")
+        return int(strict)
+    print("\n".join(findings(packages)))
+    weak = any(one.get("vulns") for one in packages)
+    return int(weak or (strict and any("skip_reason" in one for one in packages)))
+
+
+def findings(packages: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each weakness and each package that was not looked at, and one that counts them."""
+    weak = [
+        f"{one['name']} {one['version']}: {found['id']}, mended in "
+        + (" ".join(found["fix_versions"]) or "no version")
+        for one in packages
+        for found in one.get("vulns", ())
+    ]
+    skipped = [
+        f"not looked at: {one['name']}: {one['skip_reason']}" for one in packages if "skip_reason" in one
+    ]
+    looked = f"{len(packages) - len(skipped)} of {len(packages)} packages were looked at"
+    return [*weak, *skipped, f"{looked}, with {len(weak) or 'no'} known weakness{'es' * (len(weak) > 1)}"]
 
 
 def main(words: list[str]) -> int:
     """Run one of the three."""
     if words == ["licences"]:
         return licences()
-    if words == ["audit"]:
-        return audit()
+    if words in (["audit"], ["audit", "--strict"]):
+        return audit(strict="--strict" in words)
     if len(words) == 2 and words[0] == "sbom":
         Path(words[1]).write_text(json.dumps(bill(), indent=1) + "\n", encoding="utf-8")
         return 0
