@@ -1,5 +1,8 @@
 """What votes tell about the scale, held against integrals over all strengths and all scales."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import combinations, permutations, product
 from math import factorial
@@ -362,3 +365,30 @@ def test_votes_that_never_contradict_each_other_may_never_be_wrong() -> None:
     low, high = estimate_scales(judgments_of(*lines), rng=np.random.default_rng(2)).interval()
     assert low == 0
     assert 0 < high < 0.03
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_small_matrices_are_multiplied_in_one_thread_and_the_process_stays_as_it_was(threads: str) -> None:
+    code = """
+from threadpoolctl import threadpool_info
+import numpy as np
+from prefjudge.core.resolving import confidence
+
+def blas():
+    print({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+
+def estimate(*_, **__):
+    blas()
+    raise ZeroDivisionError
+
+confidence.estimate_with_trust = estimate
+try:
+    confidence.assess_confidence(None, rng=np.random.default_rng(1))
+except ZeroDivisionError:
+    blas()
+"""
+    limits = {**os.environ, "OPENBLAS_NUM_THREADS": threads}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=limits, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["{1}", f"{{{threads}}}"]

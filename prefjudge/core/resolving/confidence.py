@@ -1,9 +1,11 @@
 """Confidence: how probable it is that a candidate is the best answer, given the votes so far."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
@@ -18,6 +20,15 @@ from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
 
 _NEGLIGIBLE = 1e-3
 """A scale with a smaller share of the posterior moves no probability by more than that."""
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def _one_blas_thread(function: _Function) -> _Function:
+    """Limit linear algebra to one thread while the function runs, and put the process back as it was."""
+    # The matrices are small: more threads would wait for each other, in a loop that takes processor time.
+    limited: _Function = threadpool_limits.wrap(limits=1, user_api="blas")(function)
+    return limited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +90,7 @@ class Confidence:
         return top
 
 
+@_one_blas_thread
 def assess_confidence(
     judgments: Judgments,
     *,
