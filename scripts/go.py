@@ -4,11 +4,11 @@
 python3 scripts/go.py demo [options of `prefjudge demo`]
 python3 scripts/go.py test [steps and options of scripts/check]
 
-The first run needs a package index; later runs need no network until pyproject.toml changes. uv is used where
-it is present. `test` runs ruff, mypy, the import contracts and pytest. Tests that need a browser, a database
-server or another tool's library are skipped where that is missing, and the last line says how many and why;
-PREFJUDGE_EXTRA=all python3 scripts/go.py test installs the libraries for all of them. With PREFJUDGE_LOCKED=1
-the versions are those of uv.lock, as in CI and in the container, and not the newest; that needs uv.
+The first run needs a package index; later runs need no network until pyproject.toml or uv.lock changes. The
+versions are those of uv.lock, installed by uv where it is present, else by pip; PREFJUDGE_LOCKED=0 takes the
+newest that pyproject.toml allows. `test` runs ruff, mypy, the import contracts and pytest. Tests that need a
+browser, a database server or another tool's library are skipped where that is missing, and the last line says
+how many and why; PREFJUDGE_EXTRA=all python3 scripts/go.py test installs the libraries for all of them.
 """
 
 import hashlib
@@ -16,9 +16,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LOCK = ROOT / "uv.lock"
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
@@ -36,10 +38,22 @@ def run(*command: object) -> None:
         )
 
 
+def locked_versions() -> list[str]:
+    """Return the versions of uv.lock as constraints for pip: some have one for each Python or system."""
+    import tomllib  # here, as an older Python lacks it and is to be told so
+
+    lines = []
+    for package in tomllib.loads(LOCK.read_text(encoding="utf-8"))["package"]:
+        if "registry" in package["source"]:  # what is not, is prefjudge itself
+            where = " or ".join(f"({marker})" for marker in package.get("resolution-markers", ()))
+            lines.append(f"{package['name']}=={package['version']}" + (f" ; {where}" if where else ""))
+    return lines
+
+
 def install(extra: str) -> None:
-    """Make .venv and install prefjudge into it, unless that was done for this pyproject.toml."""
-    locked = os.environ.get("PREFJUDGE_LOCKED") == "1"
-    named = [ROOT / "pyproject.toml", *([ROOT / "uv.lock"] if locked else [])]
+    """Make .venv and install prefjudge into it, unless that was done for these versions."""
+    locked = os.environ.get("PREFJUDGE_LOCKED", "1") != "0"
+    named = [ROOT / "pyproject.toml", *([LOCK] if locked else [])]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in named)).hexdigest()
     stamp = VENV / f".installed-{extra or 'core'}"
     done = [stamp] if extra else [*VENV.glob(".installed-*")]  # any extra brings the core
@@ -48,8 +62,6 @@ def install(extra: str) -> None:
     what = f".[{extra}]" if extra else "."
     print(f"go.py: installing prefjudge ({what}) into {VENV}; this is done once", file=sys.stderr, flush=True)
     uv = shutil.which("uv")
-    if locked and not uv:
-        sys.exit("go.py: PREFJUDGE_LOCKED=1 needs uv (pip install uv)")
     if not PYTHON.exists():
         run(
             *(
@@ -67,7 +79,11 @@ def install(extra: str) -> None:
     else:
         if subprocess.call([PYTHON, "-c", "import pip"], stderr=subprocess.DEVNULL):
             run(PYTHON, "-m", "ensurepip")  # a .venv made by uv has no pip
-        run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", what)
+        with tempfile.TemporaryDirectory() as folder:
+            versions = Path(folder) / "constraints.txt"
+            versions.write_text("\n".join(locked_versions()) if locked else "", encoding="utf-8")
+            pip = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+            run(*pip, "--constraint", versions, "-e", what)
     stamp.write_text(digest, encoding="utf-8")
 
 

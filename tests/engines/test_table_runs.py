@@ -8,12 +8,13 @@ import pytest
 from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.files import top_of_run
 from prefjudge.engines.files.reading import Reading
-from prefjudge.engines.sql import packs, table_runs
-from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs
 from prefjudge.errors import InputError
-from prefjudge.formats.runs.parquet import GROUP, whole_groups
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+
+from prefjudge.engines.sql import packs, table_runs  # noqa: E402 - it needs pyarrow
+from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs  # noqa: E402
+from prefjudge.formats.runs.parquet import GROUP, whole_groups  # noqa: E402
 
 ROWS = [
     (run, query, f"d{(7 * n + len(query)) % 11}", float(n % 5))

@@ -379,7 +379,7 @@ def test_what_is_not_installed_leaves_an_earlier_release(
     study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
     earlier = Path(release(study).out)
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ConfigError, match="DuckDB is not installed"):
+    with pytest.raises(ConfigError, match="is not installed"):
         release(study, parquet=True)
     assert release(verify=earlier).ok
 

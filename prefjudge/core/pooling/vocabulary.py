@@ -135,7 +135,7 @@ def merged(*lists: Sequence[str]) -> tuple[Vocabulary, list[Codes]]:
 
 def _sorted(ids: Vocabulary) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the rows in the order of their ids as strings, and which of them differ from the one before."""
-    new = np.ones(len(ids), bool)
+    new: NDArray[np.bool_] = np.ones(len(ids), np.bool_)
     text = ids._padded()
     width = (int(ids._lengths().max(initial=0)) + 7) // 8
     if text.isascii() and b"\0" not in text and 0 < width <= _WIDE:
@@ -144,14 +144,15 @@ def _sorted(ids: Vocabulary) -> tuple[Codes, NDArray[np.bool_]]:
             part = ids.tokens(np.arange(block.start, block.stop))
             for index in range(width):
                 words[index, block] = part.words(index).byteswap()  # the first byte weighs most
-        order = words[0].argsort() if width == 1 else np.lexsort(words[::-1])
+        by_words = words[0].argsort() if width == 1 else np.lexsort(words[::-1])
+        order = by_words.astype(np.int32)
         new[1:] = False
         for word in words:
             for block in _blocks(len(ids)):
                 first = max(block.start, 1)
                 in_order = word[order[first - 1 : block.stop]]
                 new[first : block.stop] |= in_order[1:] != in_order[:-1]
-        return order.astype(np.int32), new
+        return order, new
     names = list(ids)
     order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int32)
     new[1:] = [names[a] != names[b] for a, b in pairwise(order.tolist())]

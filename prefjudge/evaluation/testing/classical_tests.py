@@ -71,7 +71,7 @@ def sign_test(plus: Column, minus: Column) -> Column:
     fewer = np.minimum(plus, minus)
     beyond = np.maximum(n - fewer, 1.0)  # the tail is one half where n is 0
     # The binomial distribution as an incomplete beta function: P(X <= k) = I_1/2(n - k, k + 1).
-    tail: Column = scipy.special.betainc(beyond, fewer + 1.0, 0.5)
+    tail: Column = np.asarray(scipy.special.betainc(beyond, fewer + 1.0, 0.5), np.float64)
     return np.minimum(2 * tail, 1.0)
 
 
