@@ -23,6 +23,7 @@ _DAMAGED = (
     "The file is damaged, or is not a store. Restore a backup (docs/backup.md). Where it is a study's store, "
     "and there is none: move the file away, and run: prefjudge recover STUDY"
 )
+_UNREADABLE = "You may not read this file, or not enter its folder: ask its owner, or use another account."
 _HINTS = {
     sqlite3.SQLITE_FULL: _ROOM,
     sqlite3.SQLITE_IOERR: "The disk failed or is gone: see the system's log. What was stored before is kept.",
@@ -66,18 +67,29 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     StudyError
         It cannot be opened.
     """
-    read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
     try:
+        read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         if read_only:
             return _open_to_read(path), True
         path.touch(mode=0o600)  # it holds secrets; SQLite makes its -wal and -shm as private as the file
         return _open_to_write(path), False
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
+        if not _may_read(path):  # of which SQLite says no more than that it cannot open it
+            raise StudyError(f"cannot open {path}: Permission denied", _UNREADABLE) from error
+        if isinstance(error, OSError):
+            hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
+            raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
         hint = _HINTS.get(_code(error), "Is the folder there and writable?")
         raise StudyError(f"cannot open {path}: {error}", hint) from error
+
+
+def _may_read(path: Path) -> bool:
+    """Return whether a file may be read, or made where there is none."""
+    try:
+        path.stat()
     except OSError as error:
-        hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
-        raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
+        return not isinstance(error, PermissionError)
+    return os.access(path, os.R_OK)
 
 
 def begin(raw: sqlite3.Connection, path: Path, *, write: bool) -> None:

@@ -83,6 +83,25 @@ def test_a_verb_that_writes_says_that_it_may_not(sealed: Path) -> None:
     assert "another verb" not in done.stderr
 
 
+def test_a_file_that_may_not_be_written_is_the_one_that_was_asked_for(sealed: Path) -> None:
+    done = run_bound(sealed.parent, "resolve", sealed, "--out", sealed / "mine.qrels")
+    assert done.returncode == 1
+    assert "mine.qrels cannot be written: Permission denied" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["store", "folder"])
+def test_a_store_that_may_not_be_read_is_called_so(pooled: Path, closed: str) -> None:
+    store = pooled / "study.db"
+    (store if closed == "store" else pooled).chmod(0o000)
+    try:
+        done = run_bound(pooled.parent, "status", pooled)
+    finally:
+        pooled.chmod(0o700)
+        store.chmod(0o600)
+    assert done.returncode == 1 + (closed == "folder")  # the command line itself refuses a closed folder
+    assert ("study.db: Permission denied" if closed == "store" else "is not readable") in done.stderr
+
+
 def test_the_log_that_a_killed_program_left_is_read_too(pooled: Path) -> None:
     """The last transactions are in study.db-wal; a reader that skips it would show an older study."""
     opened = Study(pooled)

@@ -308,7 +308,9 @@ def _write(
     chances: "Confidence | None",
 ) -> None:
     first, log, stamp = found[0], votes.log, stamp_of(votes.rehearsal)
-    write_stamp(out, stamp)
+    stamped_within = form in (Form.TREC, Form.PREF, Form.VALUES)
+    if not stamped_within:  # a killed program leaves no file without its stamp
+        write_stamp(out, stamp)
     if form is Form.TREC:
         write_qrels(out, qrels, rehearsal=votes.rehearsal)
     elif form is Form.PREF:
@@ -321,3 +323,5 @@ def _write(
         write_pref_qrels(out, rows, rehearsal=votes.rehearsal)
     else:
         write_resolutions(out, found, chances)
+    if stamped_within:  # last, so that a folder where nothing may be written is said of the file asked for
+        write_stamp(out, stamp)
