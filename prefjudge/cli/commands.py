@@ -239,7 +239,7 @@ def _help(option: StepOption) -> str:
         words.append(f"One of: {', '.join(option.choices)}.")
     if "several" in option.kinds and not option.positional:
         words.append("May be repeated.")
-    return " ".join(words)
+    return " ".join(words).replace("[", r"\[")  # a config's section is no markup
 
 
 def _kind(option: StepOption) -> Any:

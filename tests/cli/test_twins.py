@@ -133,6 +133,7 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
         assert words in shown, words
     assert "--trust" in shown
     assert "--no-trust" not in shown
+    assert "else that of [release] in" in " ".join(run("release", "--help").stdout.replace("│", " ").split())
 
 
 def test_a_shell_completes_verbs_options_and_choices() -> None:

@@ -7,6 +7,7 @@ from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 from prefjudge.evaluation.leaderboards.tiers import Standing
+from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.render.tables.leaderboard import (
     correlation_table,
     leaderboard_records,
@@ -15,6 +16,7 @@ from prefjudge.render.tables.leaderboard import (
     scores_table,
     side_by_side_table,
 )
+from prefjudge.render.tables.score import score_tables
 from prefjudge.render.text.tables import Bold, Unsure, render_terminal, to_records
 
 
@@ -179,3 +181,13 @@ def test_tiers_that_interleave_are_explained() -> None:
 
     assert "Tiers interleave" in notes(1, 2, 1)
     assert "Tiers interleave" not in notes(1, 1, 2)
+
+
+def test_agreement_on_no_pair_has_no_table() -> None:
+    """Runs of one document a query order no pair of passages."""
+    alone = PairAgreement(run="a", agree=0, disagree=0)
+    assert score_tables([], pair_agreement=[alone]) == []
+    both = [alone, PairAgreement(run="b", agree=2, disagree=1)]
+    assert [table.title for table in score_tables([], pair_agreement=both)] == [
+        "Agreement with the preferences"
+    ]

@@ -133,7 +133,6 @@ def walked(data_dir: Path, workshop: Workshop, tmp_path_factory: pytest.TempPath
         .replace("maintainers = []", 'maintainers = ["ada"]')
         .replace("gold_per_hit = 3", "gold_per_hit = 0")
     )
-    (place / "data").mkdir()
     queries = (cacm / "queries.tsv").read_text().splitlines()[:3]
     (place / "data" / "queries.tsv").write_text("\n".join(queries) + "\n")
     for name in ("qrels.txt", "collection.tsv"):

@@ -64,7 +64,7 @@ def score_tables(
         tables.append(correlation_table(tau))
     if winratio:
         tables.append(winratio_matrix(winratio, shown=best_runs(winratio, RUNS_SHOWN)))
-    if pair_agreement:
+    if any(row.agree + row.disagree for row in pair_agreement):  # none in runs of one document a query
         tables.append(pair_agreement_table(pair_agreement))
     if pairings:
         tables.append(pairings_table(pairings, cycles))

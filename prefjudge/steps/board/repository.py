@@ -21,6 +21,8 @@ _IGNORED = """\
 def make_repository(folder: Path) -> list[str]:
     """Write what a board's repository holds; what is there already stays as it is. Return the files.
 
+    ``data``, where the collection and the labels are put, is made, too: Git keeps nothing of it.
+
     Raises
     ------
     StudyError
@@ -35,6 +37,7 @@ def make_repository(folder: Path) -> list[str]:
     is_new = create(folder, text, schema_text() + "\n")
     made = [CONFIG_FILE, SCHEMA_FILE, ".gitignore"] if is_new else []
     load_config(path)
+    (folder / "data").mkdir(exist_ok=True)
     ignored = folder / ".gitignore"
     before = ignored.read_text(encoding="utf-8") if ignored.is_file() else ""
     if _IGNORED not in before:

@@ -146,7 +146,8 @@ def _tested(state: SiteState, tests: Significance | None, name: str) -> list[Par
         rows=tuple(cells for _, cells in sorted(found, key=lambda one: one[0])),
         notes=(
             f"{tests.variant}; correction: {tests.correction} over all pairs of runs, level {tests.alpha:g}. "
-            "The intervals are for one pair at a time.",
+            f"From, to: the {1 - tests.alpha:.0%} interval of this pair alone. It may leave out 0 where p, "
+            "adjusted for all pairs, does not tell the runs apart.",
         ),
     )
     return [Part(heading="Tests", tables=(table,))]
