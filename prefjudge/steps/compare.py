@@ -230,7 +230,8 @@ def _called(run: Source | None, name: str) -> Source | None:
 def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
     reciprocal = scores.measure.startswith("RR")
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
-    rows = outcomes_of_pairs(scores, names, alpha=tested.alpha) if reciprocal else ()
+    divided = tested.correction is not Correction.NONE
+    rows = outcomes_of_pairs(scores, names, alpha=tested.alpha, divided=divided) if reciprocal else ()
     without = f"Outcomes are of reciprocal ranks, and {scores.measure} is not one: add --measure RR@100."
     return Comparison(
         significance=tested,

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.outcomes import Harm, outcomes_against, to_positions
+from prefjudge.evaluation.testing.outcomes import Harm, outcomes_against, outcomes_of_pairs, to_positions
 from prefjudge.evaluation.testing.sentences import describe_outcomes
 from prefjudge.evaluation.testing.significance import compare_runs
 from prefjudge.render.tables.comparison import outcomes_table
@@ -109,6 +109,32 @@ def test_the_level_is_divided_among_the_comparisons() -> None:
     rows = outcomes_against(scores_at(rng.integers(0, 9, size=(50, 5))), "C", alpha=0.04)
     assert [row.b for row in rows] == ["A", "B", "D", "E"]
     assert {row.alpha for row in rows} == {0.01}
+
+
+HARMS = column((126, 0, 2), (93, 2, 0), (60, 1, 9), (20, 1, 1))
+"""B answers more with p = .03, and ranks worse beyond doubt; C answers none."""
+
+
+def test_a_harm_is_tested_at_the_level_itself_whatever_runs_stand_beside() -> None:
+    beside = np.column_stack([HARMS, np.zeros((len(HARMS), 4), int)])
+    alone = outcomes_against(scores_at(HARMS), "A")[0]
+    among = outcomes_against(scores_at(beside), "A")[0]
+    assert 0.01 < alone.p_binomial == among.p_binomial < 0.05
+    assert (alone.alpha, alone.harm_alpha, among.alpha, among.harm_alpha) == (0.05, 0.05, 0.01, 0.05)
+    assert alone.verdict is among.verdict is Harm.MIXED
+    for of, against in (("A", "B"), ("B", "A")):
+        (row, *_) = outcomes_against(scores_at(beside), of, [against, "C", "D", "E", "F"])
+        assert row.verdict is Harm.MIXED
+        assert "; level 0.01 for a gain, 0.05 for a harm)" in describe_outcomes(row)
+
+
+def test_a_gain_that_the_correction_takes_away_is_no_verdict() -> None:
+    harmless = column((126, 0, 2), (93, 2, 0), (60, 1, 1))
+    pairs = [("A", "B")] * 5
+    scores = scores_at(harmless)
+    assert {row.verdict for row in outcomes_of_pairs(scores, pairs)} == {Harm.NOT_TOLD_APART}
+    undivided = outcomes_of_pairs(scores, pairs, divided=False)
+    assert {row.verdict for row in undivided} == {Harm.BETTER_ANSWERS}
 
 
 def test_runs_that_share_no_answer_have_no_expected_search_length() -> None:

@@ -71,10 +71,11 @@ def test_a_pair(result: Significance, sentence: str) -> None:
 ROW = Outcomes(
     a="r", b="s", queries=5000, difference=0.1, p_rank_sum=1.0, p_signed_rank=1.0, p_t=1.0, neither=2,
     only_a=1200, only_b=1, both=3000, p_binomial=0.03, esl_a=2.0, esl_b=3.5, rr_a=0.5, rr_b=0.4,
-    p_esl_signed_rank=0.2, p_esl_t=0.00005, p_rr_signed_rank=1.0, p_rr_t=1.0, alpha=0.05,
-    verdict=Harm.WORSE, verdict_signed_rank=Harm.WORSE,
+    p_esl_signed_rank=0.2, p_esl_t=0.00005, p_rr_signed_rank=1.0, p_rr_t=1.0, alpha=0.0083333,
+    harm_alpha=0.05,    verdict=Harm.WORSE, verdict_signed_rank=Harm.WORSE,
 )  # fmt: skip
 ANSWERS = "1 query is answered only by s and 1,200 only by r (p = 0.03)"
+LEVELS = "level 0.0083 for a gain, 0.05 for a harm"
 LOWER = "the answer is 1.50 positions lower in s"
 
 
@@ -94,7 +95,7 @@ LOWER = "the answer is 1.50 positions lower in s"
 )
 def test_what_can_be_claimed_of_two_runs(harm: Harm, claim: str) -> None:
     assert describe_outcomes(replace(ROW, verdict=harm, verdict_signed_rank=harm)) == (
-        f"{claim}: {ANSWERS}; where both answer (3,000), {LOWER} (p < 0.0001)."
+        f"{claim}: {ANSWERS}; where both answer (3,000), {LOWER} (p < 0.0001; {LEVELS})."
     )
 
 
@@ -105,14 +106,15 @@ def test_where_the_answers_stand() -> None:
     alone = replace(ROW, both=0, only_b=2, esl_a=nan, esl_b=nan)
     assert describe_outcomes(alone) == (
         "s is significantly worse than r: 2 queries are answered only by s and 1,200 only by r (p = 0.03); "
-        "no query is answered by both."
+        "no query is answered by both (level 0.0083 for a gain, 0.05 for a harm)."
     )
 
 
 def test_tests_that_part_are_both_named() -> None:
     said = describe_outcomes(replace(ROW, verdict_signed_rank=Harm.NOT_TOLD_APART))
     assert said == (
-        f"s is significantly worse than r: {ANSWERS}; where both answer (3,000), {LOWER} (p < 0.0001). "
+        f"s is significantly worse than r: {ANSWERS}; where both answer (3,000), {LOWER} "
+        f"(p < 0.0001; {LEVELS}). "
         "The tests differ: by the t test of expected search length the verdict is 'worse', by the "
         "signed-rank test (p = 0.2) 'not told apart'."
     )

@@ -10,20 +10,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.testing import classical_tests as paired
 from prefjudge.evaluation.testing.difference_sums import PairSums, pair_sums
-from prefjudge.evaluation.testing.integer_scores import Matrix, to_grid
+from prefjudge.evaluation.testing.integer_scores import Column, Matrix, to_grid
 from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
 
 _PAIR = (np.array([0], dtype=np.int32), np.array([1], dtype=np.int32))
 
 
 class Harm(StrEnum):
-    """What can be claimed for run b over run a, "do no harm" (Lin et al., section 5)."""
+    """What can be claimed for run b over run a, "do no harm" (Lin et al., section 5).
+
+    A gain is a claim: its level is divided among the comparisons. A harm is a doubt about a claim: it is
+    tested at the level itself, or more runs beside the two would hide it.
+    """
 
     BETTER = "better"
     """b answers significantly more queries and ranks significantly better."""
@@ -32,11 +37,11 @@ class Harm(StrEnum):
     BETTER_RANKING = "ranks better"
     """b ranks significantly better, and does not answer significantly fewer."""
     MIXED = "mixed"
-    """b gains significantly on one side and loses significantly on the other."""
+    """One of the two gains significantly on one side and harms significantly on the other."""
     WORSE = "worse"
-    """b loses significantly on one side, or both, and gains on neither."""
+    """a gains significantly over b on one side, or both, and harms on neither."""
     NOT_TOLD_APART = "not told apart"
-    """No significant difference on either side."""
+    """No significant gain on either side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +66,12 @@ class Outcomes:
     p_esl_signed_rank, p_esl_t, p_rr_signed_rank, p_rr_t : float
         Tests over those queries (Table 2).
     alpha : float
-        The level of the verdict, already divided by the number of comparisons.
+        The level of a gain, already divided by the number of comparisons.
+    harm_alpha : float
+        The level of a harm, which is not divided.
     verdict, verdict_signed_rank : Harm
-        From the binomial test and a test of ESL, which is on a ratio scale, at ``alpha``: the t test, and the
-        Wilcoxon signed-rank test. The paper allows both, and they may part (its section 5).
+        From the binomial test and a test of ESL, which is on a ratio scale: the t test, and the Wilcoxon
+        signed-rank test. The paper allows both, and they may part (its section 5).
     """
 
     a: str
@@ -88,6 +95,7 @@ class Outcomes:
     p_rr_signed_rank: float
     p_rr_t: float
     alpha: float
+    harm_alpha: float
     verdict: Harm
     verdict_signed_rank: Harm
 
@@ -106,7 +114,8 @@ def outcomes_against(
     contenders : sequence of str, optional
         The runs b; without them, every other run in the order of ``scores``.
     alpha : float
-        The level of the verdicts, divided among the comparisons (Bonferroni). Reported p-values are raw.
+        The level of a harm and, divided among the comparisons (Bonferroni), of a gain. Reported p-values are
+        raw.
 
     Raises
     ------
@@ -118,7 +127,7 @@ def outcomes_against(
 
 
 def outcomes_of_pairs(
-    scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05
+    scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05, divided: bool = True
 ) -> tuple[Outcomes, ...]:
     """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does.
 
@@ -129,7 +138,9 @@ def outcomes_of_pairs(
     pairs : sequence of (str, str)
         Run a and run b of each row.
     alpha : float
-        The level of the verdicts, divided among the pairs (Bonferroni).
+        The level of a harm and, divided among the pairs (Bonferroni), of a gain.
+    divided : bool
+        Without it the level of a gain is not divided.
 
     Raises
     ------
@@ -143,9 +154,8 @@ def outcomes_of_pairs(
         raise InputError(many(len(scores.queries), "judged query"), "Give at least two judged queries.")
     positions = to_positions(scores)
     column = {run: number for number, run in enumerate(scores.runs)}
-    return tuple(
-        _break_down(a, b, positions[:, [column[a], column[b]]], alpha / max(1, len(pairs))) for a, b in pairs
-    )
+    levels = alpha / max(1, len(pairs)) if divided else alpha, alpha
+    return tuple(_break_down(a, b, positions[:, [column[a], column[b]]], *levels) for a, b in pairs)
 
 
 def to_positions(scores: Scores) -> Matrix:
@@ -167,7 +177,7 @@ def to_positions(scores: Scores) -> Matrix:
     return np.where(answered, whole, 0.0)
 
 
-def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
+def _break_down(a: str, b: str, positions: Matrix, alpha: float, harm_alpha: float) -> Outcomes:
     found_a, found_b = positions[:, 0] > 0, positions[:, 1] > 0
     both = found_a & found_b
     only_a, only_b = int(np.sum(found_a & ~found_b)), int(np.sum(found_b & ~found_a))
@@ -179,6 +189,7 @@ def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
     esl_a, esl_b = _means(esl)
     rr_a, rr_b = _means(rr)
     p_esl, p_esl_signed = _p(SignificanceTest.T, by_esl), _p(SignificanceTest.WILCOXON, by_esl)
+    gain = np.sign([only_b - only_a, np.nan_to_num(esl_a - esl_b)]).astype(int)
     return Outcomes(
         a=a,
         b=b,
@@ -201,8 +212,9 @@ def _break_down(a: str, b: str, positions: Matrix, alpha: float) -> Outcomes:
         p_rr_signed_rank=_p(SignificanceTest.WILCOXON, by_rr),
         p_rr_t=_p(SignificanceTest.T, by_rr),
         alpha=alpha,
-        verdict=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl, alpha),
-        verdict_signed_rank=_verdict(only_b - only_a, p_binomial, esl_a - esl_b, p_esl_signed, alpha),
+        harm_alpha=harm_alpha,
+        verdict=_verdict(gain, np.array([p_binomial, p_esl]), alpha, harm_alpha),
+        verdict_signed_rank=_verdict(gain, np.array([p_binomial, p_esl_signed]), alpha, harm_alpha),
     )
 
 
@@ -221,15 +233,15 @@ def _means(columns: Matrix) -> tuple[float, float]:
     return float(a), float(b)
 
 
-def _verdict(answers: int, p_answers: float, ranking: float, p_ranking: float, alpha: float) -> Harm:
-    more = (answers > 0) - (answers < 0) if p_answers <= alpha else 0
-    sooner = (ranking > 0) - (ranking < 0) if p_ranking <= alpha else 0
-    if more * sooner < 0:
+def _verdict(gain: NDArray[np.int_], p: Column, alpha: float, harm_alpha: float) -> Harm:
+    """Return the verdict from the signs of b's gains in answers and in ranking, and their p-values."""
+    more, sooner = (gain * (p <= alpha)).tolist()
+    if not more and not sooner:
+        return Harm.NOT_TOLD_APART
+    if {-1, 1} <= {more, sooner, *(gain * (p <= harm_alpha)).tolist()}:
         return Harm.MIXED
     if more + sooner < 0:
         return Harm.WORSE
     if more and sooner:
         return Harm.BETTER
-    if more:
-        return Harm.BETTER_ANSWERS
-    return Harm.BETTER_RANKING if sooner else Harm.NOT_TOLD_APART
+    return Harm.BETTER_ANSWERS if more else Harm.BETTER_RANKING

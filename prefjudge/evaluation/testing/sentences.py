@@ -59,14 +59,16 @@ def describe_outcomes(row: Outcomes) -> str:
         f"{many(row.only_b, 'query is', 'queries are')} answered only by {row.b} and {row.only_a:,} only by "
         f"{row.a} (p {write_p(row.p_binomial)})"
     )
+    levels = f"level {row.alpha:.2g} for a gain, {row.harm_alpha:.2g} for a harm"
     if not row.both:
-        return f"{claim}: {answers}; no query is answered by both."
+        return f"{claim}: {answers}; no query is answered by both ({levels})."
     gap = row.esl_b - row.esl_a
     if abs(gap) < 0.005:
         ranking = "the answer is as far down in either"
     else:
         ranking = f"the answer is {abs(gap):.2f} positions {'lower' if gap > 0 else 'higher'} in {row.b}"
-    said = f"{claim}: {answers}; where both answer ({row.both:,}), {ranking} (p {write_p(row.p_esl_t)})."
+    p = write_p(row.p_esl_t)
+    said = f"{claim}: {answers}; where both answer ({row.both:,}), {ranking} (p {p}; {levels})."
     if row.verdict is row.verdict_signed_rank:
         return said
     p = write_p(row.p_esl_signed_rank)

@@ -145,13 +145,18 @@ def outcomes_table(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
             _DIFFERENCE,
-            "p-values are raw; the verdicts divide their level by the number of comparisons. Bold: "
-            "significant then. A verdict takes the binomial test of the answers and a test of ESL: t, or "
-            "signed-rank.",
+            f"p-values are raw. A gain counts{_level(rows, 'alpha')} (bold), the level divided among the "
+            f"comparisons; a harm counts{_level(rows, 'harm_alpha')}. A verdict takes the "
+            "binomial test of the answers and a test of ESL: t, or signed-rank.",
             *_split([row for _, row in rows]),
         ),
         provenance=provenance or {},
     )
+
+
+def _level(rows: Sequence[tuple[Significance, Outcomes]], name: str) -> str:
+    levels = sorted({float(getattr(row, name)) for _, row in rows})
+    return f" at p ≤ {' or '.join(f'{level:.2g}' for level in levels)}" if levels else ""
 
 
 def _split(rows: Sequence[Outcomes]) -> tuple[str, ...]:
