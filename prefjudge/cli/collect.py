@@ -82,6 +82,7 @@ def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
 
 
 def _show(result: "CollectResult", there: str) -> None:
+    notice(result.notices)
     say(
         f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
         f"{result.reissued} re-issued"

@@ -203,16 +203,22 @@ class Crowd(Protocol):
 class Recruiting(Protocol):
     """What a crowd has besides whose people come from elsewhere, and are paid there."""
 
-    def recruit(self) -> None:
-        """Let as many people come as the tasks on offer need; a repeat lets no more come."""
+    def recruit(self) -> tuple[str, ...]:
+        """Let as many people come as the tasks on offer need; a repeat lets no more come.
+
+        Returns what a person did there that keeps people away, in sentences.
+        """
         ...
 
     def plan(self, task: Task, workers: int) -> Sequence[str]:
         """Return the calls by which ``recruit`` would let so many workers come for tasks like this one."""
         ...
 
-    def settle(self) -> None:
-        """Pay what was decided, each once, and let as many people come as the tasks still need."""
+    def settle(self, *, held: bool = False) -> tuple[str, ...]:
+        """Pay what was decided, each once, and let as many people come as the tasks still need.
+
+        What a person decided there stands, and is returned in sentences; ``held`` pays what was rejected.
+        """
         ...
 
 

@@ -1,17 +1,18 @@
 """Tells a crowd whose people come from elsewhere when more may come, and when to pay them there."""
 
+import json
 from collections.abc import Sequence
 
 from prefjudge.crowd.protocol import Crowd, Recruiting
 from prefjudge.fieldwork.hit_requests import Pages, eligibility
 from prefjudge.study.hits import StudyHit
+from prefjudge.study.settings import HAPPENED, save_setting
 from prefjudge.study.study import Study
 
 
-def recruit(crowd: Crowd) -> None:
-    """Let as many people come as the published tasks need, where the crowd has to ask for them."""
-    if isinstance(crowd, Recruiting):
-        crowd.recruit()
+def recruit(study: Study, crowd: Crowd) -> tuple[str, ...]:
+    """Let as many people come as the published tasks need; return what keeps them away."""
+    return _noted(study, crowd.recruit()) if isinstance(crowd, Recruiting) else ()
 
 
 def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tuple[str, ...]:
@@ -23,7 +24,15 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
     return tuple(people.plan(example, sum(hit.assignments for hit in hits)))
 
 
-def settle_elsewhere(crowd: Crowd) -> None:
-    """Pay people where they come from, where somebody else pays than who has decided."""
-    if isinstance(crowd, Recruiting):
-        crowd.settle()
+def settle_elsewhere(study: Study, crowd: Crowd, *, held: bool = False) -> tuple[str, ...]:
+    """Pay people where they come from, where somebody else pays than who has decided.
+
+    Returns what a person decided there, which stands; with ``held`` what was refused there is paid.
+    """
+    return _noted(study, crowd.settle(held=held)) if isinstance(crowd, Recruiting) else ()
+
+
+def _noted(study: Study, happened: tuple[str, ...]) -> tuple[str, ...]:
+    with study.transaction() as db:
+        save_setting(db, HAPPENED, json.dumps(happened))
+    return happened

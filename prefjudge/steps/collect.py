@@ -60,7 +60,8 @@ class CollectResult(Shown):
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
     ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``capped``
     workers have done as many HITs as the gold pairs fill without a repeat, and wait for others. ``stopped``
-    says why nothing is issued again for now. ``disputes`` of rejections wait for an answer.
+    says why nothing is issued again for now. ``disputes`` of rejections wait for an answer. ``notices`` says
+    what a person did where the people come from, as on Prolific's pages.
     """
 
     endpoint: str
@@ -79,6 +80,7 @@ class CollectResult(Shown):
     challenge: bool
     disputes: int
     rehearsal: Rehearsal | None
+    notices: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -140,6 +142,7 @@ class _Collection:
         self._stopped = why_stopped(study, target)
         self._unseen: list[CrowdError] = []
         self._unpaid: CrowdError | None = None
+        self._happened: tuple[str, ...] = ()
         with study.transaction(write=False) as db:
             self._pairs = load_pairs_by_number(db)
             self._withdrawn = load_withdrawn(db)
@@ -164,7 +167,7 @@ class _Collection:
             self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
-        settle_elsewhere(self._crowd)
+        self._happened = settle_elsewhere(self._study, self._crowd)
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",
@@ -324,6 +327,7 @@ class _Collection:
                 challenge=load_open_challenge(db) is not None,
                 disputes=disputes,
                 rehearsal=load_rehearsal(db),
+                notices=self._happened,
             )
 
 

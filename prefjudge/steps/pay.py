@@ -17,13 +17,17 @@ from prefjudge.study.targets import LIVE, SANDBOX
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PayResult(Shown):
-    """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now."""
+    """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now.
+
+    ``notices`` says what a person decided where the people come from, as on Prolific's pages.
+    """
 
     endpoint: str
     dues: tuple[Due, ...]
     owed: Decimal
     paid: bool
     decided: dict[str, int]
+    notices: tuple[str, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
         """Return who is, or was, owed what and why."""
@@ -57,12 +61,13 @@ def pay(
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX
+    happened: tuple[str, ...] = ()
     with (open_crowd if dry_run else lock_crowd)(opened, target) as crowd:
         dues = find_dues(opened, target, held=held)
         if not dry_run:
             pay_dues(opened, crowd, target, dues)
             release_unused(opened, crowd, target)
-            settle_elsewhere(crowd)
+            happened = settle_elsewhere(opened, crowd, held=held)
         endpoint = crowd.endpoint
     with opened.transaction(write=False) as db:
         decided = count_decisions(db, target)
@@ -72,4 +77,5 @@ def pay(
         owed=sum((due.amount for due in dues if dry_run or due.act is not Act.WAIT), Decimal("0.00")),
         paid=not dry_run and any(due.act in (Act.APPROVE, Act.PRORATE) for due in dues),
         decided=decided,
+        notices=happened,
     )

@@ -109,8 +109,8 @@ def publish(
             if dry_run:
                 return replace(agreed, calls=plan_recruiting(opened, crowd, due))
             if not agreed.hits:
-                recruit(crowd)  # an earlier call may have ended before it
-                return agreed
+                # an earlier call may have ended before it
+                return replace(agreed, warnings=(*agreed.warnings, *recruit(opened, crowd)))
             if confirm is None or not confirm(agreed):
                 raise StudyError(
                     "nothing was published: it was not confirmed",
@@ -129,9 +129,9 @@ def publish(
                     "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
-            recruit(crowd)
+            kept_away = recruit(opened, crowd)
         done = _offer(opened, target, crowd, hits)
-        return replace(done, published=len(hits), warnings=offer.warnings)
+        return replace(done, published=len(hits), warnings=(*offer.warnings, *kept_away))
 
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:

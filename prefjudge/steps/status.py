@@ -1,5 +1,6 @@
 """Says where a study stands: how sure its answers are, and how far the work is."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from prefjudge.study.progress import (
 )
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.remarks import count_unjudgeable
-from prefjudge.study.settings import RECOVERING, load_setting
+from prefjudge.study.settings import HAPPENED, RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
 from prefjudge.study.undecided import evidence_against, load_undecided, paid_unasked
@@ -137,7 +138,7 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
             top=sure.top if sure else None,
             target=target,
             rehearsal=load_rehearsal(db),
-            notices=_notices(opened.folder, target, load_setting(db, RECOVERING)),
+            notices=_notices(opened.folder, target, load_setting(db, RECOVERING), load_setting(db, HAPPENED)),
         )
 
 
@@ -153,10 +154,12 @@ def _sureness(study: Study, wanted: bool | None, top: bool | None) -> "StudySure
     return assess_study(study, verb="status", top=top)
 
 
-def _notices(folder: Path, target: str, recovering: str | None) -> tuple[str, ...]:
+def _notices(folder: Path, target: str, recovering: str | None, happened: str | None) -> tuple[str, ...]:
+    there: list[str] = json.loads(happened or "[]")
     if recovering is None:
-        return ()
+        return tuple(there)
     return (
+        *there,
         f"the store {recovering}, and may lack what happened since; run: "
         f"{command('recover', folder, target)}",
     )

@@ -8,6 +8,8 @@ BEING_REBUILT = "is being rebuilt"
 """The reason for a new store that replaces a lost one."""
 BEING_UPDATED = "is being brought up to date"
 """The reason for a store that existed when `recover` began."""
+HAPPENED = "happened elsewhere"
+"""What the last look found that a person did where the people come from, as a JSON list of sentences."""
 COPIED = "copied"
 """Set in a backup: when it was made, in UTC."""
 

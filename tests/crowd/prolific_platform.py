@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,6 +22,8 @@ from tests.crowd import prolific_words as words
 TOKEN, WORKSPACE, PROJECT = "token-of-tests", "0a" * 12, "0b" * 12
 FEE = 40
 """Percent of a reward or bonus that the account pays on top, with VAT."""
+RATE = [Decimal(FEE) / 100]
+"""The same as a share; a test may change it."""
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
 PAGE = 3
 """Most items on a page, whatever is asked for: every list has pages."""
@@ -28,7 +31,7 @@ PAGE = 3
 
 def cost(cents: int) -> int:
     """What a reward or bonus costs the account."""
-    return cents + (cents * FEE + 50) // 100
+    return cents + int((cents * RATE[0]).to_integral_value(ROUND_HALF_UP))
 
 
 @dataclass
@@ -146,6 +149,20 @@ class Platform:
         """Let the bonuses be seen that were asked for."""
         for session, _ in self.paid:
             self.submissions[session].bonuses = [cents for one, cents in self.paid if one == session]
+
+    # ---- what a person does on Prolific's pages
+
+    def move(self, action: str) -> None:
+        """Pause, start or stop the study."""
+        study = next(iter(self.studies.values()))
+        study.status = MOVES[study.status, action]
+
+    def decide(self, session: str, status: str) -> None:
+        """Approve or reject a submission."""
+        one = self.submissions[session]
+        if status == "APPROVED":
+            self._approve(one)
+        one.status = status
 
     # ---- money
 

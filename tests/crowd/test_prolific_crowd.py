@@ -18,9 +18,10 @@ from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.keys import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
+from tests.crowd import prolific_platform
 from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
 from tests.crowd.prolific_people import Participant, Visitor
-from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, served
+from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, cost, served
 from tests.marketplace.conftest import stopping as stopping
 from tests.marketplace.people import Admin, Clock, Worker
 
@@ -143,6 +144,60 @@ class TestProlificCrowd(CrowdContract):
         assert [stage.offers(worker, one) for one in (rehearsed, live)] == [True, True]
         stage.crowd.recruit()
         assert [stage.offers(worker, one) for one in (rehearsed, live)] == [False, True]
+
+    @pytest.mark.parametrize(("action", "now"), [("STOP", "COMPLETED"), ("PAUSE", "PAUSED")])
+    def test_a_study_that_a_person_stopped_there_stays_so(
+        self, stage: ProlificStage, action: str, now: str
+    ) -> None:
+        task_id = stage.crowd.publish(task(workers=3))
+        worker = stage.join()
+        taken = stage.take(worker, task_id)
+        stage.submit(worker, taken, {})
+        stage.platform.move(action)
+        (study,) = stage.platform.studies.values()
+        for crowd in (stage.crowd, stage.open_again(), stage.open_again()):
+            for happened in (crowd.recruit(), crowd.settle()):
+                assert (study.status, study.places) == (now, 3)
+                assert "on Prolific and stays so: 2 assignments wait for people" in happened[0]
+        stage.crowd.approve(taken)
+        stage.crowd.settle()
+        assert [one.status for one in stage.platform.submissions.values()] == ["APPROVED"], "people are paid"
+        study.made["total_available_places"] += action == "STOP"  # as the notice says
+        study.status = "ACTIVE"
+        assert stage.crowd.settle() == ()
+        assert stage.take(stage.join(), task_id)
+
+    def test_a_study_that_was_stopped_from_here_goes_on_by_itself(self, stage: ProlificStage) -> None:
+        task_id = stage.crowd.publish(task(workers=2))
+        worker = stage.join()
+        stage.submit(worker, stage.take(worker, task_id), {})
+        stage.crowd.close(task_id)
+        stage.crowd.settle()
+        (study,) = stage.platform.studies.values()
+        assert (study.status, study.places) == ("COMPLETED", 2)
+        assert study.made["internal_name"].endswith("(stopped, no HIT is left)")
+        stage.crowd.publish(task("more"))
+        again = stage.open_again()
+        assert again.recruit() == ()
+        assert (study.status, study.places) == ("ACTIVE", 3)
+        assert not study.made["internal_name"].endswith(")")
+        stage.platform.move("STOP")
+        assert "stopped on Prolific" in again.recruit()[0], "this time a person did"
+
+    @pytest.mark.parametrize("rate", ["0.333", "0.3996", "0.428", "0.5136", "0.40", "0.25"])
+    @pytest.mark.parametrize("pay", ["2.50", "3.00", "4.20", "1.37"])
+    def test_whatever_prolifics_calculator_prices_is_published_at_its_cents(
+        self, stage: ProlificStage, rate: str, pay: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(prolific_platform, "RATE", [Decimal(rate)])
+        reward = int(Decimal(pay) * 100)
+        stage.crowd.publish(task(pay=Decimal(pay)))
+        stage.crowd.recruit()
+        (study,) = stage.platform.studies.values()
+        assert (study.status, study.reward) == ("ACTIVE", reward)
+        price = stage.crowd.prices.submission(Decimal(pay), 1)
+        assert price * 100 == cost(reward) == stage.platform.total - stage.platform.available
+        assert stage.crowd.prices.bonus(Decimal("0.80")) * 100 == cost(80)
 
     def test_what_prolific_does_not_know_keeps_nobody_from_collecting(self, stage: ProlificStage) -> None:
         """A session that is typed into a link may be refused as an id, not only be unknown."""

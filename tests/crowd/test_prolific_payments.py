@@ -33,6 +33,9 @@ class Records(Site):
         self.kept[visit] = replace(self.kept[visit], paid=datetime.now(UTC).isoformat())
         return True
 
+    def note_refused(self, visit: int) -> None:
+        self.kept[visit] = replace(self.kept[visit], paid="")
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[Platform, str]]:
@@ -70,9 +73,9 @@ class Desk:
             paid="",
         )  # fmt: skip
 
-    def settle(self) -> None:
+    def settle(self, *, held: bool = False) -> tuple[str, ...]:
         statuses = {one.id: one.status for one in self.platform.submissions.values()}
-        self.payments.settle(tuple(self.site.kept.values()), statuses)
+        return self.payments.settle(tuple(self.site.kept.values()), statuses, held=held)
 
 
 @pytest.fixture
@@ -144,6 +147,48 @@ def test_a_bonus_that_the_account_cannot_pay_is_not_recorded(desk: Desk) -> None
         desk.settle()
     desk.platform.total += cost(80)
     desk.settle()
+    assert desk.platform.paid == [("part", 80)]
+
+
+def test_what_was_approved_there_has_its_reward_and_gets_nothing_on_top(desk: Desk) -> None:
+    for session in ("whole", "part"):
+        desk.platform.decide(session, "APPROVED")
+    for _ in range(2):
+        (said,) = desk.settle()
+        assert said.startswith("1 submission done in part was approved on Prolific")
+    assert desk.platform.paid == []
+    assert desk.platform.spent() == 2 * cost(200)
+    assert not any(path.endswith(("/request-return/", "/pay/")) for _, path, _ in desk.platform.calls)
+
+
+def test_what_was_promised_beyond_the_reward_is_paid_on_top_of_an_approval(desk: Desk) -> None:
+    desk.platform.decide("part", "APPROVED")
+    desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.50"))
+    desk.settle()
+    assert desk.platform.paid == [("part", 50)]
+
+
+def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: Desk) -> None:
+    for session in ("whole", "part"):
+        desk.platform.decide(session, "REJECTED")
+    for _ in range(2):
+        (said,) = desk.settle()
+        assert "2 submissions with accepted work were rejected on Prolific and are not paid" in said
+        assert (desk.platform.paid, desk.platform.spent()) == ([], 0)
+    assert desk.settle(held=True) == ()
+    assert desk.settle(held=True) == desk.settle() == ()
+    assert desk.platform.paid == [("whole", 200), ("part", 80)]
+
+
+@pytest.mark.parametrize("ending", ["/pay/", "/bonus-payments/"])
+def test_a_bonus_that_prolific_refuses_is_unpaid_and_asked_for_again(desk: Desk, ending: str) -> None:
+    broken(desk.platform)
+    desk.platform.faults = [_once("POST", ending, "status 400")]
+    with pytest.raises(RefusedError, match=r"^1 bonus is not paid: .* refused POST .*: fault: a fault"):
+        desk.settle()
+    assert (desk.platform.paid, desk.site.kept[2].paid) == ([], "")
+    assert desk.platform.submissions["whole"].status == "APPROVED", "the others are paid"
+    assert desk.settle() == ()
     assert desk.platform.paid == [("part", 80)]
 
 

@@ -15,6 +15,7 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, payments
+from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import CrowdError, InputError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
@@ -186,6 +187,49 @@ def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platfo
     assert b"5f00000" not in (study / "study.db").read_bytes(), "no participant's id is in the study's store"
     if document := os.environ.get("PREFJUDGE_PROLIFIC_DOCUMENT"):
         assert hold_against_document(platform.exchanges, document) > 40
+
+
+def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform: Platform) -> None:
+    publish(study, live=True, yes=True)
+    people = People(study, platform)
+    for habit in ("early", "early", "honest"):
+        assert people.come(habit)
+    approved, rejected, honest = platform.submissions
+    platform.decide(approved, "APPROVED")
+    platform.decide(rejected, "REJECTED")
+    platform.move("STOP")
+    for _ in range(2):
+        found = collect(study, live=True)
+        assert [one.status for one in platform.studies.values()] == ["COMPLETED"]
+    assert platform.paid == []
+    states = [platform.submissions[one].status for one in (approved, rejected, honest)]
+    assert states == ["APPROVED", "REJECTED", "APPROVED"]
+    said = " | ".join(found.notices)
+    assert status(study, confidence=False).notices == found.notices
+    for words in (
+        "the study was stopped on Prolific and stays so",
+        "1 submission with accepted work was rejected on Prolific and is not paid",
+        "1 submission done in part was approved on Prolific",
+    ):
+        assert words in said
+    paid = pay(study, live=True, held=True)
+    assert [session for session, _ in platform.paid] == [rejected]
+    assert len(paid.notices) == 2
+
+
+def test_a_bonus_that_prolific_refuses_is_told_and_can_be_repeated(study: Path, platform: Platform) -> None:
+    publish(study, live=True, yes=True)
+    people = People(study, platform)
+    assert people.come("early")
+    platform.faults.append(lambda method, path: "status 400" if path.endswith("/pay/") else "")
+    for verb in (collect, pay):
+        with pytest.raises(RefusedError, match=r"1 bonus is not paid: .*a fault"):
+            verb(study, live=True)
+    assert platform.paid == []
+    platform.faults.clear()
+    pay(study, live=True)
+    assert pay(study, live=True).dues == ()
+    assert len(platform.paid) == 1
 
 
 def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(

@@ -43,12 +43,12 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
         )
     inner = MTurkCrowd(settings.url, key=settings.key)
     public_url = settings.public_url or os.environ.get("PREFJUDGE_PUBLIC_URL", "")
-    recruitment = Recruitment(inner, settings.key, client, account, read_prices(settings), public_url)
+    recruitment = Recruitment(inner, settings.key, client, account, public_url)
     return ProlificCrowd(inner, recruitment)
 
 
 def read_prices(settings: CrowdSettings) -> Fees:
-    """Return what Prolific charges, by the config: ``rate`` of ``[fees]``, of rewards and of bonuses."""
+    """Return what Prolific would charge by ``rate`` of ``[fees]``: for plans, which ask nobody."""
     return fees_of(settings.fees["rate"])
 
 

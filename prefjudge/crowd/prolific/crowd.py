@@ -7,7 +7,7 @@ from decimal import Decimal
 from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific.annotations import CENT, annotate, read_annotation
-from prefjudge.crowd.prolific.prices import CheckedPrices
+from prefjudge.crowd.prolific.prices import CalculatedPrices
 from prefjudge.crowd.prolific.recruitment import Recruitment
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, SubmissionState
@@ -39,7 +39,7 @@ class ProlificCrowd:
         return self._recruitment.endpoint
 
     @property
-    def prices(self) -> CheckedPrices:
+    def prices(self) -> CalculatedPrices:
         """What Prolific charges."""
         return self._recruitment.prices
 
@@ -113,7 +113,7 @@ class ProlificCrowd:
 
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
         """Ask for more assignments of a HIT."""
-        self._refuse_unpaid(workers * self.prices.fees.submission(self.look(task_id).pay, workers))
+        self._refuse_unpaid(workers * self.prices.submission(self.look(task_id).pay, workers))
         self._inner.extend(task_id, workers, token=token)
 
     def close(self, task_id: str) -> None:
@@ -175,18 +175,18 @@ class ProlificCrowd:
         self._recruitment.submissions.sync_at_times()
         return self._inner.pulse()
 
-    def recruit(self) -> None:
+    def recruit(self) -> tuple[str, ...]:
         """Let as many people come as the HITs on offer need."""
-        self._recruitment.recruit()
+        return self._recruitment.recruit()
 
     def plan(self, task: Task, workers: int) -> Sequence[str]:
         """Return the calls by which people would be recruited for tasks like this one."""
         _refuse_requirements(task.eligibility)
         return self._recruitment.plan(task, workers)
 
-    def settle(self) -> None:
+    def settle(self, *, held: bool = False) -> tuple[str, ...]:
         """Pay at Prolific what was decided here, and fit the number of people to what is still on offer."""
-        self._recruitment.settle()
+        return self._recruitment.settle(held=held)
 
 
 def _refuse_requirements(who: Eligibility) -> None:

@@ -1,7 +1,9 @@
 """Pays participants at Prolific for what the study has decided: each visit once, whatever happens in between.
 
 A whole visit is approved, which Prolific does once however often it is asked. Work in part is paid by a
-bonus, and the participant is asked to return the submission. To pay a bonus is **not** idempotent: it is
+bonus, and the participant is asked to return the submission. What a person decided on Prolific's pages
+stands: what was approved there has its reward, and what was rejected there gets nothing before a person says
+so here. To pay a bonus is **not** idempotent: it is
 recorded as asked for before the one call that pays, and that call is never made again. Prolific shows the
 bonuses of a submission, some minutes later; one that does not show is left to a person.
 """
@@ -62,8 +64,10 @@ class Payments:
     study: Found
     workspace: str
 
-    def settle(self, visits: Sequence[Visit], statuses: Mapping[str, str]) -> None:
-        """Pay what is decided and not paid yet.
+    def settle(
+        self, visits: Sequence[Visit], statuses: Mapping[str, str], *, held: bool = False
+    ) -> tuple[str, ...]:
+        """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences.
 
         Parameters
         ----------
@@ -71,24 +75,42 @@ class Payments:
             All visits.
         statuses : mapping of str to str
             The status of each submission, by its id.
+        held : bool
+            Pay also what was rejected at Prolific: a person has said so here.
 
         Raises
         ------
         RefusedError
-            The account does not hold enough for a bonus.
+            Prolific refuses a bonus, or the account does not hold enough for it: nothing was paid for these.
         CrowdError
             A bonus may not have been paid, and has to be looked at by a person; all others are paid.
         """
-        unseen = 0
+        unseen, refused, reward = 0, list[RefusedError](), self.study.reward * _CENT
+        rejected = whole = 0
         for visit in visits:
             status = statuses.get(visit.session, "")
-            if not visit.decided or status in ("", "ACTIVE", "RESERVED"):
+            if not visit.decided or not visit.earned or status in ("", "ACTIVE", "RESERVED"):
                 continue  # something of it is still to come, such as the code
-            if visit.earned == self.study.reward * _CENT and status in ("AWAITING REVIEW", "APPROVED"):
+            if status == "REJECTED" and not (held or visit.paid):
+                rejected += 1
+            elif status == "APPROVED" and visit.earned <= reward:  # by us, by a person, or after three weeks
+                whole += visit.earned < reward
                 if not visit.paid:
-                    self._approve(visit, status)
-            elif visit.earned:
-                unseen += not self._pay_bonus(visit, status)
+                    self.site.note_paid(visit.number)
+            elif status == "AWAITING REVIEW" and visit.earned == reward:
+                if not visit.paid:
+                    self._approve(visit)
+            else:
+                owed = visit.earned - (reward if status == "APPROVED" else 0)
+                try:
+                    unseen += not self._pay_bonus(visit, status, owed)
+                except RefusedError as error:
+                    refused.append(error)
+        if refused:
+            raise RefusedError(
+                f"{many(len(refused), 'bonus is', 'bonuses are')} not paid: {refused[0].message}",
+                refused[0].hint or "Nothing was paid for them. Mend the cause, then pay again.",
+            )
         if unseen:
             raise CrowdError(
                 f"{many(unseen, 'bonus', 'bonuses')} may not have been paid: Prolific was asked, and shows "
@@ -96,15 +118,15 @@ class Payments:
                 "Look at the submissions of the study on Prolific, and pay there what is missing. The next "
                 "`prefjudge pay` finds it.",
             )
+        return (*_said_of_rejected(rejected), *_said_of_whole(whole))
 
-    def _approve(self, visit: Visit, status: str) -> None:
-        if status != "APPROVED":
-            self._decide(visit.session, {"action": "APPROVE"})
+    def _approve(self, visit: Visit) -> None:
+        self._decide(visit.session, {"action": "APPROVE"})
         self.site.note_paid(visit.number)
 
-    def _pay_bonus(self, visit: Visit, status: str) -> bool:
+    def _pay_bonus(self, visit: Visit, status: str, owed: Decimal) -> bool:
         """Pay a bonus, unless it was asked for before; return whether it is paid, or may still come."""
-        if self._shown(visit.session) >= visit.earned:
+        if self._shown(visit.session) >= owed:
             if not visit.paid:
                 self.site.note_paid(visit.number)
             return True
@@ -112,7 +134,7 @@ class Payments:
             return time.time() - _moment(visit.paid) < _PATIENCE
         if status == "AWAITING REVIEW":
             self._ask_back(visit.session)
-        csv = f"{visit.session},{visit.earned.quantize(_CENT)}\n"
+        csv = f"{visit.session},{owed.quantize(_CENT)}\n"
         asked = {"study_id": self.study.study_id, "csv_bonuses": csv}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
@@ -123,7 +145,11 @@ class Payments:
         self._refuse_unpaid(bulk["total_amount"])
         if not self.site.note_paid(visit.number):
             return True  # another process has asked for it since this one looked
-        self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
+        try:
+            self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
+        except RefusedError:  # Prolific did nothing: it may be asked again
+            self.site.note_refused(visit.number)
+            raise
         return True
 
     def _refuse_unpaid(self, cents: float) -> None:
@@ -153,6 +179,25 @@ class Payments:
 
     def _decide(self, session: str, decision: Mapping[str, Any]) -> None:
         self.client.call("POST", f"/api/v1/submissions/{session}/transition/", decision)
+
+
+def _said_of_rejected(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    was, paid = ("was", "is") if count == 1 else ("were", "are")
+    return (
+        f"{many(count, 'submission')} with accepted work {was} rejected on Prolific and {paid} not paid; to "
+        "pay all the same: prefjudge pay STUDY --live --held",
+    )
+
+
+def _said_of_whole(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    return (
+        f"{many(count, 'submission')} done in part {'was' if count == 1 else 'were'} approved on Prolific, "
+        "which pays the whole reward: more than the ledger of this study holds",
+    )
 
 
 def split_reason(reason: str) -> tuple[str, str]:

@@ -1,75 +1,53 @@
-"""What Prolific charges for a HIT: the fees of the config, held against Prolific's own calculator."""
+"""What Prolific charges, as its own calculator says."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 
 from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.prolific.client import Client
-from prefjudge.errors import ConfigError
 
 _CENT = Decimal("0.01")
-_PLACES = 100
-"""So many places are asked about, so that a rounding that differs shows."""
+_HUNDRED = 10_000
+"""A reward in cents of which the cost shows the account's fee and VAT to a hundredth of a percent."""
 
 
 def fees_of(rate: Decimal) -> Fees:
-    """Return the prices by the config's rate alone."""
+    """Return the prices by the config's rate alone, for plans: nothing is asked of Prolific."""
     return Fees(rate=rate, many_rate=Decimal(0), minimum=Decimal("0.00"))
 
 
 @dataclass
-class CheckedPrices:
-    """Implements :class:`~prefjudge.crowd.protocol.Prices` with prices that Prolific has confirmed.
-
-    A price that differs by a cent would let the study's ledger differ from Prolific's, so it is refused.
+class CalculatedPrices:
+    """Implements :class:`~prefjudge.crowd.protocol.Prices` with what Prolific's calculator says.
 
     Parameters
     ----------
     client : Client
         Prolific.
-    fees : Fees
-        The prices by the config.
     hits : int
         HITs of one participant, who is paid for all of them at once.
     """
 
     client: Client
-    fees: Fees
     hits: int
-    _right: set[Decimal] = field(default_factory=set)
+    _known: dict[int, int] = field(default_factory=dict)
+
+    def place(self, reward: int) -> int:
+        """Return the cents that one participant costs whose reward is so many."""
+        if reward and reward not in self._known:
+            asked = {"reward": reward, "total_available_places": 1}
+            found = self.client.call("POST", "/api/v1/study-cost-calculator/", asked)
+            try:
+                self._known[reward] = int(Decimal(str(found["total_cost"])).to_integral_value(ROUND_HALF_UP))
+            except (KeyError, TypeError, ArithmeticError) as error:
+                raise self.client.odd("a cost") from error
+        return self._known.get(reward, 0)
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
-        """Return what one HIT of a participant costs.
-
-        Raises
-        ------
-        ConfigError
-            Prolific charges something else.
-        """
-        price = self.fees.submission(pay, 1)
-        if pay and pay not in self._right:
-            self._check(pay, price)
-            self._right.add(pay)
-        return price
+        """Return what one HIT of a participant costs: an equal part, rounded up to the cent."""
+        cost = Decimal(self.place(int(pay * self.hits / _CENT))) / self.hits
+        return cost.to_integral_value(ROUND_CEILING) * _CENT
 
     def bonus(self, amount: Decimal) -> Decimal:
-        """Return what a bonus costs."""
-        return self.fees.bonus(amount)
-
-    def _check(self, pay: Decimal, price: Decimal) -> None:
-        reward = int(pay / _CENT) * self.hits
-        asked = {"reward": reward, "total_available_places": _PLACES}
-        found = self.client.call("POST", "/api/v1/study-cost-calculator/", asked)
-        try:
-            total = Decimal(str(found["total_cost"])) * _CENT
-        except (KeyError, TypeError, ArithmeticError) as error:
-            raise self.client.odd("a cost") from error
-        if total == price * self.hits * _PLACES:
-            return
-        rate = total / (Decimal(reward) * _CENT * _PLACES) - 1
-        raise ConfigError(
-            f"Prolific charges ${total / _PLACES:.4f} for a place that pays ${reward * _CENT:.2f}, and "
-            f"[fees] of study.toml makes it ${price * self.hits:.2f}",
-            f"Set rate = {rate.quantize(Decimal('0.0001')).normalize()} in [fees], and a reward of which the "
-            "fee is whole cents.",
-        )
+        """Return what a bonus costs, at the account's fee and VAT."""
+        return (amount * self.place(_HUNDRED) / _HUNDRED).quantize(_CENT, ROUND_HALF_UP)

@@ -8,18 +8,17 @@ from math import ceil
 from typing import Any
 from urllib.parse import urlsplit
 
+from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as marketplace
-from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.prolific.account import Account
 from prefjudge.crowd.prolific.annotations import CENT, Annotation, count_outstanding, read_annotation
 from prefjudge.crowd.prolific.blocklist import GROUPS, Blocklist
 from prefjudge.crowd.prolific.client import Client
 from prefjudge.crowd.prolific.payments import Payments
-from prefjudge.crowd.prolific.prices import CheckedPrices
+from prefjudge.crowd.prolific.prices import CalculatedPrices
 from prefjudge.crowd.prolific.site import Site, Visit
 from prefjudge.crowd.prolific.studies import (
-    STOPPABLE,
     Found,
     Offer,
     Studies,
@@ -32,6 +31,8 @@ from prefjudge.crowd.prolific.submissions import Submissions
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Task
 
+_FREED = ("RETURNED", "TIMED-OUT")
+"""What gives a place back, which Prolific offers to others by itself."""
 _WAITS = ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
 _STUDY = "local"
 """What a study's own marketplace calls the study, as a requester."""
@@ -51,19 +52,16 @@ class Recruitment:
         Prolific.
     account : Account
         Whose workspace and project.
-    fees : Fees
-        What Prolific charges, by the config.
     public_url : str
         The address at which participants reach the worker site; empty where it is not known.
     """
 
     def __init__(
-        self, inner: MTurkCrowd, key: tuple[str, str], client: Client, account: Account, fees: Fees,
-        public_url: str,
+        self, inner: MTurkCrowd, key: tuple[str, str], client: Client, account: Account, public_url: str
     ) -> None:  # fmt: skip
         self._inner, self._client, self._public_url = inner, client, public_url
         self.account = account
-        self.prices = CheckedPrices(client, fees, account.hits)
+        self.prices = CalculatedPrices(client, account.hits)
         self._secret = key[1]
         self._hits = marketplace.Client(inner.endpoint, signed=None, key=key)
         self._site = Site(inner.endpoint, key[1])
@@ -107,7 +105,7 @@ class Recruitment:
         if study:
             spent += sum(self._cost_of(visit, study) for visit in self._site.visits())
         for hit, _ in self._list_hits():
-            spent += count_outstanding(hit) * self.prices.fees.submission(Decimal(hit["Reward"]), 1)
+            spent += count_outstanding(hit) * self.prices.submission(Decimal(hit["Reward"]), 1)
         return (cents + self._held(study)) * CENT - spent
 
     def _held(self, study: Found | None) -> int:
@@ -123,11 +121,11 @@ class Recruitment:
             paid = round(sum(float(part["amount"]) for part in parts))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._client.odd("the cost of a study") from error
-        return paid + places * int(self.account.hits * self._price(study.reward) / CENT)
+        return paid + places * self.prices.place(study.reward)
 
     def _price(self, reward: int) -> Decimal:
         """Return what one HIT costs, where a visit pays so many cents."""
-        return self.prices.fees.submission(reward / Decimal(self.account.hits) * CENT, 1)
+        return self.prices.submission(reward / Decimal(self.account.hits) * CENT, 1)
 
     def _cost_of(self, visit: Visit, study: Found) -> Decimal:
         return visit.to_review * self._price(study.reward) + self.prices.bonus(visit.earned)
@@ -139,12 +137,12 @@ class Recruitment:
         if visit and study and visit.wanted == 1:
             self._payments(study).reject(visit.session, reason)
 
-    def recruit(self) -> None:
-        """Let as many people come as the HITs on offer need."""
+    def recruit(self) -> tuple[str, ...]:
+        """Let as many people come as the HITs on offer need; return what keeps them away."""
         hits = self._list_hits()
         outstanding = sum(count_outstanding(hit) for hit, _ in hits)
         if not outstanding:
-            return
+            return ()
         study = self._studies.find()
         if study is None:
             self._end_rehearsal()
@@ -158,8 +156,8 @@ class Recruitment:
             if wanted != study.places:
                 study = self._studies.resize(study, wanted)
             self._studies.move(study, "PUBLISH")
-            return
-        self._fit(study, outstanding, self.submissions.sync(), self._site.visits())
+            return ()
+        return self._fit(study, outstanding, self.submissions.sync(), self._site.visits())
 
     def _end_rehearsal(self) -> None:
         """Stop offering the HITs that are not for Prolific's participants, who would take them, too."""
@@ -167,16 +165,19 @@ class Recruitment:
             if read_annotation(hit.get("RequesterAnnotation") or "") is None and count_outstanding(hit):
                 self._inner.close(hit["HITId"])
 
-    def settle(self) -> None:
-        """Pay at Prolific what was decided here, and fit the number of people to what is still on offer."""
+    def settle(self, *, held: bool) -> tuple[str, ...]:
+        """Pay at Prolific what was decided here, and fit the number of people to what is still on offer.
+
+        With ``held`` a person has looked at what was rejected at Prolific: it is paid, too. Returns what was
+        decided there, and stands.
+        """
         study = self._studies.find()
         if study is None or study.status == "UNPUBLISHED":
-            self.recruit()
-            return
+            return self.recruit()
         statuses, visits = self.submissions.sync(), self._site.visits()
         outstanding = sum(count_outstanding(hit) for hit, _ in self._list_hits())
-        self._fit(study, outstanding, statuses, visits)
-        self._payments(study).settle(visits, statuses)
+        kept_away = self._fit(study, outstanding, statuses, visits)
+        return (*kept_away, *self._payments(study).settle(visits, statuses, held=held))
 
     def _payments(self, study: Found) -> Payments:
         workspace = self.account.workspace
@@ -184,15 +185,25 @@ class Recruitment:
 
     def _fit(
         self, study: Found, outstanding: int, statuses: Mapping[str, str], visits: Sequence[Visit]
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Raise the places where the HITs need more people, and stop the study where they need none.
 
         Prolific never lowers places, and gives those of returned and timed-out submissions to others itself.
+        A study that a person has paused or stopped there is left as it is; returns words that say so.
         """
         if not outstanding:
-            if study.status in STOPPABLE:
-                self._studies.move(study, "STOP")
-            return
+            if study.status == "ACTIVE":
+                self._studies.stop(study)
+            return ()
+        used = sum(status not in _FREED for status in statuses.values())
+        over = study.status in ("AWAITING REVIEW", "COMPLETED") and not study.stopped_here
+        if study.status == "PAUSED" or (over and used < study.places):
+            paused = study.status == "PAUSED"
+            return (
+                f"the study was {'paused' if paused else 'stopped'} on Prolific and stays so: "
+                f"{many(outstanding, 'assignment waits', 'assignments wait')} for people; to let them come, "
+                f"{'start it' if paused else 'add places to it'} there",
+            )
         done = {visit.session for visit in visits if visit.complete}
         settled = sum(
             status in _WAITS or (status in ("ACTIVE", "RESERVED") and session in done)
@@ -203,6 +214,7 @@ class Recruitment:
             wanted = max(wanted, study.places + 1)
         if wanted > study.places:
             self._studies.resize(study, wanted)
+        return ()
 
     def plan(self, task: Task, workers: int) -> list[str]:
         """Return the calls by which so many workers more would be recruited; nothing is changed."""

@@ -116,6 +116,10 @@ class Site:
         """Record that the payment of a visit is asked for; return whether nobody has recorded it before."""
         return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit]})["recorded"])
 
+    def note_refused(self, visit: int) -> None:
+        """Record that the payment of a visit was refused, so that it is still to be made."""
+        self._call("POST", f"{self._path}/paid", {"visits": [visit], "refused": True})
+
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         try:
             answer = self._http.request(method, self._url + path, json=body, headers=self._headers)

@@ -24,8 +24,8 @@ _WAYS = {
     "no_consent": ("NO_CONSENT", "You did not agree to take part, so please return your submission."),
 }
 """For each outcome of a visit, the type of its code, and what to say where the submission goes back."""
-STOPPABLE = ("ACTIVE", "PAUSED")
-"""The statuses of a study that may be stopped. One whose places are all taken (AWAITING REVIEW) may not."""
+STOPPED = " (stopped, no HIT is left)"
+"""How the internal name of a study ends that was stopped from here, and not by a person at Prolific."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class Found:
     status: str
     reward: int
     places: int
+    stopped_here: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ class Studies:
             return _found(self._client, self._client.get(f"/api/v1/studies/{self._id}/"))
         path = f"/api/v1/projects/{self._project}/studies/"
         listed = self._client.each(path, ordering="-date_created")
-        ours = [_found(self._client, one) for one in listed if one.get("internal_name") == self._name]
+        names = (self._name, self._name + STOPPED)
+        ours = [_found(self._client, one) for one in listed if one.get("internal_name") in names]
         ours.sort(key=lambda one: one.status == "UNPUBLISHED")
         if not ours:
             return None
@@ -93,8 +95,16 @@ class Studies:
         return found
 
     def resize(self, study: Found, places: int) -> Found:
-        """Set how many people may take part; a repeat is harmless."""
-        changed = {"total_available_places": places}
+        """Set how many people may take part, which lets a study go on that was stopped from here."""
+        name = {"internal_name": self._name} if study.stopped_here else {}
+        return self._change(study, {"total_available_places": places, **name})
+
+    def stop(self, study: Found) -> None:
+        """Let nobody come any more; its name says first that it was us, so that no kill hides it."""
+        self._change(study, {"internal_name": self._name + STOPPED})
+        self.move(study, "STOP")
+
+    def _change(self, study: Found, changed: Mapping[str, object]) -> Found:
         return _found(self._client, self._client.call("PATCH", f"/api/v1/studies/{study.study_id}/", changed))
 
     def move(self, study: Found, action: str) -> None:
@@ -191,6 +201,7 @@ def _found(client: Client, said: Any) -> Found:
             status=str(said["status"]),
             reward=int(said["reward"]),
             places=int(said["total_available_places"]),
+            stopped_here=str(said.get("internal_name")).endswith(STOPPED),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise client.odd("a study") from error

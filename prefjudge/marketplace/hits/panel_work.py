@@ -226,6 +226,36 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
     return recorded
 
 
+def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
+    """Take back the records of payments that the panel has refused; return of how many visits."""
+    taken = 0
+    for number in sorted(set(numbers)):
+        visit = visits.find(tx, number, lock=True)
+        if visit is None or visit.panel != panel.panel:
+            raise invalid("visits", f"{number} is not a visit of {panel.panel}")
+        if visit.paid is None:
+            continue
+        account, reference = _paid_key(visit)
+        last = tx.rows(
+            "SELECT reference, cents FROM transfers WHERE source = :account AND kind = 'payout'"
+            " AND substr(reference, 1, :length) = :begins ORDER BY time DESC, reference DESC LIMIT 1",
+            account=account,
+            length=len(reference) + 2,
+            begins=f"{reference}: ",
+        )
+        for full, cents in last:
+            ledger.transfer(tx, ledger.PAID_OUT, account, int(cents), "payout refused", str(full))
+            tx.run(
+                "UPDATE transfers SET kind = 'payout refused' WHERE source = :account AND kind = 'payout'"
+                " AND reference = :full",
+                account=account,
+                full=full,
+            )
+        tx.run("UPDATE visits SET paid = NULL WHERE visit = :visit", visit=number)
+        taken += 1
+    return taken
+
+
 def _must_pay(row: VisitView) -> bool:
     return (row["approve"] and not row["paid"]) or _cents(row["bonus"]) > 0
 

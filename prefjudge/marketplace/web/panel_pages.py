@@ -213,10 +213,13 @@ async def end_session(state: AppState, request: Request) -> Page:
 
 
 async def record_paid(state: AppState, request: Request) -> Page:
-    """Record that the panel has paid visits."""
-    name = request.path_params["panel"]
+    """Record that the panel has paid visits; or, with ``refused`` in JSON, that it has not after all."""
+    name, act_on = request.path_params["panel"], panel_work.record_paid
     if _is_json(request):
-        given = (await read_json(request)).get("visits")
+        wanted = await read_json(request)
+        given = wanted.get("visits")
+        if wanted.get("refused") is True:
+            act_on = panel_work.take_back_paid
         numbers = given if isinstance(given, list) else [None]
     else:
         numbers = (await remembered_fields(request)).get("visits", "").split(",")
@@ -225,7 +228,7 @@ async def record_paid(state: AppState, request: Request) -> Page:
         raise invalid("visits", "must be numbers of visits")
 
     def act(tx: Transaction) -> int:
-        return panel_work.record_paid(tx, panels.find(tx, name), [int(text) for text in texts])
+        return act_on(tx, panels.find(tx, name), [int(text) for text in texts])
 
     context = {"recorded": await state.executor.run(act)}
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
