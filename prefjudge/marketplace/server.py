@@ -31,7 +31,7 @@ from prefjudge.marketplace.web.connections import limited
 from prefjudge.marketplace.web.state import AppState
 from prefjudge.marketplace.wording import Wording
 
-_LOG = logging.getLogger("prefjudge.marketplace.server")
+_LOG = logging.getLogger("prefjudge.marketplace.panels")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
 
 

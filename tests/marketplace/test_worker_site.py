@@ -434,6 +434,10 @@ def test_names_typed_into_a_panels_link_make_no_workers_unless_that_is_wanted(ad
     assert [arrive(listed["url"], who=str(number)) for number in range(3)] == [404] * 3
     ((ann, bob),) = admin.call("POST", "/admin/panels/lab/links", {"names": ["ann", " böb ", "ann"]}).values()
     assert (ann["name"], bob["name"]) == ("ann", "böb")
+    form = {"headers": admin.headers, "fields": {"names": "ann\r\n=1"}, "encode_multipart": False}
+    file = HTTP.request("POST", f"{admin.endpoint}/admin/panels/lab/links", **form).data.decode().splitlines()
+    assert file[0] == f"ann,{ann['url']}"
+    assert file[1].startswith("'=1,")
     for link in (ann["url"], bob["url"]):
         assert HTTP.request("POST", link, headers=JSON, redirect=False).status == 200
     assert HTTP.request("POST", ann["url"].replace("ann", "eve"), headers=JSON, redirect=False).status == 404
@@ -445,7 +449,7 @@ def test_names_typed_into_a_panels_link_make_no_workers_unless_that_is_wanted(ad
     assert arrive(make("open", signed=False)["url"], who="anybody") == 200
     assert not make("open", hits=2)["signed"]
     _warn_of_panels(market)  # as serve does
-    (said,) = (one.getMessage() for one in caplog.records if one.name == "prefjudge.marketplace.server")
+    (said,) = (one.getMessage() for one in caplog.records if one.name == "prefjudge.marketplace.panels")
     assert said.startswith("panel open: each name that is typed into its link is a new worker")
 
 
