@@ -1,6 +1,7 @@
 """Starts the marketplace: in a thread of a program, or as a program of its own."""
 
 import contextlib
+import logging
 import os
 import secrets
 import signal
@@ -18,6 +19,7 @@ from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.notifications.delivery import WebhookSender
 from prefjudge.marketplace.oidc import OidcSettings
+from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
 from prefjudge.marketplace.stand_in import prepare_stand_in
 from prefjudge.marketplace.stand_in.settings import StandInSettings
@@ -29,6 +31,7 @@ from prefjudge.marketplace.web.connections import limited
 from prefjudge.marketplace.web.state import AppState
 from prefjudge.marketplace.wording import Wording
 
+_LOG = logging.getLogger("prefjudge.marketplace.panels")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
 
 
@@ -233,7 +236,21 @@ def serve(
     )
     server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))
     log_to_stderr()
+    _warn_of_panels(server)
     server.run(ready)
+
+
+def _warn_of_panels(server: Server) -> None:
+    with server.marketplace.transaction(write=False) as tx:
+        for panel in panels.every(tx):
+            if panel.closed is None and not panel.vouched:
+                _LOG.warning(
+                    "panel %s: each name that is typed into its link is a new worker; let people in only by"
+                    " signed links, or confirm them, at %s/panels/%s",
+                    panel.panel,
+                    server.admin,
+                    panel.panel,
+                )
 
 
 def _ignore_signal(*_: object) -> None:

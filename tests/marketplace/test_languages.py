@@ -93,8 +93,10 @@ def of_requirements() -> set[str]:
     return {word if name in bare else f"{word} {{1}}" for name, word in requirements._WORDS.items()} | {
         *requirements.SYSTEM.values(),
         requirements.BEING_CHECKED,
+        requirements.NO_MORE,
         "Your earlier work",
         "is being checked",
+        "does not lead to more HITs",
     }
 
 

@@ -67,11 +67,27 @@ def test_a_worker_takes_as_many_hits_as_the_score_allows(requester, admin):
     worker.accept(hits[2])
     assert worker.refused(hits[3]) == "being_checked"
     worker.post(f"/assignments/{second}/return")
-    assert worker.accept(hits[3])["assignment_id"]  # a returned HIT was not taken
+    assert worker.accept(hits[1])["assignment_id"]  # a returned HIT was not taken
     assert worker.refused(hits[4]) == "being_checked"
     score(requester, worker, kind, 0)  # a score below what was taken changes nothing of that
     assert worker.refused(hits[4]) == "being_checked"
     assert kind not in {one["qualification_type_id"] for one in worker.get("/qualifications")["types"]}
+
+
+def test_who_gets_no_more_hits_reads_so_once_all_is_decided(requester, admin):
+    _, needs = limited(requester, "stopped")
+    hits = [offer(requester, QualificationRequirements=needs, Title="stopped") for _ in range(2)]
+    worker = admin.worker()
+    ident = worker.do(hits[0])
+
+    def shown():
+        return next(one for one in worker.groups() if one["title"] == "stopped")
+
+    assert "is being checked" in shown()["waits"]
+    requester.approve_assignment(AssignmentId=ident)
+    assert "has been checked, and no more" in shown()["waits"]
+    assert shown()["missing"][0]["requirement"] == "does not lead to more HITs"
+    assert worker.refused(hits[1]) == "no_more"
 
 
 def test_hits_taken_at_the_same_moment_are_counted(requester, admin):

@@ -85,6 +85,29 @@ def test_two_clicks_at_once_give_two_different_hits(postgres_url):
             assert len({answer.json()["hit_id"] for answer in answers}) == 2
 
 
+def test_who_gives_a_hit_back_gets_it_again_from_any_server(postgres_url):
+    with start(postgres_url) as one, start(postgres_url) as other:
+        requester, admin = new_requester(one.endpoint), Admin(one)
+        _, needs = limited(requester, "again")
+        hits = [offer(requester, QualificationRequirements=needs) for _ in range(8)]
+        worker, group = admin.worker(), hits[0]["HITTypeId"]
+        held, seen = worker.accept(hits[3]), {hits[3]["HITId"]}
+
+        def click(at):
+            server = (one, other)[at % 2]
+            door = f"hits/{hits[at]['HITId']}" if at > 3 else f"groups/{group}"
+            path = f"assignments/{held['assignment_id']}/return" if at == 0 else f"{door}/accept"
+            return worker.request("POST", f"{server.endpoint}/{path}").json()
+
+        for _ in range(10):  # while it is given back, others are asked for
+            with ThreadPoolExecutor(8) as pool:
+                said = list(pool.map(click, range(8)))
+            taken = [one for one in said[1:] if "assignment_id" in one]
+            held = (taken or [worker.post(f"/groups/{group}/accept", status=201)])[0]
+            seen |= {one["hit_id"] for one in [*taken, held]}
+        assert seen == {hits[3]["HITId"]}
+
+
 def test_limits_agreements_and_disputes_hold_in_two_servers(postgres_url):
     with start(postgres_url) as one, start(postgres_url) as other:
         requester, admin = new_requester(one.endpoint), Admin(one)

@@ -150,7 +150,7 @@ def test_guarded_actions(requester, worker, guard, listed, seen):
     if seen is None:
         worker.get(f"/hits/{hit['HITId']}", status=404)
     else:
-        assert bool(worker.get(f"/hits/{hit['HITId']}")["frame"]) is seen
+        assert worker.get(f"/hits/{hit['HITId']}")["group"]["can_preview"] is seen
     assert worker.refused(hit) == "not_qualified"
 
 

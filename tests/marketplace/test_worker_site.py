@@ -11,7 +11,7 @@ import pytest
 import urllib3
 
 from prefjudge.marketplace.people.requirements import DISPUTED
-from prefjudge.marketplace.server import start
+from prefjudge.marketplace.server import _warn_of_panels, start
 from tests.marketplace.people import (
     Worker,
     external_question,
@@ -19,6 +19,7 @@ from tests.marketplace.people import (
     new_requester,
     offer,
     question_form,
+    selection,
     turk_error,
 )
 
@@ -52,20 +53,84 @@ def test_groups_count_the_hits_that_are_left(requester, worker):
 
 
 def test_a_frame_needs_its_ticket(requester, worker):
-    hit = offer(requester, Question=html_question("<!DOCTYPE html><p>😀 Frage</p>"))
+    html = "<!DOCTYPE html><p>😀 Frage</p><!--accepted-->A<br><!--/accepted-->and<!--accepted-->B"
+    hit = offer(requester, Question=html_question(html))
     shown = worker.get(f"/hits/{hit['HITId']}")
     preview = HTTP.request("GET", shown["frame"]["url"])
-    assert re.fullmatch(r"<!DOCTYPE html><script src=\S+></script><p>😀 Frage</p>", preview.data.decode())
+    begins = r"<!DOCTYPE html><script src=\S+></script><p>😀 Frage</p>"
+    assert re.fullmatch(f"{begins}and", preview.data.decode())
     assert "ASSIGNMENT_ID_NOT_AVAILABLE" in shown["frame"]["url"]
     held = worker.accept(hit)
     assert f"assignmentId={held['assignment_id']}" in held["frame_url"]
     frame = HTTP.request("GET", held["frame_url"])
+    assert re.fullmatch(begins + re.escape(html.partition("</p>")[2]), frame.data.decode())
     policy = frame.headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts allow-forms")
     assert "allow-same-origin" not in policy
     assert frame.headers["cache-control"] == "no-store"
     forged = re.sub(r"workerId=\w+", "workerId=AOTHER", held["frame_url"])
     assert HTTP.request("GET", forged, headers=JSON).json()["code"] == "bad_ticket"
+
+
+def pairs_seen(worker, hits) -> set[str]:
+    """Return the pairs of HITs that somebody reads by every door, without submitting anything."""
+    seen: set[str] = set()
+
+    def look(url: str) -> None:
+        if "example.org" in url:  # the address of a requester's own page is all that is needed to read it
+            seen.update(re.findall(r"pair\d+", url))
+            return
+        seen.update(re.findall(r"pair\d+", HTTP.request("GET", url).data.decode()))
+
+    def hold(path: str) -> None:
+        said = worker.request("POST", path).json()
+        if "assignment_id" in said:
+            look(said["frame_url"])
+            worker.post(f"/assignments/{said['assignment_id']}/return")
+
+    groups = {hit["HITTypeId"] for hit in hits}
+    doors = [f"/hits/{hit['HITId']}" for hit in hits] + [f"/groups/{group}" for group in groups]
+    for door in ["/hits", *doors]:
+        answer = worker.request("GET", door)
+        seen.update(re.findall(r"pair\d+", answer.data.decode()))
+        if shown := answer.json().get("frame"):
+            look(shown["url"])
+    for _ in hits:
+        for group in groups:
+            hold(f"/groups/{group}/accept")
+    for hit in hits:
+        hold(f"/hits/{hit['HITId']}/accept")
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["marked", "html", "external", "form"])
+def test_nobody_reads_what_they_do_not_work_on(requester, worker, kind):
+    def question(name: str) -> str:
+        if kind == "external":
+            return external_question(f"https://example.org/{name}")
+        if kind == "form":
+            return question_form(selection(name, "a", "b"))
+        return html_question(f"How<!--accepted-->{name}<!--/accepted-->" if kind == "marked" else name)
+
+    hits = [offer(requester, Question=question(f"pair{number}")) for number in range(12)]
+    assert len(pairs_seen(worker, hits)) == 1
+
+
+def test_who_gives_a_hit_back_gets_it_again_and_so_may_others(requester, worker, admin, clock):
+    hits = [offer(requester) for _ in range(3)]
+    group, other = f"/groups/{hits[0]['HITTypeId']}/accept", admin.worker()
+    other.accept(hits[0])
+    held = worker.post(group, status=201)
+    assert held["hit_id"] == hits[1]["HITId"]
+    clock.advance(601)  # both run out of time
+    other.accept(hits[0])
+    assert worker.refused(hits[2]) == "given_back"
+    again = worker.post(group, status=201)
+    assert again["hit_id"] == hits[1]["HITId"]
+    worker.post(f"/assignments/{again['assignment_id']}/return")
+    third = admin.worker()
+    third.do(hits[1])  # it was not kept for who gave it back, who now gets another one
+    assert worker.post(group, status=201)["hit_id"] == hits[2]["HITId"]
 
 
 def test_pages_find_amazons_script_here(requester, worker):
@@ -237,6 +302,7 @@ def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
     panel = {
         "name": "prolific",
         "hits": 3,
+        "signed": False,
         "completion": {
             "submitted": {"code": "C1", "url": "https://panel.example/done?cc=C1"},
             "returned": {"code": "C2", "url": ""},
@@ -326,7 +392,9 @@ def test_a_password_ends_the_invitation_and_every_other_session(admin, market):
 
 
 def test_a_panels_link_asks_before_it_signs_in(admin, worker):
-    url = admin.call("POST", "/admin/panels", {"name": "lab", "participant": "pid"}, status=201)["url"]
+    url = admin.call(
+        "POST", "/admin/panels", {"name": "lab", "participant": "pid", "signed": False}, status=201
+    )["url"]
     first = HTTP.request("GET", f"{url}?pid=1", redirect=False)
     assert (first.status, "set-cookie" in first.headers) == (200, False)
     assert "You are signed in" not in first.data.decode()
@@ -352,6 +420,37 @@ def test_a_panel_that_signs_sends_whom_it_means(admin):
     assert arrive(pid="5f00", signature=signature) == 200
     assert arrive(pid="5f01", signature=signature) == 404
     assert arrive(pid="5f00") == 404
+
+
+def test_names_typed_into_a_panels_link_make_no_workers_unless_that_is_wanted(admin, market, caplog):
+    def make(name, **wanted):
+        return admin.call("PUT", f"/admin/panels/{name}", {"participant": "who", **wanted})
+
+    def arrive(url, **query):
+        return HTTP.request("POST", f"{url}?{urlencode(query)}", headers=JSON, redirect=False).status
+
+    listed = make("lab")
+    assert listed["signed"]
+    assert [arrive(listed["url"], who=str(number)) for number in range(3)] == [404] * 3
+    ((ann, bob),) = admin.call("POST", "/admin/panels/lab/links", {"names": ["ann", " böb ", "ann"]}).values()
+    assert (ann["name"], bob["name"]) == ("ann", "böb")
+    form = {"headers": admin.headers, "fields": {"names": "ann\r\n=1"}, "encode_multipart": False}
+    file = HTTP.request("POST", f"{admin.endpoint}/admin/panels/lab/links", **form).data.decode().splitlines()
+    assert file[0] == f"ann,{ann['url']}"
+    assert file[1].startswith("'=1,")
+    for link in (ann["url"], bob["url"]):
+        assert HTTP.request("POST", link, headers=JSON, redirect=False).status == 200
+    assert HTTP.request("POST", ann["url"].replace("ann", "eve"), headers=JSON, redirect=False).status == 404
+    admin.call("POST", "/admin/panels/lab/links", {"names": ["a\tb"]}, status=404)
+    admin.call("POST", "/admin/panels/lab/links", {"names": "ann"}, status=400)
+    # who comes may also be told by the panel itself; once that goes, the link must be signed again
+    assert not make("told", confirm=True)["signed"]
+    assert make("told", confirm=False)["signed"]
+    assert arrive(make("open", signed=False)["url"], who="anybody") == 200
+    assert not make("open", hits=2)["signed"]
+    _warn_of_panels(market)  # as serve does
+    (said,) = (one.getMessage() for one in caplog.records if one.name == "prefjudge.marketplace.panels")
+    assert said.startswith("panel open: each name that is typed into its link is a new worker")
 
 
 @pytest.mark.parametrize(
@@ -385,7 +484,7 @@ def test_a_panel_that_would_fail_its_workers_is_refused(admin, wrong):
 
 
 def test_a_code_alone_is_a_way_back(requester, admin):
-    panel = {"name": "p", "participant": "pid", "completion": {"submitted": "CODE1"}}
+    panel = {"name": "p", "participant": "pid", "signed": False, "completion": {"submitted": "CODE1"}}
     url = admin.call("POST", "/admin/panels", panel, status=201)["url"]
     begun = HTTP.request("POST", f"{url}?pid=1", headers=JSON)
     headers = {
@@ -471,7 +570,10 @@ def test_a_closed_hit_says_so(requester, worker, admin):
 
 def test_a_disposed_hits_frame_is_gone(requester, worker):
     hit = offer(requester)
-    address = worker.get(f"/hits/{hit['HITId']}")["frame"]["url"]
+    held = worker.accept(hit)
+    address = held["frame_url"]
+    worker.submit(held["assignment_id"])
+    requester.approve_assignment(AssignmentId=held["assignment_id"])
     requester.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
     requester.delete_hit(HITId=hit["HITId"])
     assert HTTP.request("GET", address, headers=JSON).json()["code"] == "no_hit"

@@ -143,7 +143,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "refused-admin": ("/admin/workers", {"error": "name: 'ada' is taken", "code": "invalid"} | NOBODY),
     "refused-nobody": ("/panel/prolific/key", {"error": "There is no such link.", "code": "no_panel"} | NOBODY),
     "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),
-    "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": "", "preview": False}),
+    "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": ""}),
     "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, DISPUTED, EARLY], "page": 1, "pages": 2, "earnings": {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
     "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {

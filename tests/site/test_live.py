@@ -20,7 +20,9 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     inspect(page)
     page.click("text=Preview")
     page.wait_for_url("**/groups/*")
-    assert "This is a preview" in page.frame_locator("iframe").locator("main").inner_text()
+    shown = page.frame_locator("iframe")
+    assert "This is a preview" in shown.locator("main").inner_text()
+    assert shown.locator("#slots").inner_html().strip() == "", "pairs of a HIT that is not accepted"
     inspect(page)
 
     page.click("text=Accept and work")
@@ -249,7 +251,8 @@ def test_a_password_opens_the_door_that_an_invitation_opened(marketplace, open_p
 def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
     home = f"{marketplace.server.endpoint}/healthz?cc=CDONE"  # stands for the panel's own site
     panel = {
-        "name": "panel", "participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID",
+        "name": "panel", "signed": False, "participant": "PROLIFIC_PID",
+        "study": "STUDY_ID", "session": "SESSION_ID",
         "completion": {"submitted": {"code": "CDONE", "url": home}},
     }  # fmt: skip
     link = marketplace.admin("/admin/panels", panel)["url"]

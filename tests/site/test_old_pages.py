@@ -105,9 +105,18 @@ def test_an_old_page_is_submitted(marketplace, open_page, shape):
 
 
 def test_an_old_page_cannot_be_submitted_before_it_is_accepted(marketplace, open_page):
-    marketplace.post(question_of(OLD["Amazon's own example"]), Title="Old, with a script")
-    marketplace.post(question_of(OLD["a form that leads to mturk.com"]), Title="Old, without one")
+    for title, shape in (
+        ("Old, with a script", "Amazon's own example"),
+        ("Old, without one", "a form that leads to mturk.com"),
+    ):
+        html = OLD[shape] + "<!--accepted-->the work<!--/accepted-->"
+        marketplace.post(question_of(html), Title=title)
+    marketplace.post(question_of(OLD["Amazon's own example"]), Title="Unmarked")
     page = signed_in(open_page, marketplace, "Previewer")
+    page.click("text=Preview Unmarked")
+    page.wait_for_url("**/groups/*")
+    assert page.locator("iframe").count() == 0
+    page.goto(f"{marketplace.server.worker_site}/hits")
     page.click("text=Preview Old, with a script")
     inside = page.frame_locator("iframe")
     soon(page, lambda: inside.locator("#submitButton").is_disabled())

@@ -85,21 +85,29 @@ def accept(
 ) -> Assignment:
     """Give a worker one HIT, or any open HIT of a type that the worker has not done.
 
-    A panel's participant takes it for a ``visit``.
+    Who gave one back, or let its time run out, gets the same one again as long as it is open, so that nobody
+    reads a study by taking and returning its HITs. A panel's participant takes it for a ``visit``.
 
     Raises
     ------
     Refusal
-        ``none_left``, ``done_before``, ``not_qualified``, ``being_checked``, ``blocked``, ``too_many``,
-        ``visit_over`` or ``no_hit``.
+        ``none_left``, ``done_before``, ``given_back``, ``not_qualified``, ``being_checked``, ``no_more``,
+        ``blocked``, ``too_many``, ``visit_over`` or ``no_hit``.
     """
     if visit is not None:
         visit_work.need_room(tx, visit)
     for _ in range(_TRIES):
-        hit = _open_hit(tx, worker_id, hit_id, hit_type_id)
+        again = _given_back(tx, worker_id, hit_id, hit_type_id)
+        if hit_id and again and hit_id not in again:
+            raise Refusal("given_back", "You gave back another HIT of this group. Take that one again first.")
+        hit = _open_hit(tx, worker_id, hit_id or (again[0] if again else None), hit_type_id)
+        if hit is None and again:
+            continue  # others have just taken it
         if hit is None:
             raise _why_none(tx, worker_id, hit_id, hit_type_id)
         _refuse_unfit(tx, worker_id, hit)
+        if not set(_given_back(tx, worker_id, hit_id, hit_type_id)) <= {*again, hit.hit_id}:
+            continue  # another one was given back meanwhile, through another process
         taken = _take(tx, worker_id, hit, visit)
         if taken is not None:
             return taken
@@ -124,6 +132,20 @@ def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assig
     hits.note(tx, "AssignmentAccepted", hit, taken.assignment_id, worker_id)
     hits.shift(tx, hit, available=-1, pending=1)
     return taken
+
+
+def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> list[str]:
+    """Return the open HITs of a type, or of a HIT's type, that the worker gave back, the last one first."""
+    of_type = "(SELECT hit_type_id FROM hits WHERE hit_id = :id)" if hit_id else ":id"
+    rows = tx.rows(
+        f"SELECT h.hit_id FROM assignments b JOIN hits h USING (hit_id) WHERE b.worker_id = :worker"
+        f" AND b.status IN ('Returned', 'Abandoned') AND h.hit_type_id = {of_type} AND {hits.OPEN}"
+        f" AND NOT EXISTS ({_DONE_BEFORE}) GROUP BY h.hit_id ORDER BY max(b.seq) DESC",
+        worker=worker_id,
+        id=hit_id or hit_type_id,
+        now=tx.now,
+    )
+    return [str(ident) for (ident,) in rows]
 
 
 def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
@@ -167,9 +189,10 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     if requirements.TAKEN in hit.requirements:
         # until this ends, so that HITs taken at the same moment through other processes are counted, too
         tx.rows(f"SELECT 1 FROM workers WHERE worker_id = :worker{tx.locked}", worker=worker_id)
-    unmet = requirements.unmet(hit.requirements, requirements.standing(tx, worker_id))
-    if requirements.waits(unmet):
-        raise Refusal("being_checked", requirements.BEING_CHECKED, 403)
+    worker = requirements.standing(tx, worker_id)
+    unmet = requirements.unmet(hit.requirements, worker)
+    if waits := requirements.waits(unmet, worker):
+        raise Refusal("being_checked" if waits == requirements.BEING_CHECKED else "no_more", waits, 403)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     (held,) = tx.rows(

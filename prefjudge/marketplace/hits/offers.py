@@ -175,8 +175,8 @@ def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available:
         "duration": row.duration,
         "expires": iso(row.expiration),
         "qualified": not missing,
-        "missing": [requirements.describe(tx, one) for one in missing],
-        "waits": requirements.BEING_CHECKED if requirements.waits(missing) else "",
+        "missing": [requirements.describe(tx, one, worker) for one in missing],
+        "waits": requirements.waits(missing, worker),
         "can_preview": not requirements.unmet(asked, worker, "preview"),
     }
 

@@ -159,7 +159,7 @@ def _prospect(tx: Transaction, worker_id: str) -> str:
     barred = False
     for blocked, asked in _open_types(tx, worker_id):
         unmet = requirements.unmet(asked, worker)
-        if not blocked and (not unmet or requirements.waits(unmet)):
+        if not blocked and (not unmet or requirements.waits(unmet, worker)):
             return WORKING
         barred = barred or blocked
         closed += unmet

@@ -162,7 +162,7 @@ def _view(
 def approvals(rows: Iterable[VisitView]) -> str:
     """Write whom the panel should approve, a participant a line."""
     due = (row for row in _payable(rows) if row["approve"] and not row["paid"])
-    return _written((payouts.inert(row["participant"]),) for row in due)
+    return written((payouts.inert(row["participant"]),) for row in due)
 
 
 def bonuses(rows: Iterable[VisitView]) -> str:
@@ -172,10 +172,11 @@ def bonuses(rows: Iterable[VisitView]) -> str:
         cents = _cents(row["bonus"])
         if cents:
             owed[row["participant"]] += cents
-    return _written((payouts.inert(participant), from_cents(cents)) for participant, cents in owed.items())
+    return written((payouts.inert(participant), from_cents(cents)) for participant, cents in owed.items())
 
 
-def _written(rows: Iterable[tuple[str, ...]]) -> str:
+def written(rows: Iterable[tuple[str, ...]]) -> str:
+    """Write a file of a panel: CSV without a head."""
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
     return written.getvalue()

@@ -5,11 +5,12 @@ sees them, in the panel's list.
 """
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from prefjudge.marketplace.errors import RequestError, invalid, missing
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
@@ -52,6 +53,11 @@ class Panel:
     closed: float | None = None
     created: float
 
+    @property
+    def vouched(self) -> bool:
+        """Tell whether more than the link's own word says who comes; else each new name is a worker."""
+        return bool(self.signed or self.confirm or self.keys)
+
 
 class Way(TypedDict):
     """A way back: the code that the panel asks for, and an address that takes the participant there."""
@@ -92,7 +98,8 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     ``wanted`` has the names of the link's parameters (``participant``, ``study``, ``session``), a ``locale``,
     and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``; and ``hits``, ``reward``,
     ``confirm``, ``keys`` and ``requester`` as :class:`Panel` has them. Where ``signed`` is true, a link
-    counts only with a ``signature``, the participant's HMAC-SHA256 by the panel's secret.
+    counts only with a ``signature``, the participant's HMAC-SHA256 by the panel's secret: so it is unless
+    ``confirm`` or ``keys`` tell who comes, or ``signed`` is false.
 
     Raises
     ------
@@ -102,7 +109,7 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 100:
         raise invalid("name", "a panel's name must be letters, digits and underscores")
     fresh = Panel(panel=name, key_hash=_hash(link_key(tx, name, tx.now)), created=tx.now)
-    panel = _changed(tx, fresh, wanted)
+    panel = _changed(tx, fresh, wanted, sure=True)
     if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is already a panel {name!r}")
     return panel
@@ -119,7 +126,7 @@ def save(tx: Transaction, name: str, wanted: Params) -> Panel:
     known = tx.find(Panel, f"FROM panels WHERE panel = :name{tx.locked}", name=name)
     if known is None:
         return create(tx, name, wanted)
-    panel = _changed(tx, known, wanted)
+    panel = _changed(tx, known, wanted, sure=known.vouched)
     sets = ", ".join(f"{column} = :{column}" for column in _CHECKS)
     values = {column: getattr(panel, column) for column in _CHECKS}
     tx.run(f"UPDATE panels SET {sets} WHERE panel = :name", {**values, "name": name})
@@ -204,6 +211,16 @@ def secret(tx: Transaction, name: str) -> str:
     return tx.marketplace.sign("panel", name)
 
 
+def signature(tx: Transaction, name: str, participant: str) -> str:
+    """Return what a signed link of a panel must hold beside its participant."""
+    return hmac.new(secret(tx, name).encode(), participant.encode(), hashlib.sha256).hexdigest()
+
+
+def signed_query(tx: Transaction, panel: Panel, participant: str) -> str:
+    """Return what a participant's link holds behind its ``?``."""
+    return urlencode({panel.participant: participant, "signature": signature(tx, panel.panel, participant)})
+
+
 def link_key(tx: Transaction, name: str, created: float) -> str:
     """Return the key in a panel's link: it follows from the store's secret, so that it can be shown again."""
     return tx.marketplace.sign("panel link", name, repr(created))
@@ -218,8 +235,11 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _changed(tx: Transaction, panel: Panel, wanted: Params) -> Panel:
-    """Return the panel with what is wanted, checked."""
+def _changed(tx: Transaction, panel: Panel, wanted: Params, *, sure: bool) -> Panel:
+    """Return the panel with what is wanted, checked.
+
+    Where it was ``sure`` who comes, it stays so unless links without a signature are wanted in so many words.
+    """
     unknown = set(wanted) - set(_CHECKS)
     if unknown:
         raise invalid(min(unknown), "is not a property of a panel")
@@ -235,7 +255,7 @@ def _changed(tx: Transaction, panel: Panel, wanted: Params) -> Panel:
         completion = json.dumps(_ways_back({} if wanted["completion"] is None else wanted["completion"]))
     if "reward" in wanted:
         reward = to_cents(_text(wanted, "reward", ""), "reward")
-    return replace(
+    changed = replace(
         panel,
         participant=participant,
         study=_text(wanted, "study", panel.study),
@@ -249,6 +269,8 @@ def _changed(tx: Transaction, panel: Panel, wanted: Params) -> Panel:
         keys=_address(_text(wanted, "keys", panel.keys), "keys"),
         requester=requester,
     )
+    unsure = sure and wanted.get("signed") is None and not changed.vouched
+    return replace(changed, signed=1) if unsure else changed
 
 
 def _text(wanted: Params, name: str, default: str) -> str:

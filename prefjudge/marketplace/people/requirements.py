@@ -43,6 +43,10 @@ to the whole number that a worker may have taken by now loses nothing if the wor
 BEING_CHECKED = (
     "Your earlier work here is being checked. The next HIT comes when that is done, if there is one for you."
 )
+NO_MORE = (
+    "Your earlier work here has been checked, and no more HITs are open to you."
+    " Work that is stopped early does not lead to more."
+)
 _GUARDS = {  # what an unqualified worker may not do
     "Accept": frozenset({"accept"}),
     "PreviewAndAccept": frozenset({"accept", "preview"}),
@@ -103,13 +107,15 @@ class Need(TypedDict):
 class Standing:
     """What a worker has: a value for each qualification (None for a grant without one), and a locale.
 
-    ``taken`` is the number of HITs that count against the score of a qualification.
+    ``taken`` is the number of HITs that count against the score of a qualification, and ``undecided`` how
+    many of these nobody has approved or rejected yet.
     """
 
     values: dict[str, int | None]
     country: str
     subdivision: str
     taken: Mapping[str, int] = field(default_factory=dict)
+    undecided: Mapping[str, int] = field(default_factory=dict)
 
 
 def check(tx: Transaction, requirements: list[Requirement], where: str) -> list[Requirement]:
@@ -193,16 +199,17 @@ def standing(tx: Transaction, worker_id: str) -> Standing:
         )
     )
     country, _, subdivision = locale.partition("-")
-    return Standing(
-        values=values, country=country, subdivision=subdivision, taken=_count_taken(tx, worker_id)
-    )
+    taken, undecided = _count_taken(tx, worker_id)
+    return Standing(values=values, country=country, subdivision=subdivision, taken=taken, undecided=undecided)
 
 
-def _count_taken(tx: Transaction, worker_id: str) -> Counter[str]:
-    """Count the HITs that a worker has taken, by the qualifications whose scores limit them."""
+def _count_taken(tx: Transaction, worker_id: str) -> tuple[Counter[str], Counter[str]]:
+    """Count the HITs that a worker has taken, and those undecided, by the qualifications that limit them."""
     taken: Counter[str] = Counter()
-    for text, number in tx.rows(
-        "SELECT t.requirements, count(*) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
+    undecided: Counter[str] = Counter()
+    for text, number, decided in tx.rows(
+        "SELECT t.requirements, count(*), sum(CASE WHEN a.status IN ('Approved', 'Rejected') THEN 1 ELSE 0"
+        " END) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
         " JOIN hit_types t ON t.hit_type_id = h.hit_type_id WHERE a.worker_id = :worker"
         f" AND a.status IN {HAD} AND t.requirements LIKE :limited"
         " GROUP BY t.requirements",
@@ -211,7 +218,8 @@ def _count_taken(tx: Transaction, worker_id: str) -> Counter[str]:
     ):
         for type_id in _limits(str(text)):
             taken[type_id] += int(number)
-    return taken
+            undecided[type_id] += int(number) - int(decided)
+    return taken, undecided
 
 
 def _limits(requirements_json: str) -> set[str]:
@@ -247,9 +255,12 @@ def meets(requirement: Requirement, worker: Standing) -> bool:
     return bool(_COMPARED[comparator](value, wanted))
 
 
-def waits(unmet_ones: list[Requirement]) -> bool:
-    """Tell whether all that keeps a worker from more HITs is that earlier ones are being checked."""
-    return bool(unmet_ones) and all(one["Comparator"] == TAKEN for one in unmet_ones)
+def waits(unmet_ones: list[Requirement], worker: Standing) -> str:
+    """Say how earlier HITs keep a worker from more, where nothing else does; else nothing."""
+    if not unmet_ones or any(one["Comparator"] != TAKEN for one in unmet_ones):
+        return ""
+    pending = all(worker.undecided.get(one["QualificationTypeId"]) for one in unmet_ones)
+    return BEING_CHECKED if pending else NO_MORE
 
 
 def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> bool:
@@ -278,15 +289,16 @@ def internal(tx: Transaction) -> frozenset[str]:
     )
 
 
-def describe(tx: Transaction, requirement: Requirement) -> Need:
+def describe(tx: Transaction, requirement: Requirement, worker: Standing) -> Need:
     """Put a requirement in words, for the worker's pages."""
     type_id = requirement["QualificationTypeId"]
     if requirement["Comparator"] == TAKEN:
+        pending = worker.undecided.get(type_id)
         return {
             "qualification_type_id": type_id,
             "name": "Your earlier work",
             "has_page": False,
-            "requirement": "is being checked",
+            "requirement": "is being checked" if pending else "does not lead to more HITs",
         }
     rows = tx.rows(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id

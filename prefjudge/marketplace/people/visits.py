@@ -1,6 +1,5 @@
 """Visits: a panel's participant comes for some HITs and one payment, and goes back with one code."""
 
-import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -252,6 +251,5 @@ def record_outcome(tx: Transaction, number: int, outcome: str, *, overrule: bool
 
 
 def _is_signed(tx: Transaction, panel: str, participant: str, signature: str) -> bool:
-    key = panels.secret(tx, panel).encode()
-    expected = hmac.new(key, participant.encode(), hashlib.sha256).hexdigest()
+    expected = panels.signature(tx, panel, participant)
     return hmac.compare_digest(expected.encode(), signature.lower().encode())

@@ -91,6 +91,7 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("POST", "/admin/panels/{panel}", panel_pages.edit_panel),
     ("DELETE", "/admin/panels/{panel}", panel_pages.remove_panel),
     ("POST", "/admin/panels/{panel}/remove", panel_pages.remove_panel),
+    ("POST", "/admin/panels/{panel}/links", panel_pages.make_links),
     ("POST", "/admin/panels/{panel}/close", panel_pages.close_panel),
     ("POST", "/admin/panels/{panel}/open", panel_pages.open_panel),
     ("POST", "/admin/panels/{panel}/submissions", panel_pages.report_submissions),

@@ -7,11 +7,13 @@ from starlette.responses import RedirectResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
-from prefjudge.marketplace.questions.kinds import read_question
+from prefjudge.marketplace.questions.kinds import Question, read_question
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 from prefjudge.marketplace.web.state import AppState
 
+NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""The assignment of a preview."""
 SANDBOX = "allow-scripts allow-forms allow-popups allow-modals allow-downloads"
 SCRIPT = "/assets/externalHIT_v1.js"
 _AMAZON_SCRIPT = re.compile(
@@ -22,6 +24,8 @@ _AMAZON_SUBMIT = re.compile(r"(?:https?:)?//[\w-]+\.mturk\.com(?=/mturk/external
 _CROWD_ELEMENTS = re.compile(r"//assets\.crowd\.aws/")
 _MTURK = "https://www.mturk.com"
 """Amazon's crowd-html-elements submit only to this host; the marketplace's own script redirects them."""
+_ACCEPTED = re.compile(r"<!--accepted-->.*?(?:<!--/accepted-->|\Z)", re.DOTALL)
+"""What a page keeps for who has accepted its HIT, as its requester marked it."""
 _BEFORE_SCRIPTS = re.compile(r"(?:\s|<!--.*?-->|<\?.*?\?>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -32,19 +36,36 @@ async def show_frame(state: AppState, request: Request) -> Response:
     except Refusal as refusal:
         return respond(state, request, refused_page(refusal, framed=True))
     origin, question = state.origin(request), read_question(xml)
+    content: str | None = question.content
+    if request.query_params.get("assignmentId") == NOT_AVAILABLE:
+        content = before_accepting(question)
+    if content is None:
+        unseen = Refusal("not_accepted", "Accept the HIT to see it.", 403)
+        return respond(state, request, refused_page(unseen, framed=True))
     if question.kind == "form":
         answer = _form(state, request, xml, origin)
-    elif _CROWD_ELEMENTS.search(question.content) and request.query_params.get("turkSubmitTo") != _MTURK:
+    elif _CROWD_ELEMENTS.search(content) and request.query_params.get("turkSubmitTo") != _MTURK:
         there = request.url.include_query_params(turkSubmitTo=_MTURK)
         answer = RedirectResponse(f"{there.path}?{there.query}", 303)
     else:
-        answer = Response(at_home(question.content, origin), media_type="text/html")
+        answer = Response(at_home(content, origin), media_type="text/html")
         answer.headers["Content-Security-Policy"] = (
             f"sandbox {SANDBOX}; object-src 'none'; base-uri 'none'; form-action {origin};"
             f" frame-ancestors {origin}"
         )
     answer.headers["Cache-Control"] = "no-store"
     return answer
+
+
+def before_accepting(question: Question) -> str | None:
+    """Return what a worker may see of a question before accepting its HIT, or None where that is nothing.
+
+    Whoever looks pays nothing for it, so that one person could read a study, its gold included: a question
+    is shown only to who has accepted its HIT. Of HTML that marks what is to be kept back, the rest is shown.
+    """
+    if question.kind != "html" or not _ACCEPTED.search(question.content):
+        return None
+    return _ACCEPTED.sub("", question.content)
 
 
 def at_home(html: str, origin: str) -> str:
@@ -78,7 +99,6 @@ def _form(state: AppState, request: Request, xml: str, origin: str) -> Response:
         "form": form_view(parse_form(xml, "Question")),
         "assignment_id": assignment_id,
         "submit_to": origin,
-        "preview": assignment_id == "ASSIGNMENT_ID_NOT_AVAILABLE",
     }
     answer = respond(state, request, Page(name="question_form", context=context, framed=True))
     policy = answer.headers.get("Content-Security-Policy", "").replace(

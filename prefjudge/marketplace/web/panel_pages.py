@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.hits import panel_work
 from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.people import panels, visits
+from prefjudge.marketplace.people import panels, payouts, visits
 from prefjudge.marketplace.people.panels import OUTCOMES, Panel
 from prefjudge.marketplace.people.visits import LAST
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -137,6 +137,39 @@ async def edit_panel(state: AppState, request: Request) -> Page:
 
     context = await state.executor.run(act)
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
+
+
+async def make_links(state: AppState, request: Request) -> Response:
+    """Write a signed link for each name, one a line, as CSV, or JSON for programs."""
+    name = request.path_params["panel"]
+    if _is_json(request):
+        names = (await read_json(request)).get("names")
+    else:
+        names = (await remembered_fields(request)).get("names", "").split("\n")
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise invalid("names", "must be a list of texts")
+    wanted = list(dict.fromkeys(one.strip() for one in names if one.strip()))
+
+    def act(tx: Transaction) -> list[dict[str, str]]:
+        panel = panels.find(tx, name)
+        url = _shown(tx, panel, state, request)["url"]
+        if url is None:
+            raise invalid("panel", "its link was shown when it was made, and is not kept")
+        for one in wanted:
+            visits.arrival(
+                panel, one, "", "", confirmed=True
+            )  # a link that nobody could follow is refused now
+        return [{"name": one, "url": f"{url}?{panels.signed_query(tx, panel, one)}"} for one in wanted]
+
+    links = await state.executor.run(act, write=False)
+    if _is_json(request):
+        return JSONResponse({"links": links})
+    text = panel_work.written((payouts.inert(one["name"]), one["url"]) for one in links)
+    attached = {
+        "Content-Disposition": f'attachment; filename="{name}-links.csv"',
+        "Cache-Control": "no-store",
+    }
+    return Response(text, media_type="text/csv", headers=attached)
 
 
 async def close_panel(state: AppState, request: Request) -> Page:

@@ -9,19 +9,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import assignments, disputes, offers, outcomes, own_work
+from prefjudge.marketplace.hits import assignments, disputes, hits, offers, outcomes, own_work
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
 from prefjudge.marketplace.hits.pace import pace
 from prefjudge.marketplace.people import agreements
 from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.questions.kinds import read_question
 from prefjudge.marketplace.store.marketplace import Transaction
 from prefjudge.marketplace.web.access import session_of
 from prefjudge.marketplace.web.forms import read_json, read_pairs, remembered_fields
+from prefjudge.marketplace.web.frames import NOT_AVAILABLE, before_accepting
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 from prefjudge.marketplace.web.state import AppState
 
-NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MAX_DRAFT = 64_000
 
 
@@ -81,17 +82,18 @@ async def _keep_shown(state: AppState, session: Session, context: Mapping[str, A
 
 
 async def preview(state: AppState, request: Request, session: Session) -> Page:
-    """Show one HIT before it is accepted."""
+    """Show what is known of a HIT before it is accepted."""
     origin = state.origin(request)
     path = request.path_params
-    seen = await state.executor.run(
-        lambda tx: offers.preview(
-            tx, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id")
-        ),
-        write=False,
-    )
+
+    def act(tx: Transaction) -> tuple[offers.Preview, bool]:
+        seen = offers.preview(tx, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id"))
+        known = before_accepting(read_question(hits.question(tx, seen.hit.hit_id)))
+        return seen, known is not None and seen.group["can_preview"]
+
+    seen, shows = await state.executor.run(act, write=False)
     shown = None
-    if seen.group["can_preview"]:
+    if shows:
         shown = frame(state, origin, seen.hit, NOT_AVAILABLE, session.worker_id)
     context = {
         "group": seen.group,
@@ -100,11 +102,11 @@ async def preview(state: AppState, request: Request, session: Session) -> Page:
         "reason": seen.reason,
         "frame": shown,
     }
-    return Page(name="preview", context=context, frame_source=_source(shown))
+    return Page(name="preview", context=context)
 
 
-def _source(shown: Frame | None) -> str:
-    return "https: http:" if shown and shown["kind"] == "external" else "'self'"
+def _source(shown: Frame) -> str:
+    return "https: http:" if shown["kind"] == "external" else "'self'"
 
 
 async def accept(state: AppState, request: Request, session: Session) -> Page:
