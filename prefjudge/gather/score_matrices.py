@@ -1,7 +1,10 @@
 """The query x run matrices that the statistics work on, from the inputs of a step."""
 
-from prefjudge.core.pooling.qrels import Scores
+from collections.abc import Iterable, Sequence
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity, tie_sensitivity
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.scoring.preference_measures import (
@@ -12,6 +15,7 @@ from prefjudge.evaluation.scoring.preference_measures import (
 from prefjudge.gather.memory import Measures
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
+from prefjudge.gather.surprises import beside_each_other
 
 
 def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure], list[PreferenceMeasure]]:
@@ -32,6 +36,20 @@ def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure
     return list(dict.fromkeys(by_labels)), list(dict.fromkeys(by_pairs))
 
 
+def note_surprises(
+    reader: Reader,
+    ranks: Sequence[Sequence[JudgedRanks]],
+    labels: Sequence[Qrels],
+    measures: Sequence[Measure],
+    ties: Iterable[TieSensitivity],
+) -> None:
+    """Add to the reader's notices what in the runs changes their scores, before a number is told."""
+    depths = [measure.cutoff for measure in measures]
+    deepest = None if None in depths else max((depth for depth in depths if depth), default=None)
+    if labels:
+        reader.runs.notices.extend(beside_each_other(ranks[: len(labels)], labels, deepest, ties))
+
+
 def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tuple[Scores, ...]:
     """Score all runs under each label set with each measure, in that order; then by the judged pairs.
 
@@ -44,6 +62,13 @@ def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tu
     labels = found.qrels if by_labels else ()
     pairs = compared_pairs(found.judgments) if by_pairs and found.judgments else None
     ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    ties = (
+        found
+        for placed, one in zip(ranks, labels, strict=False)
+        for measure in by_labels
+        for found in tie_sensitivity(placed, one, measure)
+    )
+    note_surprises(reader, ranks, labels, by_labels, ties)
     matrices = [
         score_matrix(placed, one, measure)
         for placed, one in zip(ranks, labels, strict=False)

@@ -1,13 +1,19 @@
-"""Warnings about a readable file, in sentences."""
+"""Warnings about a readable file, and about runs beside each other, in sentences."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads
 from prefjudge.counts import many
 from prefjudge.engines.health import RunHealth
-from prefjudge.formats.lines.problems import is_text
+from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
+from prefjudge.formats.lines.problems import Notice, is_text
+
+_NAMED = 5
+"""So many runs are named where a sentence is about several."""
 
 
 def run_surprises(run: RunHealth) -> list[str]:
@@ -60,6 +66,98 @@ def qrels_surprises(qrels: Qrels) -> list[str]:
     if not all(name.isascii() or is_text(name) for name in (*qrels.queries, *qrels.docs)):
         found.append("some ids are not UTF-8: they stay as they are, but SQL and Parquet do not take them")
     return found
+
+
+def beside_each_other(
+    ranks: Sequence[Sequence[JudgedRanks]],
+    sets: Sequence[Qrels],
+    cutoff: int | None,
+    ties: Iterable[TieSensitivity],
+) -> list[Notice]:
+    """Return what in the runs changes their scores: one sentence a cause.
+
+    Parameters
+    ----------
+    ranks : sequence of sequence of JudgedRanks
+        For each label set, where each run placed its documents.
+    sets : sequence of Qrels
+    cutoff : int or None
+        The deepest place that is scored.
+    ties : iterable of TieSensitivity
+        Of each run, by each measure that is told.
+    """
+    depth = cutoff or max(
+        (int(one.retrieved.max(initial=0)) for placed in ranks for one in placed), default=0
+    )
+    queries = {query for labels in sets for query in labels.queries}
+    missing, short = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    alike: dict[str, list[Hashable]] = defaultdict(list)
+    tied = dict.fromkeys((one.run for placed in ranks for one in placed), 0)
+    for found in ties:
+        tied[found.run] = max(tied[found.run], found.queries)
+    for placed, labels in zip(ranks, sets, strict=True):
+        names = np.array(labels.queries, dtype=object)
+        most = np.max([one.retrieved for one in placed], axis=0, initial=0)
+        for one in placed:
+            missing[one.run] |= {*names[one.retrieved == 0]}
+            few = (one.retrieved > 0) & (one.retrieved < np.minimum(most, depth))
+            short[one.run] |= {*names[few]}
+            alike[one.run].append((one.judged.tobytes(), one.position.tobytes(), one.retrieved.tobytes()))
+    return [
+        *_said("missing queries", _counts(missing), len(queries), "each counts as 0"),
+        *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
+        *_said("ties", tied, len(queries), "the order of documents with one score changes a number"),
+        *_same(alike, "place all judged documents alike: no number tells them apart"),
+    ]
+
+
+def heads_beside_each_other(heads: Heads, queries: Sequence[str], depth: int) -> list[Notice]:
+    """Return what in the tops of runs changes what is pooled or compared, one sentence a cause."""
+    asked = {query: place for place, query in enumerate(queries)}
+    counted = np.zeros((len(heads.runs), len(queries)), np.int64)
+    alike: dict[str, list[Hashable]] = defaultdict(list)
+    ends = zip(heads.start[:-1].tolist(), heads.start[1:].tolist(), strict=True)
+    for run, query, (first, last) in zip(
+        heads.list_run.tolist(), heads.list_query.tolist(), ends, strict=True
+    ):
+        place = asked.get(heads.queries[query])
+        if place is not None:
+            counted[run, place] = last - first
+            alike[heads.runs[run]].append((place, heads.doc[first:last].tobytes()))
+    names = np.array(queries, dtype=object)
+    few = (counted > 0) & (counted < np.minimum(counted.max(axis=0, initial=0), depth))
+    missing = {run: {*names[row == 0]} for run, row in zip(heads.runs, counted, strict=True)}
+    short = {run: {*names[row]} for run, row in zip(heads.runs, few, strict=True)}
+    return [
+        *_said("missing queries", _counts(missing), len(queries), "they have no answer to these"),
+        *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
+        *_same(alike, f"have the same first {many(depth, 'document')} in every query"),
+    ]
+
+
+def _counts(found: Mapping[str, set[str]]) -> dict[str, int]:
+    return {run: len(some) for run, some in found.items()}
+
+
+def _said(cause: str, found: Mapping[str, int], queries: int, what: str) -> list[Notice]:
+    """Return one sentence on the runs that have some, the worst first."""
+    counts = sorted(((count, run) for run, count in found.items() if count), key=lambda one: -one[0])
+    if not counts:
+        return []
+    named = ", ".join(f"{run} {count:,}" for count, run in counts[:_NAMED])
+    more = f" and {len(counts) - _NAMED:,} runs more" if len(counts) > _NAMED else ""
+    runs = f"in {len(counts):,} of {many(len(found), 'run')}"
+    return [Notice(where=cause, what=f"{runs}, of {many(queries, 'query')}: {named}{more}; {what}")]
+
+
+def _same(alike: Mapping[str, Sequence[Hashable]], what: str) -> list[Notice]:
+    """Return one sentence on the groups of runs of which the same is known."""
+    groups: dict[Hashable, list[str]] = defaultdict(list)
+    for run, known in alike.items():
+        groups[frozenset(known)].append(run)
+    same = [f"{', '.join(runs[:-1])} and {runs[-1]}" for runs in groups.values() if len(runs) > 1]
+    more = f"; and {len(same) - _NAMED:,} more groups" if len(same) > _NAMED else ""
+    return [Notice(where="identical runs", what=f"{'; '.join(same[:_NAMED])}{more} {what}")] if same else []
 
 
 def _queries(names: Sequence[str]) -> str:

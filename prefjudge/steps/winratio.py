@@ -33,6 +33,7 @@ from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, official_qrels
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.surprises import heads_beside_each_other
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
 from prefjudge.render.frames import winratio_frame
@@ -180,6 +181,8 @@ def winratio(
     assert found.judgments is not None
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         heads = reader.top(2 if against_qrel else 1)
+        wanted = asked or tuple(found.judgments.queries)
+        reader.runs.notices.extend(heads_beside_each_other(heads, wanted, 1))
         against: TopAgainstQrel | None = None
         drawn: tuple[Example, ...] = ()
         if against_qrel and labels:

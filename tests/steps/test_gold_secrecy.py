@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from urllib.parse import urljoin
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.study import Study
+from tests.marketplace.people import Worker
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.guesser import (
     ServedPage,
@@ -42,34 +44,20 @@ CHANCE = 0.002
 SECRET = "c2356069e9d1e79ca924378153cfbbfb4d4416b1f99d41a2940bfdb66c5319db"
 
 
-class Visitor:
-    """Somebody with an account who looks at every HIT, as the marketplace serves it."""
-
-    def __init__(self, address: Address) -> None:
-        self._site = address.worker_site
-        self._http = urllib3.PoolManager(timeout=30.0)
-        self._headers = {"Accept": "application/json"}
-        card = self._http.request(
-            "POST", f"{address.admin}/workers",
-            headers={**self._headers, "Authorization": f"Bearer {address.admin_token}"},
-            json={"name": "visitor", "locale": "US", "approved": 20_000, "approval_rate": 99},
-        ).json()  # fmt: skip
-        reply = self._http.request(
-            "POST", f"{self._site}/signin", headers=self._headers, fields={"invite": card["invite"]},
-            encode_multipart=False,
-        )  # fmt: skip
-        cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
-        self._headers["Cookie"] = "; ".join(cookies)
-
-    def look_at(self, hit_id: str) -> tuple[bytes, "np.ndarray"]:
-        """Return the page's bytes and the second at which each arrived."""
-        seen = self._http.request("GET", f"{self._site}/hits/{hit_id}", headers=self._headers).json()
-        began = time.perf_counter()
-        reply = self._http.request("GET", seen["frame"]["url"], headers=self._headers, preload_content=False)
-        parts = [(part, time.perf_counter() - began) for part in reply.stream(512)]
-        return b"".join(part for part, _ in parts), np.repeat(
-            [at for _, at in parts], [len(p) for p, _ in parts]
-        )
+def look_at(address: Address, hit_id: str) -> tuple[bytes, "np.ndarray"]:
+    """Return the page's bytes and the second at which each arrived, for somebody who has just accepted it."""
+    http = urllib3.PoolManager(timeout=30.0)
+    card = http.request(
+        "POST", f"{address.admin}/workers",
+        headers={"Accept": "application/json", "Authorization": f"Bearer {address.admin_token}"},
+        json={"name": f"visitor of {hit_id}", "locale": "US", "approved": 20_000, "approval_rate": 99},
+    ).json()  # fmt: skip
+    visitor = Worker(address.worker_site, http, card["invite"])
+    frame = urljoin(f"{address.worker_site}/", visitor.accept({"HITId": hit_id})["frame_url"])
+    began = time.perf_counter()
+    reply = http.request("GET", frame, headers=visitor.headers, preload_content=False)
+    parts = [(part, time.perf_counter() - began) for part in reply.stream(512)]
+    return b"".join(part for part, _ in parts), np.repeat([at for _, at in parts], [len(p) for p, _ in parts])
 
 
 def fix_secret(study: Path) -> None:
@@ -82,11 +70,10 @@ def publish_and_look(study: Path) -> list[ServedPage]:
     pages = []
     with keep_marketplace_open(Study(study)), open_marketplace(opened) as address:
         publish(study, yes=True)
-        visitor = Visitor(address)
         with opened.transaction(write=False) as db:
             hits = load_hits(db, "sandbox")
         for hit in hits:
-            source, arrived = visitor.look_at(hit.hit_id or "")
+            source, arrived = look_at(address, hit.hit_id or "")
             golden = [slot for slot in hit.slots if slot.gold_id is not None]
             pages.append(
                 ServedPage(

@@ -51,6 +51,56 @@ def preference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def cut(tmp_path: Path) -> list[str]:
+    """The demo's runs, of which one lacks four queries, one is short in two, and one is there twice."""
+    for path in (COLLECTION / "runs").glob("*.txt"):
+        (tmp_path / path.name).write_text(path.read_text())
+    first, second = sorted(tmp_path.glob("*.txt"))[:2]
+    lines = first.read_text().splitlines(keepends=True)
+    queries = list(dict.fromkeys(line.split()[0] for line in lines))
+    first.write_text("".join(line for line in lines if line.split()[0] not in queries[:4]))
+    lines = second.read_text().splitlines(keepends=True)
+    (tmp_path / "twin.txt").write_text("".join(f"{line.rsplit(maxsplit=1)[0]} twin\n" for line in lines))
+    third = sorted(tmp_path.glob("*.txt"))[2]
+    kept = [line for line in third.read_text().splitlines(keepends=True)]
+    third.write_text(
+        "".join(line for line in kept if line.split()[0] not in queries[:2] or int(line.split()[3]) == 1)
+    )
+    return [str(path) for path in sorted(tmp_path.glob("*.txt"))]
+
+
+def test_what_is_odd_in_the_runs_is_said_once_a_cause_by_every_verb(cut: list[str], judgments: Path) -> None:
+    names = [Path(path).read_text().split(maxsplit=6)[5] for path in cut]
+    with_labels = [
+        verb(runs=cut, qrels=QRELS, measure=["nDCG@3"])
+        for verb in (prefjudge.score, prefjudge.stability, prefjudge.agreement)
+    ]
+    pair = prefjudge.compare(cut[0], cut[1], qrels=QRELS)
+    tops = [
+        prefjudge.pool(runs=cut, qrels=QRELS, depth=3),
+        winratio(judgments=judgments, runs=cut, qrels=QRELS),
+    ]
+    for result in (*with_labels, pair, *tops):
+        (missing,) = [one for one in result.notices if one.startswith("missing queries: ")]
+        assert f": {names[0]} 4; " in missing
+        assert missing.startswith(
+            f"missing queries: in 1 of {2 if result is pair else len(cut)} runs, of 15 "
+        )
+    for result in (*with_labels, tops[0]):
+        (short,) = [one for one in result.notices if one.startswith("few documents: ")]
+        assert f": {names[2]} 2; others return more of the first 3" in short
+    for result in (*with_labels, *tops):
+        (same,) = [one for one in result.notices if one.startswith("identical runs: ")]
+        assert f"{names[1]} and twin " in same
+
+
+def test_of_runs_in_order_nothing_is_said() -> None:
+    causes = ("missing queries", "few documents", "identical runs", "ties")
+    for result in (score(runs=RUNS, qrels=[QRELS]), pool(runs=RUNS, qrels=QRELS, depth=3)):
+        assert [one for one in result.notices if one.startswith(causes)] == []
+
+
 def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_path: Path) -> None:
     every = preference.read_text().splitlines(keepends=True)
     lines = every[:9]

@@ -35,6 +35,7 @@ from prefjudge.gather.memory import OneLabelSet, Runs, Texts, maybe, take_one_qr
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
+from prefjudge.gather.surprises import heads_beside_each_other
 from prefjudge.gather.text_options import text_fields
 from prefjudge.render.shown import Shown
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
@@ -176,6 +177,7 @@ def pool(
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         _some(pools.queries, queries)
+        notices += heads_beside_each_other(heads, pools.queries, depth)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
         if opened is not None:
             notices += [

@@ -212,7 +212,8 @@ class Bundle:
         for run in self.tops:
             self._add(run.file, run.rows, run.write, f"the top {run.depth} of {run.name}, in its order")
         paths = [self.folder / one.name for one in self.files if one.name.startswith(f"{RUNS}/")]
-        table = board(paths, self.best.qrels, self.measures)
+        table, odd = board(paths, self.best.qrels, self.measures)
+        self.notices += tuple(map(str, odd))
         stamped = partial(write_table, table=table, stamp=stamp_of(self.rehearsal))
         self._add(BOARD, len(table.rows), stamped)
 

@@ -18,7 +18,9 @@ from prefjudge.formats.labels.judgments import write_judgments
 from prefjudge.formats.labels.pools import write_prefs
 from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.formats.labels.resolutions import write_resolutions
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.stamps import stamp_of
+from prefjudge.gather.surprises import beside_each_other
 from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.release.contents import ANSWERS, KEPT, PREFS, TOURNAMENTS
 
@@ -54,9 +56,10 @@ def _numbered(log: Judgments) -> Judgments:
     return replace(log, workers=tuple(log.workers[code] for code in order.tolist()), worker=worker)
 
 
-def board(runs: list[Path], answers: Qrels, measures: tuple[str, ...]) -> Table:
-    """Return the leaderboard that the tops of the runs make under the best answers."""
+def board(runs: list[Path], answers: Qrels, measures: tuple[str, ...]) -> tuple[Table, list[Notice]]:
+    """Return the board that the tops of the runs make under the best answers, and what is odd in them."""
     ranks = RunFiles(runs).judged(answers)
+    odd = beside_each_other([ranks], [answers], max(Measure.parse(one).cutoff or 0 for one in measures), ())
     rows = []
     for measure in measures:
         made = leaderboard(score_matrix(ranks, answers, Measure.parse(measure)))
@@ -70,4 +73,4 @@ def board(runs: list[Path], answers: Qrels, measures: tuple[str, ...]) -> Table:
         *(Column(name=name, kind="number", digits=6) for name in ("score", "low", "high")),
         Column(name="queries", kind="integer"),
     )
-    return Table(title="", columns=columns, rows=tuple(rows))
+    return Table(title="", columns=columns, rows=tuple(rows)), odd

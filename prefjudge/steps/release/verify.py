@@ -145,7 +145,7 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
             write(Path(made) / name)
         if record.measures:
             paths = sorted(folder / name for name in named if name.startswith(f"{RUNS}/"))
-            write_table(Path(made) / BOARD, board(paths, kept, record.measures))
+            write_table(Path(made) / BOARD, board(paths, kept, record.measures)[0])
         if record.of_this_version:
             told = record.as_json()
             for name, page in {PAGE: release_notes(told), **catalogue_pages(told)}.items():

@@ -33,6 +33,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.official import TeamsOf
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
+from prefjudge.gather.score_matrices import note_surprises
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.vote_sets import VoteSet
 
@@ -72,6 +73,7 @@ def score_boards(
         for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
         for measure in by_labels
     ]
+    note_surprises(reader, ranks, labels, by_labels, (tie for board in boards for tie in board.ties))
     if votes is None or pairs is None or documents is None:
         return boards, (), None
     for measure in by_pairs:
