@@ -68,6 +68,19 @@ def test_set_valued_rules_equal_pref_voting(rule: str, peer: str) -> None:
             assert set(one.winners) == expected
 
 
+def test_schulze_weighs_a_pair_by_its_margin_and_not_by_the_votes_for_its_winner() -> None:
+    # In the cycle of a over b over c over a the weakest pair is left out: a over b by 5 to 4 has the smallest
+    # margin, c over a by 2 to 0 the fewest votes.
+    cycle = {("a", "b"): (5, 4), ("b", "c"): (4, 1), ("c", "a"): (2, 0)}
+    lines = [
+        f"q {x} {y} {preferred}"
+        for (x, y), won in cycle.items()
+        for preferred, votes in zip((x, y), won, strict=True)
+        for _ in range(votes)
+    ]
+    assert resolve(judgments_of(*lines), rule="schulze").of("q").winners == ("b",)
+
+
 def test_kemeny_equals_trying_every_order() -> None:
     for size, log in random_tournaments(150, seed=5, most=6):
         votes = np.zeros((size, size))

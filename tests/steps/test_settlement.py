@@ -11,14 +11,17 @@ from prefjudge.crowd.mturk.fees import Fees
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
+from prefjudge.fieldwork import settlement
 from prefjudge.fieldwork.crowds import open_crowd, read_prices
 from prefjudge.fieldwork.settlement import GIVEN_UP, Act, find_dues, pay_dues, release_unused, withdraw
+from prefjudge.render.pages.hit import languages
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import estimate_cost
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.ledger import Intent, committed_cents, intend, settle
 from prefjudge.study.past import load_deleted
 from prefjudge.study.study import Study
+from prefjudge.study.undecided import AS_GUESSED
 
 TEXT = "You stopped early, as you may, and made 1 of 3 comparisons: paid $0.67 by a bonus."
 SPOILT = "unusable answer: consent was not given"
@@ -31,11 +34,14 @@ class Ledgered:
     decisions: dict[str, str] = field(default_factory=dict)
     paid: set[tuple[str, str]] = field(default_factory=set)
     refused: tuple[str, ...] = ()
+    killed: bool = False
     calls: list[tuple[object, ...]] = field(default_factory=list)
+    told: dict[str, str] = field(default_factory=dict)
     prices: Fees = field(default_factory=Fees)
 
     def approve(self, submission_id: str, message: str = "") -> None:
         self._decide("approve", submission_id)
+        self.told[submission_id] = message
 
     def reject(self, submission_id: str, reason: str) -> None:
         self._decide("reject", submission_id, reason)
@@ -50,6 +56,9 @@ class Ledgered:
 
     def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
         self.calls.append(("bonus", worker_id, submission_id, amount, reason))
+        self.paid.add((submission_id, reason))
+        if self.killed:
+            raise KeyboardInterrupt
 
     def delete(self, task_id: str) -> None:
         self._decide("delete", task_id)
@@ -134,6 +143,76 @@ def test_a_bonus_that_the_marketplace_knows_is_not_paid_again(study: Study) -> N
     pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
     assert crowd.calls == [("release", "early", TEXT)]
     assert decisions(study)["early"] == "prorated: $0.67 by bonus"
+
+
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pay of everybody wait, as while their gold pairs leave room for doubt."""
+    monkeypatch.setattr(
+        settlement, "waits_until", lambda *given: {one.assignment_id: 4e9 for one in given[2]}
+    )
+
+
+def acts(study: Study) -> dict[str, tuple[Act, Decimal]]:
+    return {due.assignment_id: (due.act, due.amount) for due in find_dues(study, "sandbox")}
+
+
+def test_a_bonus_that_was_begun_is_paid_to_the_end_whatever_is_known_of_its_worker_meanwhile(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = Ledgered(killed=True)
+    with pytest.raises(KeyboardInterrupt):
+        pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    later(monkeypatch)
+    assert acts(study)["early"] == (Act.PRORATE, Decimal("0.67"))
+    assert acts(study)["done"][0] is Act.WAIT
+    with study.transaction() as db:
+        for name in ("early", "done"):
+            db.execute(
+                "INSERT INTO barred (target, worker_id, reason, barred) VALUES ('sandbox', :worker, :why, 0)",
+                worker=f"w-{name}", why=f"missed 3 of 3 gold pairs, {AS_GUESSED}",
+            )  # fmt: skip
+    assert acts(study)["early"] == (Act.PRORATE, Decimal("0.67"))
+    assert acts(study)["done"][0] is Act.DECIDE
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    assert crowd.calls == [("bonus", "w-early", "early", Decimal("0.67"), TEXT), ("release", "early", TEXT)]
+    assert outcomes(study) == {"SendBonus": "paid", "RejectAssignment": "released"}
+
+
+def test_whom_a_person_keeps_is_paid_now_whatever_speaks_against_it(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later(monkeypatch)
+    assert {name: act for name, (act, _) in acts(study).items()} == {
+        "early": Act.WAIT, "done": Act.WAIT, "spoilt": Act.DECIDE,
+    }  # fmt: skip
+    config = study.folder / "study.toml"
+    kept = "".join(f'keep.{study.opaque("worker", f"w-{name}")} = "asked"\n' for name in ("early", "spoilt"))
+    config.write_text(config.read_text().replace("[screening]\n", f"[screening]\n{kept}"))
+    assert acts(Study(study.folder)) == {
+        "early": (Act.PRORATE, Decimal("0.67")),
+        "done": (Act.WAIT, Decimal("2.00")),
+        "spoilt": (Act.APPROVE, Decimal("2.00")),
+    }
+
+
+def test_who_did_all_is_told_whether_any_of_it_counts(study: Study) -> None:
+    with study.transaction() as db:
+        db.execute("UPDATE assignments SET answered = 3 WHERE assignment_id = 'early'")
+        db.execute("INSERT INTO pairs VALUES (1, 'q', 'x', 'y', 2)")
+        for name in ("done", "early"):
+            db.execute(
+                "INSERT INTO judgments (pair_id, query_id, left_id, right_id, choice, strength, "
+                "milliseconds, worker_id, judge, phase, assignment_id) "
+                "VALUES (1, 'q', 'x', 'y', 1, 1, 9, :worker, 'person', 'batch 1', :name)",
+                worker=f"w-{name}", name=name,
+            )  # fmt: skip
+        db.execute(
+            "INSERT INTO drops SELECT judgment_id, 'missed a gold pair', 0 FROM judgments "
+            "WHERE assignment_id = 'early'"
+        )
+    crowd, words = Ledgered(), languages()["en"]
+    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    assert crowd.told == {"done": words["counted"], "early": words["not_counted"]}
 
 
 @pytest.mark.parametrize("decision", ["approved", "rejected"])

@@ -10,7 +10,15 @@ import pytest
 from prefjudge.database import Connection
 from prefjudge.errors import BudgetError
 from prefjudge.steps.init import init
-from prefjudge.study.ledger import Intent, committed_cents, intend, settle, void
+from prefjudge.study.ledger import (
+    Intent,
+    committed_cents,
+    intend,
+    intend_all,
+    load_begun_bonuses,
+    settle,
+    void,
+)
 from prefjudge.study.study import Study
 
 HIT = Intent(token="hit-1", operation="create", target="sandbox", subject="one", cents=2640, intended=7.5)
@@ -61,6 +69,32 @@ def test_a_budget_may_be_spent_to_the_cent_and_no_further(db: Connection) -> Non
     assert committed_cents(db) == 2640
     assert intend(db, replace(more, cents=360), budget=Decimal("30")).cents == 360
     assert committed_cents(db) == 3000
+
+
+def test_a_batch_that_is_resumed_commits_what_is_new_up_to_the_first_that_the_budget_refuses(
+    db: Connection,
+) -> None:
+    budget = Decimal("30.00")
+    intend(db, HIT, budget=budget)
+    second, third, fourth = (
+        replace(HIT, token=token, cents=cents) for token, cents in (("2", 350), ("3", 11), ("4", 10))
+    )
+    known, refused = intend_all(db, [HIT, second, third, fourth], budget=budget)
+    assert known == [HIT, second]
+    assert refused is not None
+    assert refused.message == "create would commit $0.11 on top of $29.90; the budget is $30.00"
+    assert committed_cents(db) == 2990
+    assert intend_all(db, [HIT, second, fourth], budget=budget) == ([HIT, second, fourth], None)
+    assert committed_cents(db) == 3000
+
+
+def test_a_bonus_is_begun_until_it_has_an_outcome(db: Connection) -> None:
+    for token, subject in (("a", "paid"), ("b", "interrupted")):
+        intend(db, replace(HIT, token=token, operation="SendBonus", subject=subject), budget=None)
+    intend(db, replace(HIT, token="c", subject="no bonus"), budget=None)
+    assert load_begun_bonuses(db) == {"paid", "interrupted"}
+    settle(db, "a", "paid", 9.0)
+    assert load_begun_bonuses(db) == {"interrupted"}
 
 
 def test_only_an_intent_without_an_outcome_is_taken_back(db: Connection) -> None:
