@@ -184,6 +184,21 @@ class TestProlificCrowd(CrowdContract):
         stage.platform.move("STOP")
         assert "stopped on Prolific" in again.recruit()[0], "this time a person did"
 
+    def test_a_study_that_a_person_let_go_on_and_stopped_again_stays_so(self, stage: ProlificStage) -> None:
+        """A call that is killed before it stops the study leaves it like this, too."""
+        task_id = stage.crowd.publish(task())
+        stage.crowd.recruit()
+        stage.crowd.close(task_id)
+        stage.crowd.settle()
+        (study,) = stage.platform.studies.values()
+        study.status = "ACTIVE"
+        stage.crowd.publish(task("more"))
+        again = stage.open_again()
+        assert again.recruit() == ()
+        stage.platform.move("STOP")
+        assert "stopped on Prolific" in again.recruit()[0]
+        assert (study.status, study.places) == ("COMPLETED", 1)
+
     @pytest.mark.parametrize("rate", ["0.333", "0.3996", "0.428", "0.5136", "0.40", "0.25"])
     @pytest.mark.parametrize("pay", ["2.50", "3.00", "4.20", "1.37"])
     def test_whatever_prolifics_calculator_prices_is_published_at_its_cents(

@@ -195,6 +195,9 @@ class Recruitment:
             if study.status == "ACTIVE":
                 self._studies.stop(study)
             return ()
+        if study.status == "ACTIVE" and study.stopped_here:
+            # a kill before it was stopped, or a person who let it go on: the next stop may be a person's
+            study = self._studies.resize(study, study.places)
         used = sum(status not in _FREED for status in statuses.values())
         over = study.status in ("AWAITING REVIEW", "COMPLETED") and not study.stopped_here
         if study.status == "PAUSED" or (over and used < study.places):
