@@ -63,7 +63,7 @@ def cut(tmp_path: Path) -> list[str]:
     lines = second.read_text().splitlines(keepends=True)
     (tmp_path / "twin.txt").write_text("".join(f"{line.rsplit(maxsplit=1)[0]} twin\n" for line in lines))
     third = sorted(tmp_path.glob("*.txt"))[2]
-    kept = [line for line in third.read_text().splitlines(keepends=True)]
+    kept = third.read_text().splitlines(keepends=True)
     third.write_text(
         "".join(line for line in kept if line.split()[0] not in queries[:2] or int(line.split()[3]) == 1)
     )
