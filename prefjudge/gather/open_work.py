@@ -22,7 +22,7 @@ def open_words(hits: Mapping[str, int], waiting: int, challenge: ChallengeRecord
     still_open = sum(count for name, count in hits.items() if name != HitStatus.CLOSED)
     parts = [
         *([f"{many(still_open, 'HIT')} open"] if still_open else []),
-        *([f"{many(waiting, 'pair')} waiting for one"] if waiting else []),
+        *([f"{many(waiting, 'pair')} waiting for one"] if waiting and hits else []),
         *([f"challenge {challenge.challenge} under way"] if challenge else []),
     ]
     return ", ".join(parts)

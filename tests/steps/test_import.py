@@ -452,6 +452,34 @@ def test_a_release_is_taken_back_whole(tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
+def test_what_imported_votes_do_not_tell_is_null_in_a_release_and_not_0(tmp_path: Path) -> None:
+    brought(tmp_path, PLAIN, "votes.txt")
+    study = tmp_path / "study"
+    resolve(study)
+    made = Path(release(study).out)
+    rows = {
+        name: [json.loads(line) for line in (made / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("judgments", "assignments")
+    }
+    assert {row["milliseconds"] for row in rows["judgments"]} == {None}
+    unknown = {(row["gold_right"], row["gold_missed"], row["seconds"]) for row in rows["assignments"]}
+    assert unknown == {(None, None, None)}
+    assert import_votes(new(tmp_path, "other"), made).votes == 5
+
+
+def test_a_pool_whose_votes_were_imported_waits_for_no_hit(tmp_path: Path) -> None:
+    """Nobody has published anything: it is not under way."""
+    pool_demo(new(tmp_path))
+    with Study(tmp_path / "study").transaction(write=False) as db:
+        pairs = db.execute("SELECT query_id, doc_a, doc_b FROM pairs ORDER BY pair_id")
+    file = tmp_path / "votes.txt"
+    file.write_text("".join(f"{query} {a} {b} {a} ann\n" for query, a, b in pairs[:20]))
+    import_votes(tmp_path / "study", file)
+    page = Path(report(tmp_path / "study").out).read_text()
+    assert "under way" not in page
+    assert f"{len(pairs) - 20} pairs lack votes." in page
+
+
 def test_published_preference_sets_are_resolved_as_their_files_are(tmp_path: Path, data_dir: Path) -> None:
     for name in ("Set-I", "Combined-I+II+III"):
         study, file = new(tmp_path, name), data_dir / "dl21" / "phases" / f"{name}.txt"

@@ -144,8 +144,8 @@ def _works(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, Work]]:
         if line.kind == WORK:
             row = line.row
             try:
-                numbers = {name: int(row[name]) for name in ("answered", "gold_right", "gold_missed")}
-                work = Work(**numbers, seconds=float(row["seconds"]), verdict=str(row["verdict"]))
+                numbers = {name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")}
+                work = Work(**numbers, seconds=float(row["seconds"] or 0), verdict=str(row["verdict"]))
                 if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
                     raise ValueError
             except (KeyError, TypeError, ValueError, OverflowError):

@@ -119,8 +119,8 @@ def _work(folder: Path, notices: list[Notice]) -> dict[str, Work]:
     for line, row in read_rows(str(path), notices):
         try:
             found[str(row["assignment"])] = Work(
-                **{name: int(row[name]) for name in ("answered", "gold_right", "gold_missed")},
-                seconds=float(row["seconds"]),
+                **{name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")},
+                seconds=float(row["seconds"] or 0),
                 verdict=str(row["verdict"]),
             )
         except (KeyError, TypeError, ValueError):

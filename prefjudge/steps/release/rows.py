@@ -45,15 +45,16 @@ class PrivateRows:
 
     def assignment(self, work: LoggedAssignment) -> JsonObject:
         """Return an assignment."""
+        told = work.gold_right + work.gold_missed > 0  # without a gold pair nothing is known of 0
         return {
             "assignment": self._named("assignment", work.assignment_id),
             "hit": self._named("hit", work.hit_key),
             "worker": self._worker(work.worker_id),
             "judge": work.judge,
             "answered": work.answered,
-            "gold_right": work.gold_right,
-            "gold_missed": work.gold_missed,
-            "seconds": ceil(work.seconds),
+            "gold_right": work.gold_right if told else None,
+            "gold_missed": work.gold_missed if told else None,
+            "seconds": ceil(work.seconds) or None,
             "verdict": work.verdict,
         }
 
@@ -90,6 +91,6 @@ def model_vote(model: str, vote: ModelVote) -> JsonObject:
     }
 
 
-def _whole_seconds(milliseconds: int) -> int:
-    """Return a time rounded up: to the millisecond it could tell whose it is, and 0 is not known."""
-    return 1000 * ceil(milliseconds / 1000)
+def _whole_seconds(milliseconds: int) -> int | None:
+    """Return a time rounded up: to the millisecond it could tell whose it is. None where it is not known."""
+    return 1000 * ceil(milliseconds / 1000) or None

@@ -115,6 +115,7 @@ def _lead(material: Material) -> list[str]:
     """Return what was asked, who judged, and whether more is to come."""
     state = material.state
     under_way = open_words(state.hits, state.waiting, state.challenge)
+    not_asked = state.waiting and state.judgments and not state.hits  # votes that were imported
     pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
     dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
     judged = (
@@ -126,6 +127,7 @@ def _lead(material: Material) -> list[str]:
         f"Passages are compared side by side: {pools}; {judged}.",
         *_who_judged(material),
         *([f"The study is under way: {under_way}."] if under_way else []),
+        *([f"{many(state.waiting, 'pair lacks', 'pairs lack')} votes."] if not_asked else []),
     ]
 
 
