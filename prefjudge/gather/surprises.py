@@ -2,21 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.counts import many
-from prefjudge.engines.health import RunHealth
-from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 from prefjudge.formats.lines.problems import Notice, is_text
+
+if TYPE_CHECKING:
+    from prefjudge.engines.health import RunHealth
+    from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 
 _NAMED = 5
 """So many runs are named where a sentence is about several."""
 
 
-def run_surprises(run: RunHealth) -> list[str]:
+def run_surprises(run: "RunHealth") -> list[str]:
     """Return what a scorer of the run should know: each finding is one sentence without the file's name."""
     found = []
     if run.missing:
@@ -72,7 +75,7 @@ def beside_each_other(
     ranks: Sequence[Sequence[JudgedRanks]],
     sets: Sequence[Qrels],
     cutoff: int | None,
-    ties: Iterable[TieSensitivity],
+    ties: "Iterable[TieSensitivity]",
 ) -> list[Notice]:
     """Return what in the runs changes their scores: one sentence a cause.
 
