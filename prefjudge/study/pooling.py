@@ -91,26 +91,38 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
     """Store the texts of queries and passages.
 
+    Once some are published they stay as they were shown. Texts that differ in blanks alone, as by the ends of
+    lines, are the same to who reads them.
+
     Raises
     ------
     StudyError
         Other texts have been published.
     """
+    given = {"query": dict(queries), "passage": dict(passages)}
     if is_settled(db):
         shown = {"query": load_queries(db), "passage": load_passages(db)}
-        for kind, texts in (("query", queries), ("passage", passages)):
-            other = [key for key, text in texts.items() if shown[kind].get(key, text) != text]
+        for kind, texts in given.items():
+            known = {key: shown[kind][key] for key in texts if key in shown[kind]}
+            other = [key for key, text in known.items() if folded(texts[key]) != folded(text)]
+            texts.update(known)
             if other:
                 raise StudyError(
                     f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was judged",
                     "Give the queries and the collection that the study was made from, or make a new study.",
                 )
-    for table, column, texts in (("queries", "query_id", queries), ("passages", "doc_id", passages)):
+    tables = (("queries", "query_id"), ("passages", "doc_id"))
+    for (table, column), texts in zip(tables, given.values(), strict=True):
         db.insert_all(
             table,
             ({column: key, "text": text} for key, text in texts.items()),
             f"ON CONFLICT ({column}) DO UPDATE SET text = excluded.text",
         )
+
+
+def folded(text: str) -> str:
+    """Return a text with one blank for each run of blanks and line breaks."""
+    return " ".join(text.split())
 
 
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:

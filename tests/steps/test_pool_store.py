@@ -87,6 +87,11 @@ def test_texts_stay_as_they_were_published(served: Path, tmp_path: Path) -> None
     with pytest.raises(StudyError, match="the text of query"):
         pool_from(other, served)
     assert contents(served) == before
+    blanks = "".join(line.replace(" ", "  ") + " \r\n" for line in texts.splitlines())
+    (other / "collection.tsv").write_text(blanks, newline="")
+    (other / "queries.tsv").write_text((COLLECTION / "queries.tsv").read_text())
+    pool_from(other, served)
+    assert contents(served)["passages"] == before["passages"], "as it was shown"
 
 
 def test_a_study_is_told_where_its_files_are_now(tmp_path: Path) -> None:
