@@ -24,7 +24,7 @@ from prefjudge.gather.outputs import check_outputs
 from prefjudge.render.shown import Shown
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
-from prefjudge.study.pooling import load_inputs, load_pairs, load_passages, load_pools, load_queries
+from prefjudge.study.pooling import folded, load_inputs, load_pairs, load_passages, load_pools, load_queries
 from prefjudge.study.study import Study, open_study
 
 
@@ -37,7 +37,7 @@ class GoldResult(Shown):
 
     ``lexical`` is the share of the suggestions, or else of the study's gold pairs, that a choice by the words
     in common with the question gets right; 0.5 tells nothing. ``agreed`` of the suggestions are pairs on
-    which many have agreed.
+    which many have agreed. ``notices`` says why fewer were suggested than asked for.
     """
 
     suggested: int
@@ -49,6 +49,7 @@ class GoldResult(Shown):
     hits_before_repeat: int | None
     lexical: float | None
     file: str
+    notices: tuple[str, ...] = ()
 
     @property
     def advice(self) -> str:
@@ -105,10 +106,13 @@ def gold(
         hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.new_pairs_per_hit)
     suggestions: Sequence[GoldPair] = ()
     agreed: Sequence[GoldPair] = ()
+    fewer: tuple[str, ...] = ()
     if suggest is not None:
         count = suggest or max(1, -(-_ISSUED * hits * design.gold_per_hit // 4))
         agreed = _agreed(opened)[:count]
         suggestions = (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
+        if len(suggestions) < suggest:
+            fewer = (_why_fewer(opened, suggest, len(suggestions), path),)
     check_outputs(path if suggestions else None, study=opened)
     if suggestions:
         write_gold(path, suggestions)
@@ -127,6 +131,20 @@ def gold(
         hits_before_repeat=count // design.gold_per_hit if design.gold_per_hit else None,
         lexical=lexical_success(suggestions or tuple(active.values()), passages),
         file=str(path),
+        notices=fewer,
+    )
+
+
+def _why_fewer(study: Study, asked: int, found: int, file: str | Path) -> str:
+    """Say what suggestions are made of, of which the study has too little."""
+    with study.transaction(write=False) as db:
+        queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
+    texts = many(sum(query in queries for query in pools.queries), "query", "queries")
+    return (
+        f"{asked:,} gold pairs were asked for, and {found:,} can be suggested: each takes an answer to one "
+        f"question and a passage that clearly answers another, and the study has the texts of {texts} and "
+        f"{many(len(passages), 'passage')}; write more by hand into {file}, pool more queries, or ask for "
+        "fewer in a HIT: gold_per_hit in [design]"
     )
 
 
@@ -211,18 +229,14 @@ def _best_known(study: Study, pools: Pools) -> Qrels:
 
 def _as_stored(db: Connection, pairs: Sequence[GoldPair]) -> tuple[GoldPair, ...]:
     """Give texts back the blanks and line breaks that the file folds: they would tell gold apart."""
-    queries = {_folded(text): text for text in load_queries(db).values()}
-    passages = {_folded(text): text for text in load_passages(db).values()}
+    queries = {folded(text): text for text in load_queries(db).values()}
+    passages = {folded(text): text for text in load_passages(db).values()}
     return tuple(
         replace(
             pair,
-            query=queries.get(_folded(pair.query), pair.query),
-            good=passages.get(_folded(pair.good), pair.good),
-            bad=passages.get(_folded(pair.bad), pair.bad),
+            query=queries.get(folded(pair.query), pair.query),
+            good=passages.get(folded(pair.good), pair.good),
+            bad=passages.get(folded(pair.bad), pair.bad),
         )
         for pair in pairs
     )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())

@@ -16,7 +16,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.study.pooling import load_pairs, load_pools
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.study import Study
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, pool_demo
 
 RUNS = [str(COLLECTION / "runs" / "*.txt")]
 TEXTS = {"queries": COLLECTION / "queries.tsv", "collection": COLLECTION / "collection.tsv"}
@@ -52,6 +52,17 @@ def test_without_qrels_an_answer_to_the_question_is_set_against_one_to_another(t
     assert not relevant & {(pair.query_id, pair.bad_id) for pair in pairs}
     assert gold(study, accept=True).gold == 8
     assert publish(study, dry_run=True).hits > 0
+
+
+def test_fewer_suggestions_than_asked_for_are_explained(tmp_path: Path) -> None:
+    init(tmp_path / "study", config="demo")
+    pool_demo(tmp_path / "study")
+    assert gold(tmp_path / "study", suggest=12).notices == ()
+    found = gold(tmp_path / "study", suggest=5000)
+    (why,) = found.notices
+    assert why.startswith(f"5,000 gold pairs were asked for, and {found.suggested:,} can be suggested: ")
+    assert "the study has the texts of 15 queries and " in why
+    assert "gold.tsv, pool more queries" in why
 
 
 def test_pairs_on_which_five_agreed_are_suggested_first(tmp_path: Path) -> None:
