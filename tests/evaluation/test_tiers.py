@@ -1,5 +1,6 @@
 from dataclasses import replace
-from math import nan
+from functools import partial
+from math import isnan, nan
 
 import numpy as np
 import pytest
@@ -7,10 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from prefjudge.evaluation.leaderboards.tiers import nearly_same, standings, standings_of
+from prefjudge.evaluation.leaderboards import tiers
+from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.leaderboards.tiers import nearly_same, standings
 from prefjudge.evaluation.testing.significance import compare_runs
+from prefjudge.render.tables.leaderboard import leaderboard_table
 
 from .test_leaderboard import scores_of
+
+standings_of = partial(tiers.standings_of, first_from=2)
+"""With P(first) from few queries, too, for which it has exact values."""
 
 
 def columns(**means: float) -> dict[str, list[float]]:
@@ -140,3 +147,16 @@ def test_runs_that_differ_on_few_of_the_queries_that_either_hits_are_nearly_the_
     few = {"a": [1.0] * 19 + [0.0] * 500, "b": [1.0] * 19 + [0.0] * 500}
     assert nearly_same(scores_of(few)) == (), "queries that neither hits say nothing"
     assert len(nearly_same(scores_of(few), fewest=19)) == 1
+
+
+@pytest.mark.parametrize(("queries", "told"), [(3, False), (49, False), (50, True)])
+def test_who_is_the_best_is_told_from_fifty_queries_on(queries: int, told: bool) -> None:
+    rng = np.random.default_rng(5)
+    scores = scores_of({name: rng.random(queries).tolist() for name in ("a", "b", "c")})
+    firm = tiers.standings_of(scores)
+    assert [isnan(one.first) for one in firm] == [not told] * 3
+    assert [(one.tier, one.highest) for one in firm] == [
+        (one.tier, one.highest) for one in standings_of(scores)
+    ]
+    (note,) = [one for one in leaderboard_table(leaderboard(scores), firm).notes if "P(first)" in one]
+    assert ("P(first) is not told from fewer than 50 queries" in note) is not told

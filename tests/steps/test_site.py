@@ -164,7 +164,8 @@ def test_the_pages_say_what_the_other_verbs_say(
     firm = {one.run: one for one in scored.boards[1].standings}
     ranked = [row for row in shown if row["rank"] != "–"]
     assert [(row["tier"], row["P(first)"]) for row in ranked] == [
-        (str(firm[row["run"]].tier), chance_text(firm[row["run"]].first)) for row in ranked
+        (str(firm[row["run"]].tier), "–")
+        for row in ranked  # of 15 queries it is not told who is the best
     ]
     beside = {row["run"]: row for row in table(folder / "index.html", "Leaderboards")}
     assert {row.run: beside[row.run][f"RR@10 original, {label.queries} queries"] for row in label.ranked} == {

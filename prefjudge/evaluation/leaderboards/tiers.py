@@ -15,6 +15,8 @@ from prefjudge.evaluation.testing.significance import Significance
 
 _DRAWS = 4000
 """Draws for the chances to be first: their standard error is 0.008 at most."""
+FIRST_TOLD_FROM = 50
+"""The fewest queries for which P(first) is told: of fewer it was up to twice too high in simulations."""
 _SHARES = 500
 """Shares of noise that are told apart."""
 
@@ -34,7 +36,7 @@ class Standing:
         those that are significantly worse.
     first : float
         The probability that the run is the best of all, as the mean over many more such queries would tell;
-        NaN where it was not computed.
+        NaN where it was not computed, as from too few queries.
     """
 
     run: str
@@ -68,7 +70,9 @@ def standings(significance: Significance) -> tuple[Standing, ...]:
     return _standings(significance.runs, lead, told_apart | told_apart.T)
 
 
-def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]:
+def standings_of(
+    scores: Scores, *, alpha: float = 0.05, first_from: int = FIRST_TOLD_FROM
+) -> tuple[Standing, ...]:
     """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
 
     The same as :func:`standings` of ``compare_runs(scores, test="t")``, from one matrix product instead of
@@ -80,6 +84,8 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
         One measure of at least two runs on at least two queries, without perfect rankings.
     alpha : float
         The chance that any rank interval is wrong.
+    first_from : int
+        The fewest queries for which it is told how probable it is that a run is the best.
     """
     count = len(scores.runs)
     means = scores.values.mean(axis=0)
@@ -88,6 +94,8 @@ def standings_of(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]
     told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
     sign = direction(scores.measure)
     firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
+    if len(scores.queries) < first_from:
+        return firm
     chances = dict(zip(scores.runs, _chances_first(sign * scores.values), strict=True))
     return tuple(replace(one, first=chances[one.run]) for one in firm)
 

@@ -14,7 +14,7 @@ from prefjudge.evaluation.leaderboards.correlation import (
 )
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
-from prefjudge.evaluation.leaderboards.tiers import Standing
+from prefjudge.evaluation.leaderboards.tiers import FIRST_TOLD_FROM, Standing
 from prefjudge.evaluation.testing.intervals import T_NEEDS
 from prefjudge.render.text.cells import RING
 from prefjudge.render.text.tables import Bold, Cell, Column, Table, Unsure, to_records
@@ -103,6 +103,12 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
     return Unsure(value) if row.above_perfect_by > 0 else value
 
 
+def _first_words(board: Leaderboard) -> str:
+    if board.queries < FIRST_TOLD_FROM:
+        return f"P(first) is not told from fewer than {FIRST_TOLD_FROM} queries: it would say too much."
+    return "P(first): how probable it is that the run is the best of these over many such queries."
+
+
 def _notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tuple[str, ...]:
     centre = "Mean" if board.statistic == "mean" else "Median"
     notes = [
@@ -114,8 +120,8 @@ def _notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tup
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
             "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %). "
-            "P(first): how probable it is that the run is the best of these over many such queries. All of "
-            "this holds the chance of the queries and, under labels from votes, that of the votes."
+            f"{_first_words(board)} All of this holds the chance of the queries and, under labels from "
+            "votes, that of the votes."
         )
         if any(one.tier > after.tier for one, after in pairwise(standings)):
             notes.append(

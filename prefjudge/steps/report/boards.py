@@ -85,10 +85,14 @@ def _how_firm(board: Board) -> str:
     interval = f" ({row.low:.4f} to {row.high:.4f}, {level})" if isfinite(row.low) else ""
     rivals = sum(one.highest == 1 for one in board.standings) - 1
     others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
+    best = (
+        f" and is the best over many such queries with a probability of {chance_text(first.first)}"
+        if isfinite(first.first)
+        else ""
+    )
     return (
-        f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval} and is "
-        f"the best over many such queries with a probability of {chance_text(first.first)}; by the tests of "
-        f"all pairs {others}."
+        f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval}{best}; by "
+        f"the tests of all pairs {others}."
     )
 
 
