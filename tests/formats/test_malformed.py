@@ -141,8 +141,10 @@ def qrels_error(tmp_path, text, **options):
         (
             GOOD.encode("utf-16-le"),
             "run: holds NUL bytes, so it is not UTF-8 text\n"
-            "if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 run > run.utf8",
+            "give a text file; if this is UTF-16 text, convert it: iconv -f UTF-16LE -t UTF-8 run > run.utf8",
         ),
+        (b"\x89PNG\r\n\x1a\n\0\0", "run: is a picture (PNG), not UTF-8 text\nname the file of data"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF\0", "run: is a picture (JPEG), not UTF-8 text\nname the file of data"),
         (b"\xfd7zXZ\0rest", "run: is compressed with xz, not UTF-8 text\nunpack it: xz -d run"),
         (
             gzip.compress(GOOD.encode(), mtime=0)[:-9],

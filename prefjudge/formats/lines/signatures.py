@@ -73,6 +73,13 @@ _BYTES = (
         b"%PDF-",
         Foreign(kind="pdf", what=f"is a PDF, {_TEXT}", way="name the file of data, not its description"),
     ),
+    *(
+        (
+            begins,
+            Foreign(kind="image", what=f"is a picture ({name}), {_TEXT}", way="name the file of data"),
+        )
+        for begins, name in ((b"\x89PNG\r\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF8", "GIF"))
+    ),
     (
         b"SQLite format 3\0",
         Foreign(
@@ -93,7 +100,8 @@ _RAW_VECTORS = Foreign(
 _NUL = Foreign(
     kind="binary",
     what="holds NUL bytes, so it is not UTF-8 text",
-    way="if it is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
+    way="give a text file; if this is UTF-16 text, convert it: "
+    "iconv -f UTF-16LE -t UTF-8 {path} > {path}.utf8",
 )
 _HTML = Foreign(
     kind="html",
