@@ -1,7 +1,7 @@
 """Warnings about a readable file, and about runs beside each other, in sentences."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +94,7 @@ def beside_each_other(
     )
     queries = {query for labels in sets for query in labels.queries}
     missing, short = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    alike: dict[str, list[Hashable]] = defaultdict(list)
+    alike = defaultdict[str, int](int)
     tied = dict.fromkeys((one.run for placed in ranks for one in placed), 0)
     for found in ties:
         tied[found.run] = max(tied[found.run], found.queries)
@@ -105,7 +105,8 @@ def beside_each_other(
             missing[one.run] |= {*names[one.retrieved == 0]}
             few = (one.retrieved > 0) & (one.retrieved < np.minimum(most, depth))
             short[one.run] |= {*names[few]}
-            alike[one.run].append((one.judged.tobytes(), one.position.tobytes(), one.retrieved.tobytes()))
+            parts = (one.judged.tobytes(), one.position.tobytes(), one.retrieved.tobytes())
+            alike[one.run] = hash((alike[one.run], *parts))
     return [
         *_said("missing queries", _counts(missing), len(queries), "each counts as 0"),
         *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
@@ -118,7 +119,7 @@ def heads_beside_each_other(heads: Heads, queries: Sequence[str], depth: int) ->
     """Return what in the tops of runs changes what is pooled or compared, one sentence a cause."""
     asked = {query: place for place, query in enumerate(queries)}
     counted = np.zeros((len(heads.runs), len(queries)), np.int64)
-    alike: dict[str, list[Hashable]] = defaultdict(list)
+    alike = defaultdict[str, int](int)
     ends = zip(heads.start[:-1].tolist(), heads.start[1:].tolist(), strict=True)
     for run, query, (first, last) in zip(
         heads.list_run.tolist(), heads.list_query.tolist(), ends, strict=True
@@ -126,7 +127,8 @@ def heads_beside_each_other(heads: Heads, queries: Sequence[str], depth: int) ->
         place = asked.get(heads.queries[query])
         if place is not None:
             counted[run, place] = last - first
-            alike[heads.runs[run]].append((place, heads.doc[first:last].tobytes()))
+            # a sum, as runs may list their queries in any order, and of millions of lists none is kept
+            alike[heads.runs[run]] += hash((place, heads.doc[first:last].tobytes()))
     names = np.array(queries, dtype=object)
     few = (counted > 0) & (counted < np.minimum(counted.max(axis=0, initial=0), depth))
     missing = {run: {*names[row == 0]} for run, row in zip(heads.runs, counted, strict=True)}
@@ -153,11 +155,11 @@ def _said(cause: str, found: Mapping[str, int], queries: int, what: str) -> list
     return [Notice(where=cause, what=f"{runs}, of {many(queries, 'query')}: {named}{more}; {what}")]
 
 
-def _same(alike: Mapping[str, Sequence[Hashable]], what: str) -> list[Notice]:
-    """Return one sentence on the groups of runs of which the same is known."""
-    groups: dict[Hashable, list[str]] = defaultdict(list)
+def _same(alike: Mapping[str, int], what: str) -> list[Notice]:
+    """Return one sentence on the groups of runs whose hashes are the same."""
+    groups = defaultdict[int, list[str]](list)
     for run, known in alike.items():
-        groups[frozenset(known)].append(run)
+        groups[known].append(run)
     same = [f"{', '.join(runs[:-1])} and {runs[-1]}" for runs in groups.values() if len(runs) > 1]
     more = f"; and {len(same) - _NAMED:,} more groups" if len(same) > _NAMED else ""
     return [Notice(where="identical runs", what=f"{'; '.join(same[:_NAMED])}{more} {what}")] if same else []
