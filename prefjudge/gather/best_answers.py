@@ -1,6 +1,8 @@
 """A study's best answers: one source for its page, its release, its leaderboards and its challenges."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -8,15 +10,18 @@ from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.planning.strategy_names import BySize, parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME
+from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
 from prefjudge.counts import many
-from prefjudge.errors import StudyError, quoted
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.lines.digests import digest_of_content
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.gather.winners import find_winners
 from prefjudge.study.answers import last_version, load_answers, load_open_challenge
+from prefjudge.study.settings import save_setting
 from prefjudge.study.study import QRELS_FILE, Study
 from prefjudge.study.targets import advised, live_since
 
@@ -25,15 +30,15 @@ from prefjudge.study.targets import advised, live_since
 class BestAnswers:
     """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
 
-    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``counted_by`` is
-    the rule of the tournaments, and ``derived`` says whether their winners are the answers.
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``how`` made the
+    tournaments, and ``derived`` says whether their winners are the answers.
     """
 
     votes: JudgmentInput
     qrels: Qrels
     version: int
     resolutions: Resolutions
-    counted_by: str
+    how: HowResolved
     derived: bool
     notices: tuple[str, ...]
 
@@ -103,22 +108,64 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     with study.reading():
         votes = gather_judgments(study, None, verb=verb)
         qrels, version = load_best_answers(study)
-    (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
-    found = find_winners(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
-    answered = with_answers(found, qrels, (version and votes.driven_by) or rule)
+        votes, how, notices = votes_of_answers(study, votes, version, verb=verb)
+    found = find_winners(votes.log, how, pools=votes.pools, asked=votes.asked)
+    answered = with_answers(found, qrels, (version and votes.driven_by) or how.rule)
     others = np.unique(found.query[found.winner != answered.winner]).size
     if others and not version:
+        made = "" if how_resolved(study) else "other options made it, or "
         notices += (
-            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {rule} finds in the "
-            "judgments as they are: other options made it, or judgments have come since. `prefjudge resolve` "
-            "makes it again",
+            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {how.rule} finds in the "
+            f"judgments as they are: {made}judgments have come since. `prefjudge resolve` makes it again",
         )
     return BestAnswers(
         votes=votes,
         qrels=qrels,
         version=version,
         resolutions=answered,
-        counted_by=rule,
+        how=how,
         derived=not version and not others,
         notices=notices,
+    )
+
+
+def votes_of_answers(
+    study: Study, votes: JudgmentInput, version: int, *, verb: str
+) -> tuple[JudgmentInput, HowResolved, tuple[str, ...]]:
+    """Return those votes of a study that its answers rest on, how they are resolved, and what to say of it.
+
+    Version 0 of the answers is what ``resolve`` wrote, by the options that it had.
+    """
+    told = None if version else how_resolved(study)
+    if told is not None:
+        try:
+            if told.without or told.counted:
+                votes = gather_judgments(study, None, told.without, counted=told.counted, verb=verb)
+            return votes, told, ()
+        except InputError:  # such a worker was forgotten since, or is not barred any more
+            pass
+    (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
+    return votes, HowResolved(rule=rule), notices
+
+
+_HOW = "resolved"
+"""The setting that holds how ``resolve`` made the study's answers, and the digest of their file."""
+
+
+def keep_how_resolved(study: Study, path: Path, how: HowResolved) -> None:
+    """Keep how a study's answers were made: reports, releases and boards resolve them so again."""
+    told = json.dumps({**asdict(how), "digest": digest_of_content(path)}, sort_keys=True)
+    with study.transaction() as db:
+        save_setting(db, _HOW, told)
+
+
+def how_resolved(study: Study) -> HowResolved | None:
+    """Return how the study's answers were made; None where the file is not the one that ``resolve`` wrote."""
+    path, kept = study.folder / QRELS_FILE, study.setting(_HOW)
+    told = json.loads(kept) if kept else {}
+    if not path.is_file() or told.pop("digest", None) != digest_of_content(path):
+        return None
+    found = HowResolved(**told)
+    return replace(
+        found, ties=TieWorth(found.ties), without=tuple(found.without), counted=tuple(found.counted)
     )

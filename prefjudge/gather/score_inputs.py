@@ -11,7 +11,8 @@ from prefjudge.core.pooling.pools import Pools, select_queries
 from prefjudge.core.pooling.qrels import Qrels, restrict
 from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.core.pooling.top_pairs import pooled_qrels
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
+from prefjudge.core.resolving.rules import PAPER_RULE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.spellings import one_each
 from prefjudge.formats.labels.judgments import read_judgments
@@ -24,9 +25,9 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
-from prefjudge.gather.best_answers import KeptAnswers, kept_by_strategy, load_best_answers
+from prefjudge.gather.best_answers import KeptAnswers, kept_by_strategy, load_best_answers, votes_of_answers
 from prefjudge.gather.inputs import QRELS_NAME, expand, given_file, paths_of
-from prefjudge.gather.judgments import fitting_rule, gather_judgments
+from prefjudge.gather.judgments import gather_judgments
 from prefjudge.gather.memory import (
     LabelSets,
     Measures,
@@ -69,7 +70,7 @@ class ScoreInputs:
     judgments: Judgments | None
     pools: Pools | None
     files: tuple[tuple[str, str | Path], ...]
-    rule: str = "shallow-pooling"
+    how: HowResolved
     asked: Pairs | None = None
     rehearsal: Rehearsal | None = None
     waiting: WaitingRuns | None = None
@@ -181,7 +182,7 @@ def gather(
         judgments=votes,
         pools=pools,
         files=(*(("run", path) for path in paths), *labelled, *extra),
-        rule=own.rule if own else "shallow-pooling",
+        how=own.how if own else HowResolved(rule=PAPER_RULE),
         asked=asked_for,
         rehearsal=(own.rehearsal if own else None) or rehearsal_in(notices),
         waiting=own.waiting if own else None,
@@ -259,9 +260,9 @@ def _of_study(
         if waiting:
             notices.append(Notice(where=str(study.folder), what=str(waiting)))
         answers, version = load_best_answers(study, notices) if preference else (None, 0)
-        votes = gather_judgments(study, None, verb="score")
+        counted = gather_judgments(study, None, verb="score")
+        votes, how, _ = votes_of_answers(study, counted, version, verb="score")
     assert votes.pools is not None
-    (rule,), _ = fitting_rule(votes)
     names = [found.name for found in inputs if found.kind == "qrels"]
     again = [found for found in inputs if found.path not in held]
     files = iter(paths_of(again, "qrels", study.folder))
@@ -277,7 +278,7 @@ def _of_study(
         qrels=(*original, *([answers] if answers else [])),
         judgments=votes.log,
         pools=votes.pools,
-        rule=rule,
+        how=how,
         asked=votes.asked,
         rehearsal=votes.rehearsal,
         kept=kept_by_strategy(study, answers, version) if answers else None,

@@ -1,6 +1,7 @@
 """Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -13,10 +14,8 @@ from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
-from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
-from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import cast_again
@@ -39,7 +38,7 @@ class VoteSet:
     """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
 
     ``ranks`` is where the runs placed ``documents``, which are all that the votes may prefer. The qrels are
-    those that the ``rule`` finds, or else those ``kept`` by the strategy that asked for the votes.
+    those that resolving finds, or else those ``kept`` by the strategy that asked for the votes.
     """
 
     def __init__(
@@ -49,18 +48,15 @@ class VoteSet:
         documents: Qrels,
         ranks: Sequence[JudgedRanks],
         *,
-        rule: str,
+        how: HowResolved,
         pools: Pools | None,
         asked: Pairs | None = None,
-        ties: TieWorth = TieWorth.IGNORE,
-        strengths: bool = False,
         kept: KeptAnswers | None = None,
     ) -> None:
         self.name, self.judgments = name, judgments
-        self._pools, self._rule, self._asked = pools, rule, asked
-        self._ties, self._strengths = ties, strengths
+        self._pools, self._how, self._asked = pools, how, asked
         self._documents, self._ranks, self._kept = documents, ranks, kept
-        self.resolutions = self._resolved(judgments, rule, find_winners)
+        self.resolutions = find_winners(judgments, how, pools=pools, asked=asked)
         self.labels = kept.answers if kept else to_qrels(self.resolutions, name=name)
 
     @property
@@ -120,25 +116,15 @@ class VoteSet:
             replay = prepare_replay(self.judgments, self._pools, self._kept.strategy)
             return partial(replay.play, name=self.name)
         # The votes drawn are nobody's: there is no worker to weigh.
-        blind = UNEVEN_RULE if RULES[self._rule].weighs_workers else self._rule
+        blind = self._how
+        if RULES[blind.rule].weighs_workers:
+            blind = replace(blind, rule=UNEVEN_RULE)
 
         def vote(drawn: DrawnPools, rng: np.random.Generator) -> Qrels:
             again = cast_again(self.judgments, likely.left, likely.right, drawn, rng)
-            return to_qrels(self._resolved(again, blind), name=self.name)
+            return to_qrels(resolved(again, blind, pools=self._pools, asked=self._asked), name=self.name)
 
         return vote
-
-    def _resolved(
-        self, judgments: Judgments, rule: str, resolving: Callable[..., Resolutions] = resolve
-    ) -> Resolutions:
-        return resolving(
-            judgments,
-            rule=rule,
-            pools=self._pools,
-            asked=self._asked,
-            ties=self._ties,
-            strengths=self._strengths,
-        )
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:
         return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)
@@ -175,7 +161,7 @@ def vote_sets(
             judgments,
             documents,
             reader.judged(documents),
-            rule=found.rule,
+            how=found.how,
             pools=found.pools,
             asked=found.asked if judgments is found.judgments else None,
             kept=found.kept if judgments is found.judgments else None,

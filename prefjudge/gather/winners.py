@@ -9,23 +9,16 @@ from numpy.typing import NDArray
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.preferences import resolve
+from prefjudge.core.resolving.preferences import HowResolved, resolved
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.gather.once import is_asking_once, once
 
 
 def find_winners(
-    judgments: Judgments,
-    *,
-    rule: str,
-    pools: Pools | None,
-    asked: Pairs | None,
-    ties: TieWorth = TieWorth.IGNORE,
-    strengths: bool = False,
+    judgments: Judgments, how: HowResolved, *, pools: Pools | None, asked: Pairs | None
 ) -> Resolutions:
-    """Return what `resolve` does; in a report, of the same votes once."""
-    ask = partial(resolve, judgments, rule=rule, pools=pools, asked=asked, ties=ties, strengths=strengths)
+    """Return what `resolved` does; in a report, of the same votes once."""
+    ask = partial(resolved, judgments, how, pools=pools, asked=asked)
     if not is_asking_once():
         return ask()
     log = judgments
@@ -44,5 +37,5 @@ def find_winners(
     if asked is not None:
         columns += [asked.query, asked.doc_a, asked.doc_b]
         names += [asked.queries, asked.docs]
-    key = ("winners", rule, ties, strengths, *names, *(column.tobytes() for column in columns))
+    key = ("winners", how, *names, *(column.tobytes() for column in columns))
     return once(key, ask)

@@ -144,7 +144,7 @@ def models(
         if labels is None:
             break
         new = estimate_new_best(
-            people, name, votes, labels, rule=found.rule, pools=found.pools, confidence=confidence
+            people, name, votes, labels, rule=found.how.rule, pools=found.pools, confidence=confidence
         )
         estimates += (new,) if new else ()
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:

@@ -11,7 +11,7 @@ UNPROVEN = "by a worker who was barred before enough gold pairs were right"
 AFTER_MISS = "by a worker who was barred, from the first miss on"
 DECIDED = "by decision"
 TOO_MUCH_OF_QUERY = "by a worker who had judged as much of the query as one may"
-_BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS)
+BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS)
 
 
 def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
@@ -21,7 +21,7 @@ def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
     """
     if not workers:
         return "d.judgment_id IS NOT NULL", {}
-    reasons, of_reasons = in_list("reason", _BARRED)
+    reasons, of_reasons = in_list("reason", BARRED)
     names, of_names = in_list("worker", workers)
     barred = f"d.reason IN ({reasons}) AND j.worker_id IN ({names})"
     return f"d.judgment_id IS NOT NULL AND NOT ({barred})", {**of_reasons, **of_names}
@@ -83,7 +83,7 @@ def save_exclusion(
 
 def forgive(db: Connection, target: str, worker_id: str) -> None:
     """Let what a worker judged at a target count again where only the bar, or the haste, had dropped it."""
-    reasons, values = in_list("reason", _BARRED)
+    reasons, values = in_list("reason", BARRED)
     which = f"(d.reason IN ({reasons}) OR (d.reason = :fast AND a.gold_missed = 0)) AND a.worker_id = :worker"
     _forget_drops(db, target, which, worker=worker_id, fast=TOO_FAST, **values)
 

@@ -38,11 +38,13 @@ def test_most_wins_reproduces_the_published_lists(data_dir: Path, name: str) -> 
 
 def test_sparse_crowd_judgments_are_resolved_only_where_complete(data_dir: Path) -> None:
     judgments = judgments_of_file(data_dir / "cast19" / "judgments.txt.gz")
-    resolutions = resolve(judgments)
+    resolutions = resolve(judgments, sparse_rule="none")
     assert len(resolutions) == 171
     assert resolutions.counts()["sparse"] == 93
     assert all(bool(one.winners) == (one.status is not Status.SPARSE) for one in resolutions)
     assert all(one.missing > 0 for one in resolutions if one.status is Status.SPARSE)
+    # all pools of this collection are connected: the votes name a best answer where some pairs have none
+    assert resolve(judgments).counts()["partial"] == 93
 
 
 def test_single_tie_cycle_and_sparse_are_told_apart() -> None:
@@ -50,16 +52,20 @@ def test_single_tie_cycle_and_sparse_are_told_apart() -> None:
         "one a b a", "one a c a", "one b c b",
         "tie a b tie",
         "ring a b a", "ring b c b", "ring c a c", "ring a d a", "ring b d b", "ring c d c",
-        "sparse a b a", "sparse b c b",
+        "part a b a", "part b c b",
+        "sparse a b a", "sparse c d c",
     )  # fmt: skip
     resolutions = resolve(judgments)
-    assert [one.status.value for one in resolutions] == ["single", "tie", "cycle", "sparse"]
-    assert winners(resolutions) == {"one": ("a",), "tie": ("a", "b"), "ring": ("a", "b", "c"), "sparse": ()}
+    assert [one.status.value for one in resolutions] == ["single", "tie", "cycle", "partial", "sparse"]
+    assert winners(resolutions) == {
+        "one": ("a",), "tie": ("a", "b"), "ring": ("a", "b", "c"), "part": ("a",), "sparse": (),
+    }  # fmt: skip
     assert resolutions.of("ring").cycle == ("a", "b", "c")
     assert resolutions.of("one").margin == 1
-    assert resolutions.of("sparse").missing == 1
+    assert (resolutions.of("part").missing, resolutions.of("sparse").missing) == (1, 4)
     assert rows_of(to_qrels(resolutions)) == {
         ("one", "a"), ("tie", "a"), ("tie", "b"), ("ring", "a"), ("ring", "b"), ("ring", "c"),
+        ("part", "a"),
     }  # fmt: skip
 
 
@@ -77,16 +83,33 @@ def test_tied_leaders_meet_again_among_themselves() -> None:
     assert both["most-wins"][0].status is Status.TIE
 
 
-def test_never_a_winner_out_of_an_unjudged_pool() -> None:
+def test_never_a_winner_that_nobody_judged() -> None:
     judgments = judgments_of("full a b a", "part a b a", "outside a x x", "outside a b a")
     pools = pools_of({"full": "ab", "part": "abc", "none": "ab", "alone": "a", "outside": "ab"})
+    strict = resolve(judgments, pools=pools, sparse_rule="none")
+    assert (strict.of("part").status, strict.of("part").winners) == (Status.SPARSE, ())
     resolutions = resolve(judgments, pools=pools)
     assert winners(resolutions) == {
-        "full": ("a",), "part": (), "none": (), "alone": ("a",), "outside": ("a",),
+        "full": ("a",), "part": ("a",), "none": (), "alone": ("a",), "outside": ("a",),
     }  # fmt: skip
     assert resolutions.of("part").missing == 2
     assert resolutions.of("none").missing == 1
-    assert to_qrels(resolutions).queries == ("full", "alone", "outside")
+    assert resolutions.of("part").status is Status.PARTIAL
+    assert to_qrels(resolutions).queries == ("full", "part", "alone", "outside")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_candidates_that_nobody_judged_do_not_change_who_wins_among_the_others(rule: str) -> None:
+    """Whatever the rule makes of a candidate without votes: unbeaten, even with all, of average strength."""
+    judgments = judgments_of(
+        "q b c c w1", "q b c c w2", "q c d c w1", "q d b b w2", "p b c b w1", "p c d c w2"
+    )
+    pools = pools_of({"q": "abcdz", "p": "bcdz"})
+    found = resolve(judgments, pools=pools, rule=rule)
+    assert winners(found) == {"q": ("c",), "p": ("b",)}
+    assert {one.status for one in found} == {Status.PARTIAL}
+    for other in RULES:
+        assert winners(resolve(judgments, pools=pools, rule=rule, sparse_rule=other))["q"] == ("c",)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -130,7 +153,9 @@ def test_only_the_asked_pairs_need_judgments() -> None:
     )  # fmt: skip
     judgments = judgments_of("q a b a", "q c a a", "p a b a")
     resolutions = resolve(judgments, pools=pools, asked=asked)
-    assert winners(resolutions) == {"q": ("a",), "p": ()}
+    assert [one.status.value for one in resolutions] == ["single", "partial"]
+    strict = resolve(judgments, pools=pools, asked=asked, sparse_rule="none")
+    assert winners(strict) == {"q": ("a",), "p": ()}
     assert resolutions.of("p").missing == 1
 
 
@@ -223,9 +248,11 @@ def test_bulk_equals_one_query_at_a_time(log: list[tuple[int, int, int, int]], b
     judgments = judgments_of(*lines(log))
     rows = [line.split() for line in lines(log)]
     expected = {query: plain_shallow_pooling(rows, query) for query in judgments.queries}
-    assert winners(resolve(judgments, block_rows=block_rows)) == expected
+    assert winners(resolve(judgments, block_rows=block_rows, sparse_rule="none")) == expected
+    whole = list(resolve(judgments))
+    assert whole == list(resolve(judgments, block_rows=block_rows))
     with ThreadPoolExecutor(2) as threads:
-        assert winners(resolve(judgments, block_rows=block_rows, each=threads.map)) == expected
+        assert whole == list(resolve(judgments, block_rows=block_rows, each=threads.map))
 
 
 @settings(max_examples=100, deadline=None)

@@ -111,14 +111,15 @@ def test_pairs_and_votes_read_section_5_1_differently() -> None:
     assert resolutions["shallow-pooling-pairs"][0].winners == ("a",)
 
 
-def test_unbeaten_names_provisional_winners_of_connected_sparse_pools() -> None:
+def test_only_connected_pools_that_are_judged_in_part_have_winners() -> None:
     lines = ["tree a b a", "tree c d c", "tree c d c", "tree a c a", "apart a b a", "apart c d c"]
     judgments = judgments_of(*lines)
     resolutions = resolve(judgments, rule="unbeaten")
-    assert [(one.status.value, one.winners) for one in resolutions] == [("sparse", ("a",)), ("sparse", ())]
+    assert [(one.status.value, one.winners) for one in resolutions] == [("partial", ("a",)), ("sparse", ())]
     fallback = resolve(judgments, sparse_rule="unbeaten")
-    assert [(one.status.value, one.winners) for one in fallback] == [("sparse", ("a",)), ("sparse", ())]
-    assert [one.winners for one in resolve(judgments)] == [(), ()]
+    assert [(one.status.value, one.winners) for one in fallback] == [("partial", ("a",)), ("sparse", ())]
+    for rule in RULES:
+        assert [one.winners for one in resolve(judgments, rule=rule, sparse_rule="none")] == [(), ()]
 
 
 def test_on_real_crowd_judgments_an_unbeaten_winner_is_unbeaten_where_anybody_is(data_dir: Path) -> None:
@@ -141,7 +142,7 @@ def test_on_real_crowd_judgments_an_unbeaten_winner_is_unbeaten_where_anybody_is
         else:
             circular[one.status.value] += 1
     # so many pools in which everybody is beaten: the winner is of the smallest sets that nobody outside beats
-    assert circular == {"sparse": 63, "single": 21, "tie": 18, "cycle": 7}
+    assert circular == {"partial": 63, "single": 21, "tie": 18, "cycle": 7}
 
 
 def test_a_set_that_is_unbeaten_wins_only_where_no_candidate_is() -> None:
@@ -161,9 +162,9 @@ def test_rules_on_real_crowd_judgments(data_dir: Path) -> None:
     found = resolve_all(judgments_of_file(folder / "judgments.txt.gz"), rules=("smith", "unbeaten"))
     # 78 of the 171 pools are complete, and 31 of these have a candidate that beats all others.
     assert found["smith"].counts()["single"] == 31
-    assert found["smith"].counts()["sparse"] == 171 - 78
+    assert found["smith"].counts()["partial"] == 171 - 78
     known = [one for one in found["unbeaten"] if one.query_id in best]
-    for status, least in (("sparse", 0.75), ("single", 0.9)):
+    for status, least in (("partial", 0.75), ("single", 0.9)):
         named = [set(one.winners) & best[one.query_id] for one in known if one.status.value == status]
         assert sum(map(bool, named)) > least * len(named) > 30
 

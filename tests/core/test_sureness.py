@@ -25,7 +25,8 @@ FOUND = resolve(
         "ring a b a", "ring b c b", "ring c a c",
         "thin a b a", "thin b c b",
         "sure a b b",
-    )
+    ),
+    sparse_rule="none",
 )  # fmt: skip
 CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.9, 0.06, 0.04), "sure": (0.05, 0.95)}
 

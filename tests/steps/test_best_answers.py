@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,10 @@ from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.collect import collect
+from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
+from prefjudge.steps.release.contents import TOURNAMENTS
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.material import Material
@@ -174,7 +178,7 @@ def test_a_study_that_is_judged_too_little_has_no_answer_yet(served: Path) -> No
             "WHERE (SELECT count(*) FROM pooled p WHERE p.query_id = j.query_id) > 2)"
         )
         db.execute("DELETE FROM pooled WHERE query_id NOT IN (SELECT query_id FROM judgments)")
-    assert resolve(served).qrels == 0
+    assert resolve(served, sparse_rule="none").qrels == 0
     for verb in (release, score):
         with pytest.raises(StudyError, match="no query of the study has a best answer yet"):
             verb(served)
@@ -197,3 +201,57 @@ def test_what_rebuilds_the_answers_starts_from_all_that_a_strategy_settled(young
     assert {one.run: one.score for one in scored.left_out} == {row.run: row.score for row in board.ranked}
     drawn = next(one for one in stability(young, trials=3).conditions if one.part == "votes")
     assert drawn.stability.queries == board.queries
+
+
+LOG = (
+    "whole a b a ann", "whole b c b ben", "whole a c tie cid", "whole a c c ann",
+    "part a b b ann", "part b c b ben", "part b c c cid",
+    "tied a b a ann", "tied a b b ben", "tied a b tie cid",
+)  # fmt: skip
+OPTIONS = (
+    {},
+    {"sparse_rule": "none"},
+    {"sparse_rule": "unbeaten"},
+    {"rule": ["most-wins"], "ties": "half"},
+    {"rule": ["copeland", "smith"], "without": ["ann"]},
+    {"rule": ["bradley-terry"], "without": ["cid"], "sparse_rule": "none"},
+)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_answers_carry_the_options_that_made_them(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Into the report, its paragraph for a paper, the release and what verifies it."""
+    study = tmp_path / "study"
+    init(study, name="study")
+    (tmp_path / "votes.txt").write_text("\n".join(LOG) + "\n")
+    import_votes(study, tmp_path / "votes.txt")
+    made = resolve(study, **options)
+    counts = ", ".join(f"{count} {status}" for status, count in made.statuses.items() if count)
+    done = report(study, bibtex=True)
+    words = {
+        None: f"resolved by {made.rule} (",
+        "ties": f"resolved by {made.rule}, a tie as half a vote to each (",
+        "sparse_rule": "queries judged in part",
+        "without": "without 1 worker",
+    }
+    for option in (options.keys() & words.keys()) or {None}:
+        assert words[option] in (study / "report.methods.tex").read_text()
+    assert f"({counts})" in (study / "report.methods.tex").read_text()
+    assert not [text for text in done.notices if "other answers" in text]
+    released = release(study)
+    record = json.loads((study / "release" / "release.json").read_text())
+    assert (record["how"]["rule"], record["derived"]) == (made.rule, True)
+    assert not released.problems
+    assert "ann" not in json.dumps(record["how"])
+    found = [one["status"] for one in lines(study / "release" / TOURNAMENTS)]
+    assert {status: found.count(status) for status in made.statuses} == made.statuses
+    won = by_qrels(study / "preference.qrels").get("whole", set())
+    other, *rest = sorted({"a", "b", "c"} - won) + sorted(won)
+    more = [f"whole {doc} {other} {other} {who}" for doc in rest for who in ("dan", "eve", "fay", "gil")]
+    (tmp_path / "more.txt").write_text("\n".join(more) + "\n")
+    import_votes(study, tmp_path / "more.txt")
+    (told,) = [text for text in report(study).notices if "other answers to" in text]
+    assert "other options made it" not in told
+    kept = (study / "preference.qrels").read_text()
+    (study / "preference.qrels").write_text(f"{kept}# by hand\n")
+    assert any("other options made it, or" in text for text in report(study).notices)

@@ -158,7 +158,7 @@ ODD = {
     "measures": "RR@10",
     "design": {"pairs_per_hit": -1},
     "pool": {},
-    "counted_by": "nobody's",
+    "how": {"rule": "nobody's"},
     "secret": "no release has it",
 }
 

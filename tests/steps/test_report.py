@@ -335,7 +335,7 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     place = files.judged_of_run
     monkeypatch.setattr(files, "judged_of_run", lambda *a: (asked.append(a), place(*a))[1])
     monkeypatch.setattr(files, "top_of_run", lambda *_: pytest.fail("their tops are among what was placed"))
-    monkeypatch.setattr(boards, "resolve", lambda *_, **__: pytest.fail("the boards' votes are resolved"))
+    monkeypatch.setattr(boards, "resolved", lambda *_, **__: pytest.fail("the boards' votes are resolved"))
     loaded: list[object] = []
     load = judgments.load_judgments
     monkeypatch.setattr(

@@ -13,6 +13,7 @@ import pytest
 from prefjudge.cli.resolve import show
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.resolving.counting import TieWorth
+from prefjudge.core.resolving.preferences import HowResolved
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
@@ -51,11 +52,11 @@ def votes(tmp_path: Path) -> Path:
 
 def test_statuses_cycles_and_probabilities(votes: Path) -> None:
     result = resolve(judgments=votes, rule=["shallow-pooling", "smith"], per_query=True)
-    assert result.statuses == {"single": 1, "tie": 1, "cycle": 1, "sparse": 1}
+    assert result.statuses == {"single": 1, "tie": 1, "cycle": 1, "partial": 1, "sparse": 0}
     assert set(result.rules) == {"shallow-pooling", "smith"}
     assert result.cycles == {"q2": ("a", "b", "c")}
     by_id = {one.query_id: one for one in result.per_query}
-    assert by_id["q4"].winners == ()
+    assert by_id["q4"].winners == ("a",)
     assert by_id["q4"].missing == 1
     assert max(by_id["q1"].p_best, key=by_id["q1"].p_best.__getitem__) == "a"
     assert all(abs(sum(one.p_best.values()) - 1) < 0.001 for one in result.per_query)
@@ -93,7 +94,7 @@ def test_few_votes_are_not_said_to_tell_how_many_are_wrong(
 
 
 @pytest.mark.parametrize(
-    ("form", "lines"), [("trec", 6), ("pref", 9), ("prefs", 18), ("values", 11), ("jsonl", 4)]
+    ("form", "lines"), [("trec", 7), ("pref", 9), ("prefs", 18), ("values", 11), ("jsonl", 4)]
 )
 def test_every_format_holds_what_it_says(votes: Path, tmp_path: Path, form: str, lines: int) -> None:
     out = tmp_path / "out"
@@ -101,7 +102,7 @@ def test_every_format_holds_what_it_says(votes: Path, tmp_path: Path, form: str,
     written = out.read_text().splitlines()
     assert len(written) == lines
     if form == "trec":
-        assert set(read_qrels(out).queries) == {"q1", "q2", "q3"}
+        assert set(read_qrels(out).queries) == {"q1", "q2", "q3", "q4"}
     elif form == "pref":
         assert {len(line.split()) for line in written} == {4}
         assert len(read_judgments(out)) == 9
@@ -112,11 +113,13 @@ def test_every_format_holds_what_it_says(votes: Path, tmp_path: Path, form: str,
         assert first["rules"] == {"most-wins": {"status": "single", "winners": ["a"]}}
 
 
-def test_a_sparse_query_is_named_only_by_a_rule_made_for_it(votes: Path, tmp_path: Path) -> None:
+def test_a_query_judged_in_part_has_an_answer_unless_that_is_refused(votes: Path, tmp_path: Path) -> None:
     out = tmp_path / "q.qrels"
-    result = resolve(judgments=votes, sparse_rule="unbeaten", out=out)
-    assert result.statuses["sparse"] == 1
-    assert "q4 0 a 1" in out.read_text().replace("Q0", "0")
+    for rule in (None, "unbeaten"):
+        assert resolve(judgments=votes, sparse_rule=rule, out=out).statuses["partial"] == 1
+        assert "q4 0 a 1" in out.read_text().replace("Q0", "0")
+    assert resolve(judgments=votes, sparse_rule="none", out=out).statuses["sparse"] == 1
+    assert "q4" not in out.read_text()
 
 
 def test_who_says_the_same_again_is_named(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_who_says_the_same_again_is_named(tmp_path: Path) -> None:
 def test_a_model_may_be_left_out(votes: Path) -> None:
     result = resolve(judgments=votes, without=["model"])
     assert result.judgments == 8
-    assert result.statuses["sparse"] == 2
+    assert result.statuses["partial"] == 2
 
 
 def test_sensitivity_covers_rules_ties_and_workers(votes: Path) -> None:
@@ -180,7 +183,7 @@ def test_the_ceiling_counts_votes_as_the_orders_beside_it_do(tmp_path: Path) -> 
     ordered = run_order(votes, [str(tmp_path / "*.run")], None)
     assert ordered is not None
     strong, even = (
-        ordered.ceiling(votes.rule, np.random.default_rng(1), ties=TieWorth.IGNORE, strengths=strengths)
+        ordered.ceiling(HowResolved(rule=votes.rule, strengths=strengths), np.random.default_rng(1))
         for strengths in (True, False)
     )
     assert strong is not None
@@ -267,12 +270,19 @@ def test_the_rule_is_the_study_s_unless_it_counts_uneven_votes(
     assert not [text for text in insisted.notices if "more votes" in text]
 
 
-def test_sparse_queries_are_explained(votes: Path, tmp_path: Path) -> None:
+def test_queries_that_lack_judgments_are_explained(votes: Path, tmp_path: Path) -> None:
     (words,) = resolve(judgments=votes).notices
-    assert words.startswith("1 query lacks judgments of some pairs")
-    assert "--per-query" in words
-    assert "--sparse-rule" in words
-    assert resolve(judgments=votes, sparse_rule="unbeaten").notices == ()
+    assert words == (
+        "1 query is judged in part: the answer is the best of the candidates that were compared, by "
+        "bradley-terry; --sparse-rule none gives them no answer"
+    )
+    (words,) = resolve(judgments=votes, sparse_rule="none").notices
+    assert words == "1 query lacks judgments of some pairs, and so an answer; --per-query lists them"
+    apart = tmp_path / "apart.txt"
+    apart.write_text("q a b a\nq c d c\n")
+    (words,) = resolve(judgments=apart).notices
+    assert "or none that connect its candidates" in words
+    assert "--sparse-rule" not in words, "it would change nothing"
     full = tmp_path / "full.txt"
     full.write_text("q a b a\n")
     assert resolve(judgments=full).notices == ()
@@ -285,7 +295,7 @@ def test_each_winner_has_its_own_probability(votes: Path) -> None:
     # A cycle of three: a third each, and not the certainty that one of them is the best.
     assert [round(float(chance), 1) for chance in shown["q2"]] == [0.3, 0.3, 0.3]
     assert [round(float(chance), 1) for chance in shown["q3"]] == [0.5, 0.5]
-    assert shown["q4"] == []
+    assert len(shown["q4"]) == 1
 
 
 def crowd_lines(queries: int = 12) -> list[str]:

@@ -14,9 +14,10 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.resolving.counting import Flags, Floats, Standing, TieWorth, Weights, highest, wins
 from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status
-from prefjudge.core.resolving.rules import RULES, find_rule
+from prefjudge.core.resolving.rules import STRICT, find_rule, partial_rule
 from prefjudge.core.resolving.tournament import BLOCK_ROWS, Cut, Each, Index, Span, Tournaments
 from prefjudge.core.resolving.vote_matrices import reachable, vote_matrices
+from prefjudge.counts import many
 
 PREFERENCE_NAME = "preference"
 """The name of the label set that preference qrels are."""
@@ -77,18 +78,18 @@ def resolve_all(
     rules : sequence of str
         Names from :data:`~prefjudge.core.resolving.rules.RULES`.
     pools : Pools, optional
-        The candidates of each query. A pooled query that lacks judgments is sparse, and votes on documents
-        outside the pool do not count. Without it, a query's candidates are its judged documents.
+        The candidates of each query; votes on documents outside the pool do not count. Without it, a query's
+        candidates are its judged documents.
     asked : Pairs, optional
-        The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
-        unjudged is sparse, and so is one whose comparisons do not connect all candidates.
+        The pairs that were to be judged; by default all pairs of the candidates. A query that lacks one of
+        them is partial where its comparisons connect all candidates that have any, and sparse elsewhere.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
     strengths : bool
         Whether a vote counts as often as it is strong.
     sparse_rule : str, optional
-        The rule that names provisional winners of sparse queries (``unbeaten``). They stay sparse. Without
-        it, a sparse query has no winner, unless ``unbeaten`` is the rule.
+        The rule that finds the winners of partial queries, among the candidates that were compared; by
+        default that of :func:`~prefjudge.core.resolving.rules.partial_rule`. With ``none`` they are sparse.
     block_rows : int
         About how many judgments to hold at a time.
     each : callable, optional
@@ -104,7 +105,8 @@ def resolve_all(
     ValueError
         A rule has no such name.
     """
-    names = dict.fromkeys((*rules, *((sparse_rule,) if sparse_rule else ())))
+    in_part = {rule: sparse_rule or partial_rule(rule) for rule in rules}
+    names = dict.fromkeys((*rules, *(name for name in in_part.values() if name != STRICT)))
     found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
     cut = Cut(judgments, pools=pools, asked=asked, each=each)
@@ -112,13 +114,16 @@ def resolve_all(
     def resolve_span(span: Span) -> dict[str, _Part]:
         block = cut.block(span)
         won = wins(block, weights)
-        fallback = found[sparse_rule](block, weights, won) if sparse_rule else None
-        parts = {}
-        for rule in rules:
-            standing = found[rule](block, weights, won)
-            hopeful = standing if RULES[rule].for_sparse else fallback
-            parts[rule] = _resolve_block(block, standing, hopeful, won)
-        return parts
+        rows = np.empty(0, np.int64) if sparse_rule == STRICT else _compared(block)
+        among = block.among(rows)
+        best = {
+            name: rows[found[name](among, weights, won[rows]).winner] if rows.size else rows
+            for name in set(in_part.values())
+        }
+        return {
+            rule: _resolve_block(block, found[rule](block, weights, won), rows, best[in_part[rule]], won)
+            for rule in rules
+        }
 
     spans = list(each(resolve_span, cut.spans(block_rows)))
     vocabulary = pools if pools is not None else judgments
@@ -126,6 +131,49 @@ def resolve_all(
         rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans], each)
         for rule in rules
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowResolved:
+    """The options by which answers were found, as :func:`resolve_all` takes them.
+
+    ``without`` are workers whose judgments were left out, ``counted`` those who were barred and count.
+    """
+
+    rule: str
+    ties: TieWorth = TieWorth.IGNORE
+    strengths: bool = False
+    sparse_rule: str | None = None
+    without: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> str:
+        """What is not as by default, in words that follow the name of the rule; empty where nothing is."""
+        words = [
+            ("a tie as half a vote to each", self.ties == TieWorth.HALF),
+            ("votes by their strength", self.strengths),
+            ("no answer to queries judged in part", self.sparse_rule == STRICT),
+            (f"queries judged in part by {self.sparse_rule}", self.sparse_rule not in (None, STRICT)),
+            (f"without {many(len(self.without), 'worker')}", bool(self.without)),
+            (f"with {many(len(self.counted), 'barred worker')}", bool(self.counted)),
+        ]
+        return "".join(f", {text}" for text, said in words if said)
+
+
+def resolved(
+    judgments: Judgments, how: HowResolved, *, pools: Pools | None = None, asked: Pairs | None = None
+) -> Resolutions:
+    """Resolve judgments as answers were found before; they are already those that count."""
+    return resolve(
+        judgments,
+        rule=how.rule,
+        pools=pools,
+        asked=asked,
+        ties=how.ties,
+        strengths=how.strengths,
+        sparse_rule=how.sparse_rule,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +191,27 @@ class _Part:
     cycle: Flags
 
 
-def _resolve_block(block: Tournaments, standing: Standing, fallback: Standing | None, won: Floats) -> _Part:
+def _compared(block: Tournaments) -> Index:
+    """Return the candidates that were compared, of queries judged in part where comparisons connect these."""
+    rows = np.flatnonzero((block.comparisons > 0) & (block.missing > 0)[block.query])
+    if not rows.size:
+        return rows
+    connected = block.among(rows).parts() == 1
+    found: Index = rows[connected[block.query[rows]]]
+    return found
+
+
+def _resolve_block(
+    block: Tournaments, standing: Standing, compared: Index, best: Index, won: Floats
+) -> _Part:
     sizes = block.sizes
     sparse = (block.missing > 0) | (sizes == 0)
+    partial = np.zeros(block.n_queries, dtype=bool)
+    partial[block.query[compared]] = True
     winner = standing.winner
     if sparse.any():
         winner = winner & ~sparse[block.query]
-        if fallback is not None:
-            hopeful = sparse & (block.parts() == 1)
-            winner |= fallback.winner & hopeful[block.query]
+        winner[best] = True
     rows = np.flatnonzero(winner)
     count = block.count(rows)
     cycle = _in_circle(block, rows[count[block.query[rows]] > 2])
@@ -159,6 +219,7 @@ def _resolve_block(block: Tournaments, standing: Standing, fallback: Standing | 
     status[count == 1] = STATUSES.index(Status.SINGLE)
     status[block.query[np.flatnonzero(cycle)]] = STATUSES.index(Status.CYCLE)
     status[sparse] = STATUSES.index(Status.SPARSE)
+    status[partial] = STATUSES.index(Status.PARTIAL)
     return _Part(
         status=status,
         margin=_margins(block, rows, count == 1, won),

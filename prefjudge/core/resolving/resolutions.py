@@ -22,6 +22,8 @@ class Status(StrEnum):
     """Several that the rule cannot tell apart."""
     CYCLE = "cycle"
     """Several, because the majority prefers some of them in a cycle."""
+    PARTIAL = "partial"
+    """Some pairs or candidates lack judgments: one or several best answers among those that were compared."""
     SPARSE = "sparse"
     """Not enough is judged to say."""
 
@@ -40,7 +42,7 @@ class Resolution:
     status : Status
         Whether it is decided.
     winners : tuple of str
-        The best answers; none where the status is sparse, unless the rule is made for that.
+        The best answers; none where the status is sparse.
     margin : float
         How many votes the winner is ahead of the next; 0 for several winners.
     cycle : tuple of str

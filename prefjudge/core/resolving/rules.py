@@ -52,15 +52,15 @@ class NamedRule:
         strategy showed some more often, another rule takes its place.
     weighs_workers : bool
         Whether it weighs judgments by who made them, so that it takes workers who can be told apart.
-    for_sparse : bool
-        Whether it is meant for queries that are judged in part, and names provisional winners of those.
+    for_partial : bool
+        Whether it finds a best answer where not every pair was judged.
     """
 
     rule: Rule | None = None
     learn: Learner | None = None
     counts_votes: bool = False
     weighs_workers: bool = False
-    for_sparse: bool = False
+    for_partial: bool = False
 
 
 RULES = Register(
@@ -70,13 +70,13 @@ RULES = Register(
         "shallow-pooling": NamedRule(rule=shallow_pooling, counts_votes=True),
         "shallow-pooling-pairs": NamedRule(rule=on_matrices(shallow_pooling_pairs), counts_votes=True),
         "most-wins": NamedRule(rule=most_wins, counts_votes=True),
-        "unbeaten": NamedRule(rule=unbeaten, for_sparse=True),
+        "unbeaten": NamedRule(rule=unbeaten, for_partial=True),
         "copeland": NamedRule(rule=on_matrices(copeland), counts_votes=True),
         "smith": NamedRule(rule=on_matrices(smith)),
         "schulze": NamedRule(rule=on_matrices(schulze)),
         "kemeny": NamedRule(rule=on_matrices(kemeny)),
-        "bradley-terry": NamedRule(rule=bradley_terry),
-        "noisy-bradley-terry": NamedRule(learn=noisy_rule, weighs_workers=True),
+        "bradley-terry": NamedRule(rule=bradley_terry, for_partial=True),
+        "noisy-bradley-terry": NamedRule(learn=noisy_rule, weighs_workers=True, for_partial=True),
     },
 )
 """The rules by their names; the first is the default for files."""
@@ -87,7 +87,15 @@ UNEVEN_RULE = "bradley-terry"
 WEIGHING_RULE = "noisy-bradley-terry"
 """The default of a study, whose workers are known."""
 
+STRICT = "none"
+"""In the place of a rule for queries that are judged in part: these have no answer, as in the papers."""
+
 RuleName = Annotated[str, RULES]
+
+
+def partial_rule(rule: str) -> str:
+    """Return the rule for queries judged in part: one that counts votes would count who was shown more."""
+    return rule if rule in RULES and RULES[rule].for_partial else UNEVEN_RULE
 
 
 def find_rule(

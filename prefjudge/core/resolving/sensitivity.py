@@ -75,6 +75,7 @@ def assess_sensitivity(
     asked: Pairs | None = None,
     ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
+    sparse_rule: str | None = None,
     compare_runs: CompareRuns | None = None,
 ) -> tuple[Variation, ...]:
     """Resolve the judgments again with one thing changed at a time.
@@ -95,6 +96,8 @@ def assess_sensitivity(
         What a tie is worth.
     strengths : bool
         Whether a vote counts as often as it is strong.
+    sparse_rule : str, optional
+        What finds the winners of queries that are judged in part.
     compare_runs : callable, optional
         Takes the preference qrels before and after; returns the correlation of the orders of runs.
 
@@ -114,6 +117,7 @@ def assess_sensitivity(
         asked=asked,
         ties=ties,
         strengths=strengths,
+        sparse_rule=sparse_rule,
     )
     before = every[rule]
     qrels = to_qrels(before)
@@ -126,7 +130,15 @@ def assess_sensitivity(
     found += [variation(Kind.TIES, name, after) for name, after in _without_ties(before)]
 
     def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
-        return resolve(votes, rule=rule, pools=candidates, asked=asked, ties=ties, strengths=strengths)
+        return resolve(
+            votes,
+            rule=rule,
+            pools=candidates,
+            asked=asked,
+            ties=ties,
+            strengths=strengths,
+            sparse_rule=sparse_rule,
+        )
 
     for worker, votes in _without_workers(judgments):
         # With the candidates as they were: a document that only this worker judged stays one, without votes.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from prefjudge.core.resolving.preferences import HowResolved
 from prefjudge.core.resolving.rules import WEIGHING_RULE
 from prefjudge.render.pages.about import title_of
 from prefjudge.render.pages.catalogue import hub_head
@@ -70,7 +71,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ("Workers", f"{numbers['workers']:,}"),
         *([("Pool", depth), ("Judged", how)] if asked else [("Pool", "what the imported votes are about")]),
         *([("Tried first, or vetoed, by", record["model"])] if record["model"] else []),
-        ("Answers by", record["rule"]),
+        ("Answers by", record["rule"] + ("" if kept else HowResolved(**record["how"]).options)),
         *((words, _plain(design[key])) for key, words in _DESIGN if asked and key != given_up),
         *([("Screening", record["screening"]["policy"])] if asked else []),
         *([("Reward of a HIT", f"${record['reward']}")] if asked else []),

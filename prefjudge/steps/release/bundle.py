@@ -281,7 +281,7 @@ class Bundle:
             numbers=self._numbers(),
             rehearsal=self.rehearsal,
             rule=self.best.resolutions.rule,
-            counted_by=self.best.counted_by,
+            how=self.best.how,
             derived=self.best.derived,
             measures=self.measures,
             driven_by=self.best.votes.driven_by or None,

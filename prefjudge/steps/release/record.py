@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError
 
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.preferences import HowResolved
+from prefjudge.core.resolving.rules import RULES, STRICT
 from prefjudge.errors import InputError
 from prefjudge.formats.votes.rows import JsonObject
 from prefjudge.steps.release.contents import FORMAT, RECORD, ReleasedFile
@@ -81,7 +82,7 @@ class Record(_Part):
     numbers: RecordedNumbers
     rehearsal: Rehearsal | None
     rule: str
-    counted_by: str
+    how: HowResolved
     derived: bool
     measures: tuple[str, ...]
     driven_by: str | None
@@ -147,9 +148,10 @@ def read_record(folder: Path) -> Record:
         raise InputError(
             f"{path} is not the record of a release:\n" + "\n".join(problems), "Copy the release again."
         ) from None
-    if record.counted_by not in RULES:
+    rules = (record.how.rule, record.how.sparse_rule or STRICT)
+    if unknown := [rule for rule in rules if rule != STRICT and rule not in RULES]:
         raise InputError(
-            f"{path}: counted_by: there is no rule {record.counted_by!r} here",
+            f"{path}: how: there is no rule {unknown[0]!r} here",
             f"Install the plugin that has it. Rules at hand: {', '.join(RULES)}",
         )
     return record

@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
 from prefjudge.core.resolving.resolutions import with_answers
 from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.pools import read_pool
@@ -19,6 +20,7 @@ from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
+from prefjudge.formats.votes.votes import Votes
 from prefjudge.gather.table_files import write_table
 from prefjudge.render.pages.catalogue import catalogue_pages
 from prefjudge.render.pages.release_notes import release_notes
@@ -38,6 +40,7 @@ from prefjudge.steps.release.contents import (
 )
 from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.record import Record, read_record
+from prefjudge.study.trust import BARRED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +76,7 @@ def verify_release(folder: Path) -> Verified:
             notices.append(f"made with prefjudge {record.prefjudge}, so that its pages are not made again")
         if not record.derived:
             notices.append(
-                f"{ANSWERS} is not what {record.counted_by} finds in the judgments, and the release says "
+                f"{ANSWERS} is not what {record.how.rule} finds in the judgments, and the release says "
                 "so: the answers were not made again"
             )
     return Verified(
@@ -124,13 +127,13 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
     """Make again what follows from the judgments; return the files that are the same, and what differs."""
     notices: list[Notice] = []
     votes = read_votes(folder, HowVotesAreRead(told={}), notices)
-    dropped = np.zeros(len(votes.log), bool)
-    dropped[list(votes.dropped)] = True
-    log = select_judgments(votes.log, ~dropped)
+    log = select_judgments(votes.log, _counted(votes, record.how))
+    gone = [code for code, worker in enumerate(log.workers) if worker in record.how.without]
+    log = select_judgments(log, ~np.isin(log.worker, gone)) if gone else log
     pools = read_pool(folder / POOL)
     named = {one.name for one in record.files}  # what else lies in the folder is not the release's
     asked = read_asked(folder / ASKED, pools) if ASKED in named else None
-    found = resolve(log, rule=record.counted_by, pools=pools, asked=asked)
+    found = resolved(log, record.how, pools=pools, asked=asked)
     kept = read_qrels(folder / ANSWERS, name=PREFERENCE_NAME)
     answers = to_qrels(found) if record.derived else kept
     derived = Derived(
@@ -139,7 +142,7 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
         answers=answers,
         rehearsal=record.rehearsal,
     )
-    same, problems = [], _numbers(record, derived, int(dropped.sum()))
+    same, problems = [], _numbers(record, derived, len(votes.dropped))
     with TemporaryDirectory() as made:
         for name, _, write in derived.files():
             write(Path(made) / name)
@@ -158,6 +161,15 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
             else:
                 problems.append(f"{path.name} is not what the judgments make")
     return same, problems
+
+
+def _counted(votes: Votes, how: HowResolved) -> NDArray[np.bool_]:
+    """Return which votes count, shape (n_votes,): some of barred workers may."""
+    barred = {code for code, worker in enumerate(votes.log.workers) if worker in how.counted}
+    counts = np.ones(len(votes.log), bool)
+    for row, reason in votes.dropped.items():
+        counts[row] = reason in BARRED and int(votes.log.worker[row]) in barred
+    return counts
 
 
 def _numbers(record: Record, derived: Derived, dropped: int) -> list[str]:

@@ -25,6 +25,7 @@ _STATUSES = {
     "single": "one best answer",
     "tie": "several that cannot be told apart",
     "cycle": "several that are preferred to each other in a cycle",
+    "partial": "judged in part",
     "sparse": "not enough is judged to say",
 }
 
@@ -43,9 +44,12 @@ def answers_section(material: Material) -> list[Section]:
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
     words: list[str] = []
     finding = ""
-    sparse = best.resolutions.counts()["sparse"]
+    partial, sparse = (best.resolutions.counts()[status] for status in ("partial", "sparse"))
     if sparse:  # first: what follows speaks of the other queries alone
         finding = f"Not enough is judged to name a best answer to {sparse:,} of {many(len(rows), 'query')}. "
+    if partial:
+        whose = many(partial, "query is", "queries are")
+        finding += f"{whose} judged in part: the best of the passages that were compared is named. "
     if found.sure is not None:
         first, *others = found.sure.words
         finding += f"{_sentence(first)} "
@@ -95,7 +99,8 @@ def _how_found(best: BestAnswers) -> str:
     decided = ", ".join(f"{count:,} {status}" for status, count in best.resolutions.counts().items() if count)
     kept = f", version {best.version} of the answers that run keeps" if best.version else ""
     how = "strategy" if best.version and best.votes.driven_by else "rule"
-    return f"By the {how} {best.resolutions.rule}{kept}: {decided}."
+    options = "" if best.version else best.how.options
+    return f"By the {how} {best.resolutions.rule}{options}{kept}: {decided}."
 
 
 def _votes_won(log: Judgments) -> Counter[tuple[str, str, str]]:

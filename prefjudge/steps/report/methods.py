@@ -75,7 +75,8 @@ def _resolved(material: Material) -> str:
     decided = ", ".join(
         f"{count:,} {status}" for status, count in found.best.resolutions.counts().items() if count
     )
-    text = f"The judgments of each query were resolved by {found.best.resolutions.rule} ({decided})."
+    options = "" if found.best.version else found.best.how.options
+    text = f"The judgments of each query were resolved by {found.best.resolutions.rule}{options} ({decided})."
     if found.sure is not None and isfinite(found.sure.mean):
         text += (
             " By a Bradley–Terry model with lapses [@bradley1952] a winner is the best of its pool with a "

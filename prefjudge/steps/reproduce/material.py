@@ -69,7 +69,11 @@ class Material(RunsAndQrels):
         if self.given.pooled_judgments is None:
             return ()
         path = self.folder / PREFERENCE_FILE
-        self._note(resolve(judgments=self.given.pooled_judgments, rule=["shallow-pooling"], out=path))
+        self._note(
+            resolve(
+                judgments=self.given.pooled_judgments, rule=["shallow-pooling"], sparse_rule="none", out=path
+            )
+        )
         return (f"preference={path}",)
 
     @cached_property

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,9 +17,9 @@ from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.confidence_summary import resolved_queries
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
-from prefjudge.core.resolving.preferences import resolve_all, to_qrels
+from prefjudge.core.resolving.preferences import HowResolved, resolve_all, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions, difference
-from prefjudge.core.resolving.rules import RULES, RuleName
+from prefjudge.core.resolving.rules import RULES, STRICT, RuleName, partial_rule
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
@@ -27,6 +28,7 @@ from prefjudge.formats.labels.judgments import write_judgments
 from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
 from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.formats.labels.resolutions import write_resolutions
+from prefjudge.gather.best_answers import keep_how_resolved
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
 from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
@@ -51,7 +53,7 @@ def resolve(
     rule: Sequence[RuleName] = (),
     ties: TieWorth | Literal["ignore", "half"] = TieWorth.IGNORE,
     strengths: bool = False,
-    sparse_rule: RuleName | None = None,
+    sparse_rule: str | None = None,
     without: Sequence[str] = (),
     with_: Sequence[str] = (),
     with_models: bool = False,
@@ -71,7 +73,8 @@ def resolve(
     Parameters
     ----------
     study : Path, optional
-        The study to resolve, with its pools: a query that is not fully judged gets no winner.
+        The study to resolve, with its pools. A candidate that nobody judged cannot win; it keeps its share
+        of the probability to be the best.
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two.
     rule : sequence of RuleName
@@ -84,9 +87,11 @@ def resolve(
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
         Count a vote by its strength: once for the weakest, twice for the next.
-    sparse_rule : RuleName, optional
-        Name provisional winners of queries that lack judgments of some pairs, by this rule; ``unbeaten`` is
-        meant for them.
+    sparse_rule : str, optional
+        The rule for queries that lack judgments of some pairs, but whose judged candidates are connected by
+        comparisons (``partial``); by default the rule itself where it fits such queries, as
+        ``bradley-terry``, ``noisy-bradley-terry`` and ``unbeaten`` do, and else ``bradley-terry``. ``none``
+        gives them no answer, as the papers do (``sparse``).
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
     with_ : sequence of str
@@ -125,7 +130,7 @@ def resolve(
     StudyError
         The study has no judgments.
     """
-    form, ties, engine = Form(form), TieWorth(ties), Engine(engine)
+    form, ties, engine, kept = Form(form), TieWorth(ties), Engine(engine), False
     _check_rules(rule, sparse_rule)
     if engine is not Engine.FILES:
         names = tuple(dict.fromkeys(rule or ("shallow-pooling",)))
@@ -165,6 +170,7 @@ def resolve(
         _refuse_kept_answers(opened)
         out = own_file(opened, QRELS_FILE)
         notices = (*notices, *left_unwritten(opened, QRELS_FILE))
+        kept = out is not None
     check_outputs(out, inputs=(judgments, *runs), study=opened)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
@@ -186,8 +192,12 @@ def resolve(
         rng = generator(votes.study, "resolve", seed)
         chances, sure = assess_answers(votes, first, rng=rng, strengths=strengths)
     ordered = run_order(votes, runs, measure) if sensitivity else None
+    how = HowResolved(rule=names[0], ties=ties, strengths=strengths, sparse_rule=sparse_rule)
     if out is not None:
         _write(out, form, qrels, votes, list(found.values()), chances)
+        if kept and opened is not None:
+            left, back = _pseudonyms(opened, without), _pseudonyms(opened, with_)
+            keep_how_resolved(opened, out, replace(how, without=left, counted=back))
     return ResolveResult(
         rule=first.rule,
         queries=len(first),
@@ -198,12 +208,8 @@ def resolve(
         rules={name: resolutions.counts() for name, resolutions in found.items()},
         cycles=name_cycles(votes.log, first),
         confidence=sure,
-        sensitivity=_sensitivity(votes, names, ties, strengths, ordered) if sensitivity else (),
-        ceiling=ordered.ceiling(
-            names[0], generator(votes.study, "votes", seed), ties=ties, strengths=strengths
-        )
-        if ordered
-        else None,
+        sensitivity=_sensitivity(votes, names, ties, strengths, sparse_rule, ordered) if sensitivity else (),
+        ceiling=ordered.ceiling(how, generator(votes.study, "votes", seed)) if ordered else None,
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,
@@ -212,7 +218,7 @@ def resolve(
             *map(str, votes.notices),
             *notices,
             *(_words_on_repeats(votes.log) if sure else ()),
-            *_words_on_sparse(first.counts(), opened, sparse_rule),
+            *_words_on_gaps(first, opened, sparse_rule),
         ),
     )
 
@@ -246,21 +252,47 @@ _FEW_REPEATS = 0.05
 """Of all judgments: a study that asks some pairs again, to see who is consistent, may do so."""
 
 
-def _words_on_sparse(counts: dict[str, int], study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
-    """Say why queries have no winner."""
-    sparse = counts.get("sparse", 0)
-    if not sparse or sparse_rule:
-        return ()
-    whose = many(sparse, "query lacks", "queries lack")
+def _words_on_gaps(found: Resolutions, study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
+    """Say which queries lack judgments, and what became of their answers."""
+    counts = found.counts()
+    partial, sparse = counts["partial"], counts["sparse"]
     collect = ""
-    if study is not None:
+    if study is not None and partial + sparse:
         with study.transaction(write=False) as db:
             published = is_published(db)  # else all votes were imported: there is nothing to collect
-        collect = f"{advised(study, 'collect')} gathers more, " if published else ""
-    return (
-        f"{whose} judgments of some pairs, and so a winner: {collect}--per-query lists them, "
-        "--sparse-rule unbeaten names provisional winners",
-    )
+        collect = f"; {advised(study, 'collect')} gathers more" if published else ""
+    words = []
+    if partial:
+        whose = many(partial, "query is", "queries are")
+        rule = sparse_rule or partial_rule(found.rule)
+        by = "" if rule == found.rule else f", by {rule}"
+        unjudged = int((found.comparisons == 0)[np.isin(found.query, np.flatnonzero(found.votes > 0))].sum())
+        nobody = (
+            f", and {many(unjudged, 'candidate')} of judged queries have no judgment at all"
+            if unjudged
+            else ""
+        )
+        words.append(
+            f"{whose} judged in part: the answer is the best of the candidates that were compared{by}{nobody}"
+            f"{collect}; --sparse-rule {STRICT} gives them no answer"
+        )
+    if sparse and sparse_rule == STRICT:
+        whose = many(sparse, "query lacks", "queries lack")
+        words.append(f"{whose} judgments of some pairs, and so an answer{collect}; --per-query lists them")
+    elif sparse:
+        whose = many(sparse, "query has", "queries have")
+        words.append(
+            f"{whose} no answer: no judgments, or none that connect its candidates{collect}; "
+            "--per-query lists them"
+        )
+    return tuple(words)
+
+
+def _pseudonyms(study: Study, names: Sequence[str]) -> tuple[str, ...]:
+    """Return workers by their pseudonyms, as judgments have them, whichever way they were named."""
+    with study.transaction(write=False) as db:
+        ids = {str(worker) for (worker,) in db.execute("SELECT DISTINCT worker_id FROM assignments")}
+    return tuple(study.opaque("worker", name) if name in ids else name for name in names)
 
 
 def _refuse_kept_answers(study: Study) -> None:
@@ -275,9 +307,10 @@ def _refuse_kept_answers(study: Study) -> None:
 
 
 def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
-    for name in (*rules, *((sparse_rule,) if sparse_rule else ())):
+    for name in (*rules, *((sparse_rule,) if sparse_rule not in (None, STRICT) else ())):
         if name not in RULES:
-            raise InputError(f"there is no rule {name!r}", f"Choose one of: {', '.join(RULES)}.")
+            choices = ", ".join(RULES) + (f", {STRICT}" if name == sparse_rule else "")
+            raise InputError(f"there is no rule {name!r}", f"Choose one of: {choices}.")
 
 
 def _sensitivity(
@@ -285,6 +318,7 @@ def _sensitivity(
     rules: tuple[str, ...],
     ties: TieWorth,
     strengths: bool,
+    sparse_rule: str | None,
     ordered: RunOrder | None,
 ) -> tuple["Variation", ...]:
     return assess_sensitivity(
@@ -295,6 +329,7 @@ def _sensitivity(
         asked=votes.asked,
         ties=ties,
         strengths=strengths,
+        sparse_rule=sparse_rule,
         compare_runs=ordered.compare if ordered else None,
     )
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Order
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
 from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.files.reading import Reading
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
@@ -39,12 +38,10 @@ class RunOrder:
         ]
         return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
 
-    def ceiling(
-        self, rule: str, rng: np.random.Generator, *, ties: TieWorth, strengths: bool
-    ) -> NoiseCeiling | None:
+    def ceiling(self, how: HowResolved, rng: np.random.Generator) -> NoiseCeiling | None:
         """Return how well the orders agree that other votes like these give; None where none is decided.
 
-        They are counted as those that it stands beside: by the same rule, ties and strengths.
+        They are resolved as those that it stands beside.
         """
         votes = self._votes
         cast = VoteSet(
@@ -52,11 +49,9 @@ class RunOrder:
             votes.log,
             self._documents,
             self._ranks,
-            rule=rule,
+            how=how,
             pools=votes.pools,
             asked=votes.asked,
-            ties=ties,
-            strengths=strengths,
         )
         if not cast.labels.queries:
             return None

@@ -7,7 +7,7 @@ from itertools import combinations
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolve, to_qrels
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolved, to_qrels
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
@@ -83,7 +83,7 @@ def score_boards(
         votes,
         documents,
         ranks[-1],
-        rule=found.rule,
+        how=found.how,
         pools=found.pools,
         asked=found.asked,
         kept=found.kept,
@@ -230,7 +230,7 @@ def runs_left_out(
         raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
 
     def rebuild(votes: Judgments, pools: Pools) -> Qrels:
-        return to_qrels(resolve(votes, rule=found.rule, pools=pools, asked=found.asked))
+        return to_qrels(resolved(votes, found.how, pools=pools, asked=found.asked))
 
     pools = judged_pools(found.judgments, reader.top(1)) if found.pools is None else found.pools
     lacking = unpooled_documents(found.judgments, pools)
@@ -243,12 +243,12 @@ def runs_left_out(
     rebuilt = rebuild(found.judgments, pools)
     if not rebuilt.queries:
         raise InputError(
-            f"no query is judged far enough for the rule {found.rule}, which rebuilds the qrels",
+            f"no query is judged far enough for the rule {found.how.rule}, which rebuilds the qrels",
             "Every pair of a pool needs a judgment.",
         )
     ranks = reader.judged(pooled_documents(pools))
     runs = [one.run for one in ranks]
-    what = f"{measure} on {many(len(rebuilt.queries), 'query')}, by what {found.rule} makes of the votes"
+    what = f"{measure} on {many(len(rebuilt.queries), 'query')}, by what {found.how.rule} makes of the votes"
     notices.append(Notice(where="leave one out", what=what))
     notices.extend(_contributors(found, runs, pools))
     team_of = teams(sorted({*runs, *pools.sources})) if teams else {}

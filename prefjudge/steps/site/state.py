@@ -175,7 +175,7 @@ def _correlations(
             found.judgments,
             documents,
             reader.judged(documents),
-            rule=found.rule,
+            how=found.how,
             pools=found.pools,
             asked=found.asked,
             kept=found.kept,
