@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable
 from json import dumps
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
@@ -26,7 +25,6 @@ def serve(
     call: "Callable[..., IssuedKey | AdminToken | None]",
     *,
     revoke_key: str | None,
-    remove_stand_in: bool,
     json: Json = False,
 ) -> None:
     """Print the addresses once the marketplace answers, or the key that was issued, or the admin's token."""
@@ -38,25 +36,17 @@ def serve(
                 "worker_site": address.worker_site,
                 "admin": address.admin,
             }
-            if address.proxy:
-                addresses |= {"https_proxy": address.proxy, "ca_bundle": address.authority}
             typer.echo(dumps(addresses))
         else:
             say(f"requester API  {address.endpoint}   (AWS_ENDPOINT_URL_MTURK={address.endpoint})")
             say(f"worker site    {address.worker_site}")
             say(f"admin page     {address.admin}")
             say(f"admin token    {_token_hint(address)}")
-            if address.proxy:
-                say(f"stands in for  {address.stood_in_for}; in the shell of a program that names it:")
-                say(f"export HTTPS_PROXY={address.proxy}")
-                say(f"export AWS_CA_BUNDLE={quote(address.authority)}")
             say("invite workers at the admin page; stop with Ctrl-C")
 
     made = call(ready=ready)
     if revoke_key is not None:
         say(f"{revoke_key}: revoked")
-    if remove_stand_in:
-        say("removed: no program trusts the stand-in any more")
     if made is not None:
         _show(made, json=json)
 

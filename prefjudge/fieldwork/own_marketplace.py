@@ -21,7 +21,6 @@ class Address:
     """Where a marketplace answers; ``local`` is for the study's verbs on the same machine.
 
     ``public_url`` is where people find it, empty where it is not served for them.
-    ``proxy`` and ``authority`` lead programs to it that name Amazon's host ``stood_in_for`` in their code.
     """
 
     endpoint: str
@@ -31,9 +30,6 @@ class Address:
     admin_token: str
     public_url: str = ""
     token_file: str = ""
-    stood_in_for: str = ""
-    proxy: str = ""
-    authority: str = ""
 
 
 @contextmanager
@@ -106,19 +102,7 @@ def address_of(market: Any, url: str = "") -> Address:
         admin=market.admin,
         admin_token=market.admin_token,
         token_file=path,
-        **_stand_in(market),
     )
-
-
-def _stand_in(market: Any) -> dict[str, str]:
-    if market.stand_in is None:
-        return {}
-    there = market.stand_in
-    return {
-        "stood_in_for": there.host,
-        "proxy": there.address,
-        "authority": str(there.certificate_file.resolve()),
-    }
 
 
 def find_running(folder: Path) -> Address | None:

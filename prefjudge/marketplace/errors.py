@@ -98,12 +98,3 @@ def invalid(where: str, problem: str) -> RequestError:
 def missing(kind: str, ident: str) -> RequestError:
     """Return the error of an id of nothing that the requester may see."""
     return refused(f"{kind}DoesNotExist", f"{'Hit' if kind == 'HIT' else kind} {ident} does not exist.")
-
-
-class ServiceRefusal(PrefjudgeError):  # noqa: N818 - a requester's call to another service than Mechanical Turk
-    """A call that cannot be granted, by the code that the service's clients know."""
-
-    def __init__(self, code: str, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.code = code
-        self.status = status

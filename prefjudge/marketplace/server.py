@@ -9,7 +9,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -17,12 +16,9 @@ import uvicorn
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
-from prefjudge.marketplace.notifications.delivery import WebhookSender
 from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
-from prefjudge.marketplace.stand_in import prepare_stand_in
-from prefjudge.marketplace.stand_in.settings import StandInSettings
 from prefjudge.marketplace.store.executor import Executor
 from prefjudge.marketplace.store.marketplace import Clock, Marketplace
 from prefjudge.marketplace.store.rules import Rules
@@ -48,8 +44,6 @@ class Server:
         Where workers sign in, and where the admin does.
     admin_token : str
         What the admin signs in with.
-    stand_in : Proxy or None
-        What leads programs here that name Amazon's host.
     """
 
     def __init__(
@@ -62,21 +56,17 @@ class Server:
         rules: Rules | None = None,
     ) -> None:
         settings.check()
-        stand_in = settings.stand_in and prepare_stand_in(settings.stand_in)
         with contextlib.ExitStack() as undo:
             self._socket = _listen(settings)
             undo.callback(self._socket.close)
             host, port = self._socket.getsockname()[:2]
             self.local = _address(_EVERYWHERE.get(host, host), port)
-            self.stand_in = stand_in and stand_in(self.local)
-            if self.stand_in:
-                undo.callback(self.stand_in.stop)
             self.marketplace = Marketplace(  # last: what cannot be served leaves no store behind
                 store_url,
                 sweep=sweep,
                 sandbox=sandbox,
                 clock=clock,
-                rules=replace(rules or Rules(), private_webhooks=settings.is_private),
+                rules=rules or Rules(),
                 admin_token=settings.admin_token,
             )
             undo.pop_all()
@@ -90,7 +80,6 @@ class Server:
             settings=settings,
             admin_token=self.admin_token,
         )
-        self._webhook_sender = WebhookSender(self.state.executor)
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(
                 build_app(self.state),
@@ -110,7 +99,6 @@ class Server:
     def run(self, ready: Callable[["Server"], None] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
         self._socket.listen(2048)  # from here on a request waits rather than fails
-        self._webhook_sender.start()
         if ready is not None:
             ready(self)
         # uvicorn stops in order and then sends itself the signal again, for the handler from before
@@ -126,7 +114,6 @@ class Server:
         """Serve from a thread, and return once requests are answered."""
         self._thread = threading.Thread(target=self._uvicorn.run, args=([self._socket],), daemon=True)
         self._thread.start()
-        self._webhook_sender.start()
         for _ in range(2000):
             if self._uvicorn.started:
                 return
@@ -145,9 +132,6 @@ class Server:
         self._close()
 
     def _close(self) -> None:
-        if self.stand_in:
-            self.stand_in.stop()
-        self._webhook_sender.stop()
         self.state.executor.close()
         self.marketplace.close()
         self._socket.close()
@@ -204,7 +188,6 @@ def serve(
     proxy: str = ON_THIS_MACHINE,
     admin_token: str | None = None,
     oidc: OidcSettings | None = None,
-    stand_in: StandInSettings | None = None,
     wording: Mapping[str, str] | None = None,
     language: str = "",
     keep_days: int | None = None,
@@ -216,8 +199,7 @@ def serve(
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
     ``admin_token`` takes the place of the one that is made from the store's secret, and by ``oidc`` people
-    who administer sign in at an OpenID Connect provider. With
-    ``stand_in`` programs that name Amazon's host in their code can be led here; ``wording`` says what stands
+    who administer sign in at an OpenID Connect provider; ``wording`` says what stands
     for "HIT" and "requester" on the worker site, which speaks ``language`` or the browser's. After
     ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
@@ -230,7 +212,6 @@ def serve(
         proxy=proxy,
         admin_token=admin_token,
         oidc=oidc,
-        stand_in=stand_in,
         wording=Wording(**(wording or {})),
         language=language,
     )

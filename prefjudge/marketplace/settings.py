@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.oidc import OidcSettings
-from prefjudge.marketplace.stand_in.settings import StandInSettings
 from prefjudge.marketplace.wording import Wording
 
 ON_THIS_MACHINE = "127.0.0.1"
@@ -32,8 +31,6 @@ class Settings:
         What the admin signs in with; by default it is made from the store's secret.
     oidc
         Let people who administer sign in at an OpenID Connect provider.
-    stand_in
-        Lead programs here that name Amazon's host in their code.
     wording
         What stands for "HIT" and "requester" on the worker site.
     language
@@ -47,7 +44,6 @@ class Settings:
     proxy: str = ON_THIS_MACHINE
     admin_token: str | None = None
     oidc: OidcSettings | None = None
-    stand_in: StandInSettings | None = None
     wording: Wording = field(default_factory=Wording)
     language: str = ""
 
@@ -103,8 +99,6 @@ class Settings:
         a server that listens for this machine only. A public address may have names that nobody configured.
         """
         if name in LOOPBACK or name == self.host:
-            return True
-        if self.stand_in and name in self.stand_in.hosts:
             return True
         if self.public_url:
             return name == urlsplit(self.public_url).hostname

@@ -162,15 +162,9 @@ VALID = {
     "RejectAssignment": lambda w: {"AssignmentId": w.submitted(), "RequesterFeedback": "no"},
     "RejectQualificationRequest": lambda w: {"QualificationRequestId": w.request(), "Reason": "r"},
     "SendBonus": lambda w: {**w.bonus(), "UniqueRequestToken": w.kind()},
-    "SendTestEventNotification": lambda w: {"Notification": NOTIFICATION, "TestEventType": "Ping"},
     "UpdateExpirationForHIT": lambda w: {"HITId": w.hit(), "ExpireAt": 0},
     "UpdateHITReviewStatus": lambda w: {"HITId": w.reviewable(), "Revert": False},
     "UpdateHITTypeOfHIT": lambda w: {"HITId": w.hit(), "HITTypeId": w.hit_type()},
-    "UpdateNotificationSettings": lambda w: {
-        "HITTypeId": w.hit_type(),
-        "Notification": NOTIFICATION,
-        "Active": True,
-    },
     "UpdateQualificationType": lambda w: {
         "QualificationTypeId": w.kind(),
         "Description": "e",
@@ -179,7 +173,13 @@ VALID = {
         "AutoGrantedValue": 7,
     },
 }
-UNAVAILABLE = {"GetFileUploadURL": lambda w: {"AssignmentId": w.submitted(), "QuestionIdentifier": "q"}}
+UNAVAILABLE = {"    "SendTestEventNotification": lambda w: {"Notification": NOTIFICATION, "TestEventType": "Ping"},
+    "UpdateNotificationSettings": lambda w: {
+        "HITTypeId": w.hit_type(),
+        "Notification": NOTIFICATION,
+        "Active": True,
+    },
+GetFileUploadURL": lambda w: {"AssignmentId": w.submitted(), "QuestionIdentifier": "q"}}
 NEVER = {"NextToken", "UniqueRequestToken"}
 
 

@@ -18,6 +18,7 @@ import boto3
 import pytest
 import urllib3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from tests.marketplace.people import html_question
 from tests.marketplace.postgres import Cluster
@@ -104,12 +105,12 @@ def test_a_call_signed_for_another_port_than_443_is_accepted(stack: Stack) -> No
     )["HIT"]  # fmt: skip
     assert turk.get_hit(HITId=hit["HITId"])["HIT"]["HITId"] == hit["HITId"]
     sns = stack.client(issued.json(), "sns")
-    topic = sns.create_topic(Name="t")["TopicArn"]
-    asked = {"TopicArn": topic, "Protocol": "https", "Endpoint": "https://hook.invalid/"}
-    made = sns.subscribe(**asked, ReturnSubscriptionArn=True)["SubscriptionArn"]
-    assert sns.get_subscription_attributes(SubscriptionArn=made)["Attributes"]["TopicArn"] == topic
-    sns.delete_topic(TopicArn=topic)
-    assert sns.list_topics()["Topics"] == []
+    with pytest.raises(ClientError, match="has no topics: poll instead"):
+        sns.create_topic(Name="t")
+    notification = {"Destination": "https://hook.invalid/", "Transport": "SNS", "Version": "2014-08-15"}
+    asked = {"HITTypeId": hit["HITTypeId"], "Notification": notification | {"EventTypes": ["HITExpired"]}}
+    with pytest.raises(ClientError, match="sends no notifications: poll instead"):
+        turk.update_notification_settings(**asked)
 
 
 def test_no_password_stands_in_the_list_of_processes(stack: Stack) -> None:

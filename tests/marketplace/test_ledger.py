@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.database import Database
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.errors import RequestError
 from prefjudge.marketplace.keys import issue_key
@@ -15,7 +14,6 @@ from prefjudge.marketplace.money import ledger
 from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.rules import Fees
-from prefjudge.marketplace.store.schema import STEPS
 from prefjudge.steps.serve.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 
@@ -183,20 +181,6 @@ def test_play_money_never_becomes_real(tmp_path, first, then):
         start(store, sandbox=then)
     with start(store, sandbox=first) as server:
         assert server.marketplace.sandbox is first
-
-
-def test_a_sandbox_from_before_its_store_said_so_stays_one(tmp_path):
-    store = f"sqlite:///{tmp_path}/m.db"
-    database = Database(store)
-    database.migrate(STEPS[:1])
-    with database.transaction() as db:
-        db.execute(
-            "INSERT INTO transfers (time, source, target, cents, kind, reference)"
-            " VALUES (0, 'outside', 'requester:A', 1000000, 'payment', 'A')"
-        )
-    database.close()
-    with pytest.raises(ConfigError, match="play money"):
-        start(store, sandbox=False)
 
 
 def test_play_money_never_runs_out(market, requester):

@@ -1,6 +1,5 @@
 """Panels: whom they send, when a visit ends and with which code, and what the panel is told of it."""
 
-import hashlib
 import json
 import re
 import threading
@@ -10,10 +9,8 @@ from urllib.parse import urlencode
 import pytest
 import urllib3
 
-from prefjudge.database import Database
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.store.schema import STEPS
 from prefjudge.marketplace.web import panel_pages
 from tests.marketplace.people import Admin, Clock, new_requester, offer
 
@@ -599,38 +596,6 @@ def test_a_panels_day_on_postgresql(postgres_url, clock):
         assert desk.call("POST", "/admin/panels/day/paid", {"visits": [row["visit"]]}) == {"recorded": 1}
         assert requester.get_hit(HITId=hits[2]["HITId"])["HIT"]["NumberOfAssignmentsAvailable"] == 1
         assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_store_from_before_visits_knows_its_panels_people(tmp_path, request, kind):
-    file = f"sqlite:///{tmp_path}/old.db"
-    url = file if kind == "sqlite" else request.getfixturevalue("postgres_url")
-    before = next(number for number, step in enumerate(STEPS) if "CREATE TABLE visits" in step)
-    old = Database(url)
-    old.migrate(STEPS[:before])
-    with old.transaction() as db:
-        db.execute(
-            "INSERT INTO panels (panel, key_hash, participant, study, session, locale, completion, created)"
-            " VALUES ('lab', :hash, 'pid', 's', 'e', 'US', '{}', 1)",
-            hash=hashlib.sha256(b"old-key").hexdigest(),
-        )
-        db.execute(
-            "INSERT INTO workers (worker_id, locale, approved, rejected, created)"
-            " VALUES ('AOLD', 'US', 0, 0, 1)"
-        )
-        db.execute(
-            "INSERT INTO panel_workers (panel, participant, worker_id, study, session)"
-            " VALUES ('lab', '5f00', 'AOLD', 'st', 'e1')"
-        )
-    old.close()
-    with start(url) as server:
-        desk = Desk(Admin(server))
-        (visit,) = desk.call("GET", "/admin/panels/lab")["visits"]
-        assert (visit["participant"], visit["session"], visit["worker_id"]) == ("5f00", "e1", "AOLD")
-        assert (visit["confirmed"], visit["wanted"]) == (True, 0)
-        assert desk.call("GET", "/admin/panels/lab")["panel"]["url"] is None, "only its hash was kept"
-        again = HTTP.request("POST", f"{server.endpoint}/panel/lab/old-key?pid=5f00&e=e1", headers=JSON)
-        assert again.json()["worker_id"] == "AOLD"
 
 
 def test_participants_read_nothing_of_play_money_and_an_address_without_its_code_is_none(requester, admin):

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from prefjudge.database import Database
 from prefjudge.marketplace.people import qualification_requests
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.store.schema import STEPS
 from tests.marketplace.people import Admin, offer, question_form, selection, turk_error
 
 LOCALE, APPROVED, RATE = "00000000000000000071", "00000000000000000040", "000000000000000000L0"
@@ -93,23 +91,6 @@ def test_nobody_simulated_works_where_money_is_real(tmp_path):
         refusal = Admin(server).call("POST", "/admin/workers", {"simulated": True}, status=409)
         assert "Simulated workers are for sandboxes" in str(refusal)
         assert Admin(server).call("GET", "/admin/workers") == {"workers": []}
-
-
-def test_accounts_of_an_earlier_simulation_are_known_again(tmp_path):
-    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
-    database.migrate(STEPS[:5])
-    with database.transaction() as db:
-        for name in ("simulated 12", "simulated", "simulated annealing", "ann", "1 simulated 2"):
-            db.execute(
-                "INSERT INTO workers (worker_id, name, locale, approved, rejected, created) "
-                "VALUES (:name, :name, 'US', 0, 0, 0)",
-                name=name,
-            )
-    database.migrate(STEPS)
-    with database.transaction(write=False) as db:
-        granted = db.execute("SELECT qualification_type_id, worker_id, status FROM qualifications")
-    assert granted == [(SIMULATED, "simulated 12", "Granted")]
-    database.close()
 
 
 def test_what_is_asked_of_another_system_qualification_is_refused(requester):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from prefjudge.database import row_of
 from prefjudge.marketplace.errors import invalid, missing, refused
 from prefjudge.marketplace.hits import hit_types, request_tokens
+from prefjudge.marketplace.hits.events import Event
 from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.notifications.events import Event, record_event
 from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.questions.kinds import Question, read_question
 from prefjudge.marketplace.store.ids import new_id
@@ -115,7 +115,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
 def note(
     tx: Transaction, event: str, hit: Hit, assignment_id: str | None = None, worker_id: str | None = None
 ) -> None:
-    """Log what happened to a HIT or to an assignment of it, and queue its notification if one is wanted."""
+    """Log what happened to a HIT or to an assignment of it."""
     happened = Event(
         time=tx.now,
         event=event,
@@ -125,7 +125,7 @@ def note(
         assignment_id=assignment_id,
         worker_id=worker_id,
     )
-    record_event(tx, happened)
+    tx.insert("events", happened)
 
 
 def _refuse_repeat(hit_id: str | None) -> None:

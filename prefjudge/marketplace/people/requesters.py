@@ -15,12 +15,11 @@ LOCAL_KEY = "prefjudge-local"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A requester's key pair, as AWS clients take it, and the secret that signs its notifications."""
+    """A requester's key pair, as AWS clients take it."""
 
     requester_id: str
     access_key: str
     secret_key: str
-    hook_secret: str
 
 
 def ensure(tx: Transaction, name: str) -> str:
@@ -30,7 +29,7 @@ def ensure(tx: Transaction, name: str) -> str:
     requester_id = new_worker_id()
     new = tx.insert(
         "requesters",
-        {"requester_id": requester_id, "name": name, "hook_secret": new_secret(), "created": tx.now},
+        {"requester_id": requester_id, "name": name, "created": tx.now},
         "ON CONFLICT (name) DO NOTHING RETURNING requester_id",
     )
     if new:
@@ -62,8 +61,7 @@ def new_key(tx: Transaction, name: str) -> Key:
         "access_keys",
         {"access_key": access_key, "secret": secret, "requester_id": requester_id, "created": tx.now},
     )
-    (hook,) = tx.rows("SELECT hook_secret FROM requesters WHERE requester_id = :id", id=requester_id)[0]
-    return Key(requester_id=requester_id, access_key=access_key, secret_key=secret, hook_secret=str(hook))
+    return Key(requester_id=requester_id, access_key=access_key, secret_key=secret)
 
 
 def revoke_key(tx: Transaction, access_key: str) -> None:

@@ -27,8 +27,8 @@ class Fees:
 class Rules:
     """What the marketplace promises its requesters and workers.
 
-    ``private_webhooks`` lets notifications go to this machine and its network. ``keep_days`` is how long
-    people are known after their last HIT has ended; None: until the admin forgets them.
+    ``keep_days`` is how long people are known after their last HIT has ended; None: until the admin forgets
+    them.
     """
 
     fees: Fees = field(default_factory=Fees)
@@ -36,5 +36,4 @@ class Rules:
     token_life: float = 86400
     session_life: float = 30 * 86400
     invite_life: float = 90 * 86400
-    private_webhooks: bool = False
     keep_days: int | None = None

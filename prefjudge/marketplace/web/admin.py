@@ -117,7 +117,7 @@ async def add_requester(state: AppState, request: Request) -> Response:
         return key
 
     key = await state.executor.run(act)
-    said = {name: getattr(key, name) for name in ("requester_id", "access_key", "secret_key", "hook_secret")}
+    said = {name: getattr(key, name) for name in ("requester_id", "access_key", "secret_key")}
     return JSONResponse(said, 201)
 
 

@@ -29,9 +29,8 @@ from prefjudge.marketplace.web.access import (
 )
 from prefjudge.marketplace.web.middleware import SecurityMiddleware
 from prefjudge.marketplace.web.pages import Page, respond
-from prefjudge.marketplace.web.requester_api import requester_api
+from prefjudge.marketplace.web.requester_api import is_for_topics, refuse_topics, requester_api
 from prefjudge.marketplace.web.state import AppState
-from prefjudge.marketplace.web.topics_api import is_for_topics, topics_api
 from prefjudge.marketplace.wording import ENGLISH, catalogues
 from prefjudge.version import __version__
 
@@ -126,7 +125,7 @@ def build_app(state: AppState) -> Starlette:
 
     async def home(request: Request) -> Response:
         if request.method == "POST":
-            return await (topics_api if is_for_topics(request) else requester_api)(state, request)
+            return refuse_topics() if is_for_topics(request) else await requester_api(state, request)
         session = await session_of(state, request)
         return respond(state, request, Page(name="hits", location="/hits" if session else "/signin"))
 

@@ -25,7 +25,7 @@ from prefjudge.marketplace.errors import (
     Throttled,
     UnknownOperation,
 )
-from prefjudge.marketplace.notifications.events import count_submissions
+from prefjudge.marketplace.hits.events import count_submissions
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.settings import LOOPBACK
 from prefjudge.marketplace.store.marketplace import Transaction
@@ -98,6 +98,22 @@ async def _answer(state: AppState, request: Request, operation: str) -> tuple[by
     return await state.executor.run(answer)
 
 
+def is_for_topics(request: Request) -> bool:
+    """Tell whether a call is for Amazon's notification service (SNS): a form without a target."""
+    form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    return form and "x-amz-target" not in request.headers and "authorization" in request.headers
+
+
+def refuse_topics() -> Response:
+    """Answer such a call in that service's words, so that its clients can read it."""
+    said = (
+        "<ErrorResponse><Error><Type>Sender</Type><Code>InvalidAction</Code><Message>This marketplace has no"
+        " topics: poll instead, by ListReviewableHITs or ListAssignmentsForHIT.</Message></Error>"
+        "</ErrorResponse>"
+    )
+    return Response(said, status_code=400, media_type="text/xml")
+
+
 def may_be_unsigned(state: AppState, request: Request) -> bool:
     """Tell whether only this machine can call, and no web server forwarded the call.
 
@@ -119,10 +135,8 @@ def caller(
     body: bytes,
     unsigned: Callable[[], bool],
     now: float,
-    *,
-    service: str = "",
 ) -> str:
-    """Return the requester who calls, the requester API or another service by the name that it signs for.
+    """Return the requester who calls.
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
@@ -142,7 +156,7 @@ def caller(
             return requesters.ensure(tx, requesters.LOCAL)
         raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
     secret, requester_id = owner
-    signing.check(claim, secret, service or mturk().signing_name, headers, body, now)
+    signing.check(claim, secret, mturk().signing_name, headers, body, now)
     return requester_id
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.serve.screener import Screener
     from prefjudge.study.config import WordsConfig
 
-STAND_IN = "stand-in"
 """The folder, beside the store, of the authority that answers for Amazon's host."""
 
 
@@ -72,9 +71,6 @@ def serve(
     oidc_owners: str = "",
     oidc_assistants: str = "",
     screen: bool = True,
-    stand_in: bool = False,
-    stand_in_port: Annotated[int, Interval(ge=0, le=65535)] = 7267,
-    remove_stand_in: bool = False,
     ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | AdminToken | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
@@ -122,19 +118,11 @@ def serve(
         Who looks after workers, likewise.
     screen : bool
         Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
-    stand_in : bool
-        Answer for Amazon's MTurk host too, to programs of this machine that name it in their code: print
-        the two environment variables that lead them here.
-    stand_in_port : int
-        The port of that proxy; 0 takes a free one.
-    remove_stand_in : bool
-        Delete the certificate authority that programs were told to trust, instead of serving.
     ready : callable, optional
         Called once it answers.
     """
     from prefjudge.marketplace import keys, oidc
     from prefjudge.marketplace.server import serve as run
-    from prefjudge.marketplace.stand_in import StandInSettings, remove_authority
 
     opened = open_study(study or None)
     folder = opened.folder if opened else Path()
@@ -155,11 +143,6 @@ def serve(
     sign_on = oidc.read_oidc(
         oidc_issuer, oidc_client_id, oidc_client_secret_file, oidc_owners, oidc_assistants
     )
-    authority = folder / STAND_IN
-    if remove_stand_in:
-        if not remove_authority(authority):
-            raise InputError(f"{authority} has no certificate authority", "There is nothing to remove.")
-        return None
 
     announced: list[Address] = []
     screener = _screener(folder) if opened and screen and not live else None
@@ -186,9 +169,6 @@ def serve(
             proxy=proxy,
             admin_token=token,
             oidc=sign_on,
-            stand_in=StandInSettings(folder=authority, port=stand_in_port, sandbox=not live)
-            if stand_in
-            else None,
             wording=_wording(opened.config.words) if opened else None,
             language=opened.config.design.language if opened else "",
             keep_days=opened.config.workers.keep_days if opened else None,

@@ -4,12 +4,23 @@ from prefjudge.marketplace.api.operations import (
     assignments,
     balances,
     hits,
-    notifications,
     qualifications,
     requests,
     workers,
 )
-from prefjudge.marketplace.api.operations.operation import Operation
+from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
+from prefjudge.marketplace.errors import refused
+from prefjudge.marketplace.store.marketplace import Transaction
+
+
+def _poll(tx: Transaction, requester_id: str, params: Params) -> Result:
+    """Refuse to notify anybody of events."""
+    raise refused(
+        "InvalidParameterValue",
+        "This marketplace sends no notifications: poll instead, by ListReviewableHITs or "
+        "ListAssignmentsForHIT.",
+    )
+
 
 OPERATIONS: dict[str, Operation] = {
     **hits.OPERATIONS,
@@ -17,6 +28,7 @@ OPERATIONS: dict[str, Operation] = {
     **qualifications.OPERATIONS,
     **requests.OPERATIONS,
     **workers.OPERATIONS,
-    **notifications.OPERATIONS,
+    "SendTestEventNotification": _poll,
+    "UpdateNotificationSettings": _poll,
     **balances.OPERATIONS,
 }

@@ -1,1 +1,0 @@
-"""Events, and the notifications of them that are posted to requesters."""
