@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prefjudge.core.pooling.pools import Pools, unpooled_tops
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import Heads
+from prefjudge.core.pooling.runs import Heads, without_runs
 from prefjudge.counts import many
 from prefjudge.formats.lines.problems import Notice, is_text
 
@@ -138,6 +139,16 @@ def heads_beside_each_other(heads: Heads, queries: Sequence[str], depth: int) ->
         *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
         *_same(alike, f"have the same first {many(depth, 'document')} in every query"),
     ]
+
+
+def pooled_only(heads: Heads, pools: Pools | None, notices: list[Notice]) -> Heads:
+    """Return the runs whose win ratios are known, and say which others are left out."""
+    if pools is None or not (lacking := unpooled_tops(heads, pools)):
+        return heads
+    what = "people judged their first document only where a pooled run has it, too: no win ratios"
+    found = dict.fromkeys(heads.runs, 0) | lacking
+    notices.extend(_said("not pooled", found, len(pools.queries), what))
+    return without_runs(heads, lacking)
 
 
 def _counts(found: Mapping[str, set[str]]) -> dict[str, int]:

@@ -33,7 +33,7 @@ from prefjudge.gather.run_names import tag_of
 from prefjudge.gather.score_inputs import gather, official_qrels
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.surprises import heads_beside_each_other
+from prefjudge.gather.surprises import heads_beside_each_other, pooled_only
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
 from prefjudge.render.frames import winratio_frame
@@ -104,7 +104,8 @@ def winratio(
     study : Path, optional
         The study: its runs, judgments, qrels and queries.
     runs : sequence of paths or patterns
-        The run files, or folders of them; with a study, further ones.
+        The run files, or folders of them; with a study, further ones. Where it is known which runs were
+        pooled, others are left out whose first document is in no pool.
     judgments : Path, optional
         Side-by-side judgments: query, document, document, preferred.
     qrels : Path, optional
@@ -191,6 +192,7 @@ def winratio(
             draw = partial(draw_examples, found.judgments, heads, labels, run, queries=asked)
             rng = generator(found.study, "examples", seed)
             drawn = _with_texts(draw(count=examples, rng=rng), found.study)
+        heads = pooled_only(heads, found.pools, notices)
         ratios = win_ratios(found.judgments, heads, labels, queries=asked, count=counted)
         result = WinRatioResult(
             winratio=ratios,

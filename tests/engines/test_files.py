@@ -228,10 +228,22 @@ def test_tags(tmp_path):
         [tmp_path / name for name in ("one.txt", "two.txt", "three", "four.run")], notices=notices
     ).top(1)
     assert heads.runs == ("one", "two", "own", "four")
-    assert [str(notice).rsplit("/", 1)[-1] for notice in notices] == [
-        "one.txt: other runs have the tag 'same' too; it is called 'one'",
-        "two.txt: other runs have the tag 'same' too; it is called 'two'",
-        "four.run: the run has no tag; it is called 'four'",
+    assert [*map(str, notices)] == [
+        "one tag: 'same' is that of one, two: they are called by their files",
+        "no tag: four: they are called by their files",
+    ]
+
+
+def test_many_runs_of_few_tags_are_one_line(tmp_path):
+    paths = [tmp_path / f"{name}.txt" for name in "abcdefgh"]
+    for path in paths:
+        path.write_text(f"q Q0 a 1 1 {'first' if path.stem < 'h' else 'second'}\n")
+    (tmp_path / "i").write_text("q Q0 a 1 1 second\n")
+    notices = []
+    RunFiles([*paths, tmp_path / "i"], notices=notices).top(1)
+    assert [*map(str, notices)] == [
+        "one tag: 'first' is that of a, b, c, d, e and 2 more; 'second' is that of h, i: "
+        "they are called by their files"
     ]
 
 

@@ -251,7 +251,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: win_ratios(make_judgments([]), make_heads({"r": {"1": ["d"]}})),
         "win ratios compare runs, and there is only one",
-        "Give at least two runs, or a run and qrels.",
+        "Give at least two runs that were pooled, or one and qrels.",
     ),
     *(
         (lambda text=text: Measure.parse(text), message, hint)

@@ -173,13 +173,15 @@ VALID = {
         "AutoGrantedValue": 7,
     },
 }
-UNAVAILABLE = {"    "SendTestEventNotification": lambda w: {"Notification": NOTIFICATION, "TestEventType": "Ping"},
+UNAVAILABLE = {
+    "GetFileUploadURL": lambda w: {"AssignmentId": w.submitted(), "QuestionIdentifier": "q"},
+    "SendTestEventNotification": lambda w: {"Notification": NOTIFICATION, "TestEventType": "Ping"},
     "UpdateNotificationSettings": lambda w: {
         "HITTypeId": w.hit_type(),
         "Notification": NOTIFICATION,
         "Active": True,
     },
-GetFileUploadURL": lambda w: {"AssignmentId": w.submitted(), "QuestionIdentifier": "q"}}
+}
 NEVER = {"NextToken", "UniqueRequestToken"}
 
 

@@ -204,6 +204,7 @@ def test_a_qualification_test_opens_the_way(marketplace, open_page):
 
 
 def test_the_admin_sees_the_work_and_invites(marketplace, open_page):
+    marketplace.invitation("Rosalind")
     page = open_page()
     page.goto(marketplace.server.admin)
     page.fill("#token", "wrong")

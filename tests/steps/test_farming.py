@@ -39,9 +39,9 @@ from prefjudge.study.undecided import STOPPED, TOO_FAST, load_undecided
 from tests.steps.conftest import COLLECTION, climbing_study
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    study = climbing_study(tmp_path_factory.mktemp("farming") / "study")
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Path]:
+    study = climbing_study(tmp_path / "study")
     config = study / "study.toml"
     text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 3")
     config.write_text(text.replace("[workers]", "[workers]\nmost_hits = 100  # more than its gold allows"))
@@ -87,6 +87,20 @@ def take_all(worker: SimulatedWorker) -> int:
     return taken
 
 
+def guess(study: Path) -> None:
+    """Let a guesser make a HIT, whose judgments are dropped and who is barred."""
+    assert take_all(person(study, "guesser", slip=1.0)) == 1
+    assert collect(study).dropped == 1
+
+
+def climb(study: Path, name: str = "honest", rounds: int = 2) -> None:
+    """Let somebody honest make some HITs, which count."""
+    worker = person(study, name)
+    for number in range(rounds):
+        assert take_all(worker) == 2**number
+        collect(study)
+
+
 def test_nobody_gets_a_second_hit_before_the_first_was_screened(served: Path) -> None:
     guesser, honest = person(served, "guesser", slip=1.0), person(served, "honest")
     rounds, waiting = [], []
@@ -113,8 +127,7 @@ def test_what_nobody_can_have_read_never_counts_and_waits_for_a_person(
     assert found.reasons == {TOO_FAST: 1}
     assert (take_all(clicker), found.reissued) == (0, 1)
     undecided = tuple(due for due in pay(served, dry_run=True).dues if due.act is Act.DECIDE)
-    *guessed, due = undecided
-    assert all(one.why == "its worker missed 3 of 3 gold pairs, as by guessing" for one in guessed)
+    (due,) = undecided
     assert due.why.startswith(f"{TOO_FAST}: 6 comparisons in 0.")
     pay(served)
     assert pay(served).dues == undecided, "neither paid nor rejected by itself"
@@ -234,6 +247,7 @@ def test_a_cap_follows_from_the_gold_pairs(
 
 
 def test_a_marketplace_from_an_older_backup_is_told_again(served: Path) -> None:
+    guess(served)
     worker = person(served, "forgotten")
     assert take_all(worker) == 1
     collect(served)
@@ -251,7 +265,7 @@ def test_a_marketplace_from_an_older_backup_is_told_again(served: Path) -> None:
             MTurkCrowd, "bar", lambda crowd, who, group: (told.append(who), bar(crowd, who, group))[1]
         )
         assert collect(served).collected == 0
-    assert sorted(told) == sorted(barred)
+    assert told == barred != []
     assert take_all(worker) == 2
     collect(served)
 
@@ -284,6 +298,8 @@ def test_pay_waits_so_many_days_at_most_and_never_when_all_is_done(
 def test_nothing_is_published_while_too_much_is_dropped(
     served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    climb(served)
+    guess(served)
     monkeypatch.setattr(trust, "_ENOUGH", 1)
     assert collect(served).stopped == ""
     monkeypatch.setenv("PREFJUDGE_SCREENING__MOST_DROPPED", "0.0")
@@ -301,6 +317,8 @@ def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
 
 
 def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> None:
+    climb(served)
+    climb(served, "another", rounds=1)
     study = Study(served)
     with study.transaction(write=False) as db:
         ((worker, judged),) = db.execute(
@@ -321,14 +339,17 @@ def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> N
 
 
 def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Path) -> None:
+    climb(served)
+    climb(served, "another", rounds=1)
     config = served / "study.toml"
     before, every = config.read_text(), count(served)
-    with Study(served).transaction(write=False) as db:
-        (barred, judged), *_ = db.execute(
-            "SELECT worker_id, count(*) FROM judgments JOIN drops d USING (judgment_id) "
-            "WHERE d.reason = :reason GROUP BY worker_id",
-            reason=GUESSED,
+    with Study(served).transaction() as db:
+        ((barred, judged), _) = db.execute(
+            "SELECT worker_id, count(*) FROM judgments WHERE judgment_id NOT IN "
+            "(SELECT judgment_id FROM drops) GROUP BY worker_id ORDER BY 2 DESC"
         )
+        save_exclusion(db, "sandbox", barred, GUESSED, 1.0)
+    assert count(served) == every - judged
     name = Study(served).opaque("worker", barred)
 
     def decide(line: str) -> int:
@@ -336,7 +357,6 @@ def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Pa
         collect(served)
         return count(served)
 
-    every += judged
     assert decide(f'keep.{name} = "she sat beside me"') == every
     assert decide("") == every, "no policy had barred this one"
     with Study(served).transaction(write=False) as db:
@@ -402,6 +422,7 @@ def test_a_share_of_a_query_caps_what_one_worker_judges_of_it(
                 )[0][0]
             )
 
+    climb(served, rounds=3)
     assert most() > 1
     monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_QUERY_SHARE", "0.01")
     found = collect(served)
@@ -448,9 +469,8 @@ def test_what_was_dropped_is_asked_again_with_gold_pairs_that_nobody_has_met(ser
     with Study(served).transaction(write=False) as db:
         write_gold(file, [*load_active_gold(db).values(), *read_gold(file)])
     gold(served, accept=True, file=file)
-    guesser, before = person(served, "guesser too", slip=1.0), workers_wanted()
-    assert take_all(guesser) == 1
-    assert collect(served).dropped == 1
+    before = workers_wanted()
+    guess(served)
     after = workers_wanted()
     assert {key: after[key] for key in before} == before, "a HIT was extended, with its gold pairs"
 

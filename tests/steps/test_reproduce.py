@@ -4,7 +4,10 @@ import csv
 import json
 import re
 import shlex
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from typer.testing import CliRunner
@@ -37,6 +40,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "JUDGMENTS").write_bytes((folder / "release" / "judgments.txt").read_bytes())
     (folder / "LEADERBOARD.csv").write_text(BOARD)
     (folder / "QUERIES").write_text("q01\nq02\nq03\nq04\n")
+    (folder / "LABELLED.tsv").write_bytes((COLLECTION / "queries.tsv").read_bytes())
+    prefjudge.pool(runs=RUNS, qrels=QRELS, out=folder / "POOL")
     (folder / "runs").symlink_to(RUNS)
     for name in ("QRELS", "NIST"):
         (folder / name).write_bytes(QRELS.read_bytes())
@@ -100,23 +105,138 @@ def test_the_papers_page_is_up_to_date() -> None:
 def test_each_command_runs_alone(
     paper: str, exhibit: Exhibit, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    words = _words_of(exhibit)
+    written = _written(words)
     for one in home.iterdir():
-        (tmp_path / one.name).symlink_to(one)
+        if one.name not in written:
+            (tmp_path / one.name).symlink_to(one)
     monkeypatch.chdir(tmp_path)
     before = {one.name for one in tmp_path.iterdir()}
-    runs = {"RUN": "lexical", "R1": "lexical", "R9": "reranker-large", "RUNFILE": "runs/lexical.txt"}
-    runs |= {"R11": "reranker-large", "R12": "reranker-small"}
-    words = [
-        runs.get(word, {"STUDY": "demo/study"}.get(word, word))
-        for word in shlex.split(exhibit.command, comments=True)
-    ]
-    done = CliRunner().invoke(app, words[1:])
-    assert done.exit_code == 0, (words, done.output, done.exception)
+    _printed(words)
     made = {one.name for one in tmp_path.iterdir()} - before
-    written = [word for place, word in enumerate(words) if words[place - 1] in ("--out", "--plot")]
     assert set(written) <= made
     _, _, promised = exhibit.command.partition("# in ")
     assert not promised or promised in made
+
+
+def _words_of(exhibit: Exhibit) -> list[str]:
+    named = {"RUN": "lexical", "R1": "lexical", "R9": "reranker-large", "RUNFILE": "runs/lexical.txt"}
+    named |= {"R11": "reranker-large", "R12": "reranker-small", "STUDY": "demo/study"}
+    return [named.get(word, word) for word in shlex.split(exhibit.command, comments=True)]
+
+
+def _written(words: Sequence[str]) -> list[str]:
+    return [word for place, word in enumerate(words) if words[place - 1] in ("--out", "--plot")]
+
+
+def _printed(words: Sequence[str]) -> str:
+    """Run a command, and return what it prints."""
+    done = CliRunner().invoke(app, words[1:])
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    return done.stdout
+
+
+SHALLOW = {one.name: one for one in PAPERS[0].exhibits}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two more runs and three more labelled queries than were pooled and judged, and the paper.
+
+    Of the judged queries some have no label.
+    """
+    folder = tmp_path_factory.mktemp("judged")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("runs").mkdir()
+        for run in ("lexical", "label-tuned", "late-interaction", "reranker-large"):
+            Path("runs", f"{run}.txt").symlink_to(RUNS / f"{run}.txt")
+        Path("QRELS").write_text("".join(QRELS.read_text().splitlines(keepends=True)[:12]))
+        _printed([{"500": "9"}.get(word, word) for word in _words_of(SHALLOW["Figure 4"])])
+        pooled = [line.split("\t")[:2] for line in Path("POOL").read_text().splitlines()[1:]]
+        pairs = [(q, a, b) for (q, a), (other, b) in combinations(pooled, 2) if q == other]
+        Path("JUDGMENTS").write_text(
+            "".join(f"{q} {a} {b} {(a, b)[crc32((a + b).encode()) % 2]}\n" for q, a, b in pairs)
+        )
+        Path("LABELLED.tsv").write_text(
+            "".join((COLLECTION / "queries.tsv").read_text().splitlines(keepends=True)[:12])
+        )
+        Path("LEADERBOARD.csv").write_text(BOARD)
+        for run in ("first-try", "reranker-small"):
+            Path("runs", f"{run}.txt").symlink_to(RUNS / f"{run}.txt")
+        prefjudge.resolve(judgments="JUDGMENTS", out="PREFERENCE.qrels")
+        prefjudge.reproduce(
+            "shallow-pooling",
+            runs="runs",
+            qrels="QRELS",
+            judgments="JUDGMENTS",
+            pool="POOL",
+            leaderboard="LEADERBOARD.csv",
+            against_qrel="lexical",
+            out="out",
+        )
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SHALLOW if name not in ("Figure 1", "Figure 4", "Table 4")]
+)
+def test_each_command_makes_exactly_its_exhibit(
+    name: str, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in judged.iterdir():
+        (tmp_path / one.name).symlink_to(one)
+    monkeypatch.chdir(tmp_path)
+    words, exhibit = _words_of(SHALLOW[name]), SHALLOW[name]
+    if not _written(words):
+        assert Path("out", f"{exhibit.file}.md").read_text() in _printed([*words, "--format", "md"])
+        return
+    _printed(words)
+    _, _, promised = exhibit.command.partition("# in ")
+    for file in (promised,) if promised else _written(words):
+        made, wanted = Path(file), Path("out", exhibit.file + file[-4:])
+        assert _said(made) == _said(wanted)
+
+
+def _said(path: Path) -> list[str]:
+    """Return the lines of a file, without TeX's comments."""
+    return [line for line in path.read_text().splitlines() if line[:1] != "%"]
+
+
+def test_the_command_of_table_4_makes_its_cells_in_the_order_of_the_runs(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(judged)
+    made = tmp_path / "table-4.csv"
+    written = {"table-4.tex": str(made), "table-4.svg": str(tmp_path / "table-4.svg")}
+    _printed([written.get(word, word) for word in _words_of(SHALLOW["Table 4"])])
+    assert _cells(made) == _cells(Path("out", "table-4.csv"))
+
+
+def _cells(matrix: Path) -> dict[tuple[str, str], str]:
+    with matrix.open() as file:
+        return {
+            (row["run beaten"], run): row[run]
+            for row in csv.DictReader(file)
+            for run in row
+            if run not in ("run beaten", "number of the run")
+        }
+
+
+def test_exhibits_are_of_the_judged_pool_and_say_so(judged: Path) -> None:
+    out = judged / "out"
+    labelled = {line.split()[0] for line in (judged / "QRELS").read_text().splitlines()}
+    both = {line.split()[0] for line in (judged / "JUDGMENTS").read_text().splitlines()} & labelled
+    words = f"Of {len(both)} labelled queries in the judged pools; the qrels label 12."
+    assert words in (out / "index.html").read_text()
+    with (out / "table-1.csv").open() as file:
+        assert int([*csv.DictReader(file)][-1]["queries"]) == len(both)
+    assert (out / "figure-4.svg").read_bytes() == (judged / "figure-4.svg").read_bytes()
+    pairs = len((judged / "JUDGMENTS").read_text().splitlines())
+    assert f"Judging each pair once takes {pairs:,} comparisons" in (out / "index.html").read_text()
+    pooled = {"lexical", "label-tuned", "late-interaction", "reranker-large"}
+    assert {run for run, _ in _cells(out / "table-4.csv")} == {"perfect ranking", "wins", *pooled}
+    assert "correction for 10 pairs" in (out / "table-4.md").read_text()
 
 
 @pytest.mark.parametrize(

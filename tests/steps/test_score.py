@@ -450,6 +450,23 @@ def test_win_ratios_on_files(judgments: Path, tmp_path: Path) -> None:
     assert votes.against_qrel is None
 
 
+def test_win_ratios_leave_out_a_run_that_was_not_pooled(judgments: Path, tmp_path: Path) -> None:
+    """Its top is judged only where a pooled run has the same; a copy of a pooled run is judged all over."""
+    names = ("lexical", "label-tuned", "late-interaction", "reranker-small")
+    runs = [COLLECTION / "runs" / f"{name}.txt" for name in (*names, "reranker-large", "first-try")]
+    prefjudge.pool(runs=runs[:4], qrels=QRELS, out=tmp_path / "pool")
+    given = {"judgments": judgments, "qrels": QRELS, "pool": tmp_path / "pool"}
+    result = winratio(runs=runs, **given)  # type: ignore[arg-type]
+    (left_out,) = [one for one in result.notices if one.startswith("not pooled: ")]
+    assert "in 1 of 6 runs, of 15 queries: first-try 8; " in left_out
+    assert result.winratio == winratio(runs=runs[:5], **given).winratio  # type: ignore[arg-type]
+    assert "reranker-large" in result.winratio.runs
+    scored = score(runs=runs, **given)  # type: ignore[arg-type]
+    assert scored.winratio == result.winratio
+    assert left_out in scored.notices
+    assert {row.run for row in scored.leaderboards[0].rows} >= {"first-try"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

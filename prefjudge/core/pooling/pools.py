@@ -148,6 +148,23 @@ def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -
     return chosen
 
 
+def unpooled_tops(heads: Heads, pools: Pools) -> dict[str, int]:
+    """Return how many first documents of each run that was not pooled are in no pool, where some are.
+
+    People judged such a run only where it does as a pooled one does. Empty where the pools name no run.
+    """
+    others = np.array([run not in pools.sources for run in heads.runs], dtype=bool)
+    if others.all() or not others.any():
+        return {}
+    asked = (heads.position == 1) & others[heads.run]
+    width = len(pools.docs) + 1  # a document in no pool has the code -1
+    query = encode(heads.queries, pools.queries).astype(np.int64)[heads.query[asked]]
+    first = query * width + encode(heads.docs, pools.docs)[heads.doc[asked]]
+    lacking = (query >= 0) & ~np.isin(first, pools.query.astype(np.int64) * width + pools.doc)
+    counts = np.bincount(heads.run[asked][lacking], minlength=len(heads.runs)).tolist()
+    return {run: count for run, count in zip(heads.runs, counts, strict=True) if count}
+
+
 @dataclass(frozen=True, slots=True)
 class Contributions:
     """What sources put into the pools: lists of documents, each of one source for one query.

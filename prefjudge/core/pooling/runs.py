@@ -1,8 +1,8 @@
 """Runs: ranked lists of documents, and the one ordering that every measure and the pool share."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
 from typing import Literal, TypeAlias
@@ -104,6 +104,20 @@ def heads_of(
         start=np.append(firsts, run.size),
         doc=doc,
         order=order,
+    )
+
+
+def without_runs(heads: Heads, dropped: Collection[str]) -> Heads:
+    """Return the heads of the other runs."""
+    kept = np.array([run not in dropped for run in heads.runs], dtype=bool)
+    lists, sizes = kept[heads.list_run], np.diff(heads.start)
+    return replace(
+        heads,
+        runs=tuple(run for run in heads.runs if run not in dropped),
+        list_run=(np.cumsum(kept, dtype=np.int32) - 1)[heads.list_run[lists]],
+        list_query=heads.list_query[lists],
+        start=np.concatenate([[0], np.cumsum(sizes[lists])]),
+        doc=heads.doc[np.repeat(lists, sizes)],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ Facts = TypeVar("Facts", bound=RunFacts)
 
 _THREADS = 4
 """Files that are unpacked at once: more would wait for each other's Python code, and hold more memory."""
+_NAMED = 5
+"""So many runs are named where a sentence is about several."""
 
 
 Work: TypeAlias = Callable[[str], Found]
@@ -216,7 +219,7 @@ def called(found: Sequence[RunFacts], notices: list[Notice]) -> tuple[str, ...]:
     A `NamedFile` has the name that a program gave it. ``notices`` receives which names are odd, then what
     readers met.
     """
-    named = []
+    named, by_file = [], defaultdict[str, list[str]](list)
     tags = [one.path.name if isinstance(one.path, NamedFile) else one.tag for one in found]
     stems = [stem(one.path) for one in found]
     for one, tag, name in zip(found, tags, stems, strict=True):
@@ -225,11 +228,21 @@ def called(found: Sequence[RunFacts], notices: list[Notice]) -> tuple[str, ...]:
             continue
         if stems.count(name) > 1 or name in tags:
             name = one.path
-        why = f"other runs have the tag {tag!r} too" if tag else "the run has no tag"
-        notices.append(Notice(where=one.path, what=f"{why}; it is called {name!r}"))
+        by_file[tag].append(name)
         named.append(name)
+    untagged = by_file.pop("", [])
+    shared = [f"{tag!r} is that of {_some(names)}" for tag, names in by_file.items()]
+    for cause, what in (("one tag", _some(shared, "; ")), ("no tag", _some(untagged))):
+        if what:
+            notices.append(Notice(where=cause, what=f"{what}: they are called by their files"))
     notices += [notice for one in found for notice in one.notices]
     return tuple(named)
+
+
+def _some(words: Sequence[str], between: str = ", ") -> str:
+    """Return a few words, and how many more there are."""
+    more = f" and {len(words) - _NAMED:,} more" if len(words) > _NAMED else ""
+    return f"{between.join(words[:_NAMED])}{more}"
 
 
 def joined_heads(results: Iterable[RunHead], order: Order, notices: list[Notice]) -> Heads:

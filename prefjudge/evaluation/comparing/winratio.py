@@ -251,7 +251,8 @@ def win_ratios(
     names, docs, tops, runs = top_documents(heads, qrels, asked)
     if len(runs) < 2:
         raise InputError(
-            "win ratios compare runs, and there is only one", "Give at least two runs, or a run and qrels."
+            "win ratios compare runs, and there is only one",
+            "Give at least two runs that were pooled, or one and qrels.",
         )
     tops = np.ascontiguousarray(tops.T)
     votes = VoteTables(count_votes(judgments, names, docs), tops)

@@ -10,9 +10,12 @@ _HEAD = """# The papers, table by table and figure by figure
 paper's names, with a page that shows them. Below is the command that makes each alone. Words in capitals
 stand for your files and runs; a study replaces files: `prefjudge score STUDY …`.
 
+`prefjudge pool --out POOL` writes the pool that is judged, and `prefjudge resolve --judgments JUDGMENTS --out
+PREFERENCE.qrels` the preference qrels. Runs that were not pooled have no win ratios.
+
 Each paper says what its *own* values take. Where they can be had, tests hold what these commands give against
-the paper; all commands are tested on the demo's collection. `python3 scripts/make_papers_page.py` writes this
-page.
+the paper. On the demo's collection they hold that each command of the first paper makes exactly what
+`reproduce` does, and that all others run. `python3 scripts/make_papers_page.py` writes this page.
 """
 
 

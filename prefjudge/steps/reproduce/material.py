@@ -13,7 +13,7 @@ from prefjudge.steps.audit import AuditResult, audit
 from prefjudge.steps.compare import CompareResult, compare
 from prefjudge.steps.reproduce.given import ORIGINAL, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need
-from prefjudge.steps.reproduce.runs_and_qrels import RunsAndQrels
+from prefjudge.steps.reproduce.runs_and_qrels import LEADERBOARD, RunsAndQrels
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.score import score
@@ -77,14 +77,20 @@ class Material(RunsAndQrels):
         return (f"preference={path}",)
 
     @cached_property
-    def scored(self) -> ScoreResult:
+    def common(self) -> ScoreResult:
         """The boards by RR@10 over the queries that all label sets judge."""
-        return self._score(common=True, leave_one_out=True)
+        return self._score(common=True)
 
     @cached_property
-    def official(self) -> ScoreResult:
-        """The boards by RR@10, each over all of its queries, beside the leaderboard's CSV."""
-        return self._score(leaderboard=self.given.leaderboard)
+    def scored(self) -> ScoreResult:
+        """The boards by RR@10, each over all of its queries, beside the leaderboard if it lists a run."""
+        listed = self.official_order.name == LEADERBOARD
+        return self._score(leaderboard=self.given.leaderboard if listed else None)
+
+    @cached_property
+    def left_out(self) -> ScoreResult:
+        """The boards by RR@10, and each run's scores without the passages that it alone contributed."""
+        return self._score(leave_one_out=True)
 
     def _score(self, **options: Any) -> ScoreResult:
         given = self.given
@@ -106,7 +112,7 @@ class Material(RunsAndQrels):
 
     def board(self, qrels: str | None = None) -> Board:
         """Return the board under the label set of this name; the original one by default."""
-        boards = self.scored.boards
+        boards = self.common.boards
         found = [one for one in boards if qrels is None or one.leaderboard.qrels == qrels]
         if not found:
             raise CannotMakeError(f"there is no board under {qrels} qrels", "Give --judgments or --study.")
@@ -127,7 +133,7 @@ class Material(RunsAndQrels):
                 runs=given.runs,
                 judgments=given.judgments,
                 qrels=file_of(self.labels[0]) if self.labels else None,
-                against_qrel=given.against_qrel or self.ranking[0],
+                against_qrel=given.against_qrel or self._best_pooled(),
                 examples=3 if given.study else 0,
                 pool=given.pool,
                 order=given.order,
@@ -135,6 +141,12 @@ class Material(RunsAndQrels):
                 **given.how,
             )
         )
+
+    def _best_pooled(self) -> str:
+        """Return the best run that was pooled: of another one few top passages were judged."""
+        pools = self.judged
+        pooled = [run for run in self.ranking if pools and run in pools.sources]
+        return next(iter(pooled or self.ranking))
 
     @cached_property
     def compared(self) -> CompareResult:

@@ -121,7 +121,7 @@ def reproduce(
     held_out : Path, optional
         The queries of the private leaderboard, as ``stability`` takes them.
     against_qrel : str or Path, optional
-        The representative run of shallow pooling; the best run under the original qrels by default.
+        The representative run of shallow pooling; by default the best pooled run under the original qrels.
     baseline : sequence of str
         The runs that the others are compared with; all pairs by default.
     draw : sequence of str
@@ -146,7 +146,9 @@ def reproduce(
         The paper is unknown, the folder holds other files, or nothing could be made.
     """
     chosen = find_paper(PaperName(paper))
-    if simulate and (chosen.name != PaperName.SHALLOW_POOLING or judgments or study or not (runs and qrels)):
+    if simulate and (
+        chosen.name != PaperName.SHALLOW_POOLING or judgments or study or pool or not (runs and qrels)
+    ):
         raise InputError(
             "--simulate is for shallow-pooling, and takes runs and qrels only",
             "Run: prefjudge reproduce shallow-pooling --simulate --runs 'runs/*' --qrels FILE --out DIR",

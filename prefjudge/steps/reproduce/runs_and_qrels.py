@@ -9,9 +9,11 @@ from pathlib import Path
 from prefjudge.core.pooling.pools import Pools, build_pools, chosen_qrels, sample_queries, select_queries
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Heads, Order
+from prefjudge.evaluation.scoring.leave_one_out import judged_pools
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.submissions.official import find_entry, official_order
 from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.formats.labels.pools import read_pool
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.lines.held import Held
@@ -22,6 +24,8 @@ from prefjudge.gather.seeds import generator
 from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError
 from prefjudge.study.pooling import load_inputs, load_pools
+
+LEADERBOARD = "the leaderboard"
 
 
 @dataclass(kw_only=True)
@@ -85,26 +89,28 @@ class RunsAndQrels:
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
         return select_queries(build_pools(self.heads, labels, depth=1), tuple(known))
 
+    @property
+    def judged(self) -> Pools | None:
+        """The pools that were judged, as the study or a file has them, else the judged documents."""
+        given = self.given
+        if given.study is not None:
+            with given.study.transaction(write=False) as db:
+                return load_pools(db)
+        if given.pool is not None:
+            return read_pool(given.pool)
+        return judged_pools(read_judgments(votes), self.heads) if (votes := given.pooled_judgments) else None
+
     @cached_property
     def selected(self) -> Pools:
-        """The pools of the judged queries, or of a sample where none was judged (section 4.1)."""
-        judged = self._judged_queries()
+        """The judged pools, or those of a sample of queries where none was judged (section 4.1)."""
+        judged = self.judged
         if judged is not None:
-            return select_queries(self.pools, judged)
+            return judged
         eligible = int((self.pools.sizes >= 2).sum())
         if not eligible:
             raise CannotMakeError("no query has two passages to compare", "Give more runs, or other qrels.")
         rng = generator(None, "sample", self.given.seed)
         return sample_queries(self.pools, min(self.given.sample, eligible), rng=rng)
-
-    def _judged_queries(self) -> tuple[str, ...] | None:
-        given = self.given
-        if given.pooled_judgments is not None:
-            return read_judgments(given.pooled_judgments).queries
-        if given.study is None:
-            return None
-        with given.study.transaction(write=False) as db:
-            return load_pools(db).queries
 
     @cached_property
     def ranking(self) -> tuple[str, ...]:
@@ -119,5 +125,5 @@ class RunsAndQrels:
         """The runs in the order of the leaderboard's CSV if it lists any, else by the original qrels."""
         entries = read_leaderboard(self.given.leaderboard) if self.given.leaderboard else ()
         if any(find_entry(run, entries) for run in self.ranking):
-            return RunOrder(name="the leaderboard", runs=official_order(self.ranking, entries))
+            return RunOrder(name=LEADERBOARD, runs=official_order(self.ranking, entries))
         return RunOrder(name="the original qrels of all queries", runs=self.ranking)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
+from prefjudge.core.pooling.pools import Pools, chosen_qrels
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
 from prefjudge.evaluation.comparing.winratio import PERFECT, WinRatios
@@ -27,8 +28,11 @@ from prefjudge.steps.reproduce.needs import CannotMakeError, Need
 from prefjudge.steps.reproduce.prices import paper_price
 
 _VOTES = (Need.RUNS, Need.QRELS, Need.JUDGMENTS)
-_FILES = "--runs 'runs/*' --qrels QRELS --judgments JUDGMENTS"
-_BOARDS = "--runs 'runs/*' --qrels original=QRELS --qrels preference=PREFERENCE.qrels"
+_JUDGED = "--judgments JUDGMENTS --pool POOL"
+_WINRATIO = f"prefjudge winratio --runs 'runs/*' --qrels QRELS {_JUDGED}"
+_SCORE = (
+    f"prefjudge score --runs 'runs/*' --qrels original=QRELS --qrels preference=PREFERENCE.qrels {_JUDGED}"
+)
 
 
 def _against_qrel(material: Material) -> TopAgainstQrel:
@@ -40,7 +44,11 @@ def _against_qrel(material: Material) -> TopAgainstQrel:
 
 def _categories(material: Material) -> Made:
     found = _against_qrel(material)
-    return Made(tables=(categories_table(found.split, found.run),))
+    labelled, counted = len(chosen_qrels(material.original)), found.split.queries
+    words = f"Of {many(counted, 'labelled query')} in the judged pools; the qrels label {labelled:,}."
+    return Made(
+        tables=(categories_table(found.split, found.run),), words=(words,) if counted < labelled else ()
+    )
 
 
 def _preferred(material: Material) -> Made:
@@ -61,14 +69,16 @@ def _shares(material: Material) -> Made:
 
 
 def _pool_sizes(material: Material) -> Made:
-    sizes = material.pools.histogram
-    return Made(figures=(partial(plot_pool_sizes, sizes),), words=(_pools_in_words(sizes),))
+    return _sizes(material.pools)
 
 
 def _selected_sizes(material: Material) -> Made:
-    sizes = material.selected.histogram
-    title = "Sizes of the pools of the selected queries"
-    return Made(figures=(partial(plot_pool_sizes, sizes, title=title),), words=(_pools_in_words(sizes),))
+    return _sizes(material.selected)
+
+
+def _sizes(pools: Pools) -> Made:
+    sizes = pools.histogram
+    return Made(figures=(partial(plot_pool_sizes, sizes),), words=(_pools_in_words(sizes),))
 
 
 def _pools_in_words(sizes: dict[int, int]) -> str:
@@ -120,7 +130,7 @@ def _better_than_perfect(found: WinRatios) -> tuple[str, ...]:
 
 def _two_boards(material: Material) -> Made:
     a, b = (one.leaderboard for one in material.two_boards)
-    tau = next((one for one in material.scored.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
+    tau = next((one for one in material.common.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
     tables = (correlation_table([tau]),) if tau else ()
     return Made(figures=(partial(plot_two_boards, a, b, tau=tau),), tables=tables)
 
@@ -134,7 +144,7 @@ def _official_against_sample(material: Material) -> Made:
 
 
 def _official_scores(material: Material) -> OfficialBoard:
-    found = material.official.official
+    found = material.scored.official
     if found is None:
         raise CannotMakeError(
             "no run of the leaderboard is among the runs", "Check the runs' names against the CSV's."
@@ -171,7 +181,7 @@ def _pair_agreement(material: Material) -> Made:
 
 
 def _left_out(material: Material) -> Made:
-    return Made(tables=(left_out_table(material.scored.left_out, material.scored.left_out_ceiling),))
+    return Made(tables=(left_out_table(material.left_out.left_out, material.left_out.left_out_ceiling),))
 
 
 SHALLOW_POOLING = Paper(
@@ -189,12 +199,12 @@ SHALLOW_POOLING = Paper(
         Exhibit(
             name="Table 1",
             shows="how often the qrel is the run's first passage",
-            reading="Shares are of all labelled queries; those that the run does not answer have a row.",
-            needs=_VOTES,
-            command=(
-                f"prefjudge winratio {_FILES} --against-qrel RUN --out table.tex      # in "
-                "table.categories.tex"
+            reading=(
+                "Shares are of all labelled queries, or of those in the judged pools where these are known; "
+                "those that the run does not answer have a row."
             ),
+            needs=_VOTES,
+            command=f"{_WINRATIO} --against-qrel RUN --out table.tex      # in table.categories.tex",
             make=_categories,
         ),
         Exhibit(
@@ -205,10 +215,7 @@ SHALLOW_POOLING = Paper(
                 "error. In category B, more losses than wins say that the run is better than its labels."
             ),
             needs=_VOTES,
-            command=(
-                f"prefjudge winratio {_FILES} --against-qrel RUN --out table.tex      # in "
-                "table.preferred.tex"
-            ),
+            command=f"{_WINRATIO} --against-qrel RUN --out table.tex      # in table.preferred.tex",
             make=_preferred,
         ),
         Exhibit(
@@ -216,7 +223,10 @@ SHALLOW_POOLING = Paper(
             shows="examples of judged pairs, drawn at random from both outcomes",
             reading="The preferred passage comes first.",
             needs=(*_VOTES, Need.TEXTS),
-            command="prefjudge winratio STUDY --against-qrel RUN --examples 3 --plot figure.svg",
+            command=(
+                "prefjudge winratio STUDY --against-qrel RUN --examples 3 --plot figure.svg      "
+                "# in figure.examples.svg"
+            ),
             make=_examples,
         ),
         Exhibit(
@@ -227,7 +237,7 @@ SHALLOW_POOLING = Paper(
                 "where they agree."
             ),
             needs=_VOTES,
-            command=f"prefjudge winratio {_FILES} --against-qrel RUN --plot figure.svg",
+            command=f"{_WINRATIO} --against-qrel RUN --plot figure.svg      # in figure.shares.svg",
             make=_shares,
         ),
         Exhibit(
@@ -238,7 +248,7 @@ SHALLOW_POOLING = Paper(
                 "on the selected queries, and under the preference qrels; the perfect ranking comes first."
             ),
             needs=(*_VOTES, Need.LEADERBOARD),
-            command=f"prefjudge score {_BOARDS} --leaderboard LEADERBOARD.csv --out table.tex",
+            command=f"{_SCORE} --leaderboard LEADERBOARD.csv --out table.tex      # in table.official.tex",
             make=_official,
         ),
         Exhibit(
@@ -246,23 +256,26 @@ SHALLOW_POOLING = Paper(
             shows="the sizes of the pools of all labelled queries",
             reading=(
                 "A pool has the first passage of each run and the qrel. Its pairs grow with the square of "
-                "its size."
+                "its size. LABELLED.tsv has the queries of the qrels."
             ),
             needs=(Need.RUNS, Need.QRELS),
-            command="prefjudge pool --runs 'runs/*' --qrels QRELS --depth 1 --plot figure-3.svg",
+            command=(
+                "prefjudge pool --runs 'runs/*' --qrels QRELS --queries LABELLED.tsv --depth 1 "
+                "--plot figure-3.svg"
+            ),
             make=_pool_sizes,
         ),
         Exhibit(
             name="Figure 4",
             shows="the sizes of the pools of the selected queries",
             reading=(
-                "The selected queries are those that were judged; where none was, they are drawn at random "
-                "from those with at least two passages to compare."
+                "The selected queries and their pools are those that were judged, which the command makes; "
+                "where none was, they are drawn at random from those with at least two passages to compare."
             ),
             needs=(Need.RUNS, Need.QRELS),
             command=(
                 "prefjudge pool --runs 'runs/*' --qrels QRELS --depth 1 --sample 500 --min-size 2 "
-                "--plot figure-4.svg"
+                "--out POOL --plot figure-4.svg"
             ),
             make=_selected_sizes,
         ),
@@ -274,18 +287,19 @@ SHALLOW_POOLING = Paper(
                 "does."
             ),
             needs=(*_VOTES, Need.LEADERBOARD),
-            command=f"prefjudge score {_BOARDS} --leaderboard LEADERBOARD.csv --plot figure.svg",
+            command=f"{_SCORE} --leaderboard LEADERBOARD.csv --plot figure.svg      # in figure.official.svg",
             make=_official_against_sample,
         ),
         Exhibit(
             name="Table 4",
-            shows="win ratios: how often the run of the column beats that of the row",
+            shows="win ratios of the pooled runs: how often the run of the column beats that of the row",
             reading=(
                 "Above 50 %, the column's first passage is preferred more often; bold is significant "
-                "(binomial test, Bonferroni). The last row counts the runs that each column beats."
+                "(binomial test, Bonferroni). The last row counts the runs that each column beats. The runs "
+                "are in the leaderboard's order; the command keeps that of --runs."
             ),
             needs=_VOTES,
-            command=f"prefjudge winratio {_FILES} --out table-4.tex --plot table-4.svg",
+            command=f"{_WINRATIO} --out table-4.tex --plot table-4.svg",
             make=_win_ratios,
         ),
         Exhibit(
@@ -293,7 +307,7 @@ SHALLOW_POOLING = Paper(
             shows="how often each run orders judged pairs in its top ten as people do",
             reading="The share is of the judged pairs that have both passages in the run's top ten.",
             needs=_VOTES,
-            command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS",
+            command=_SCORE,
             make=_pair_agreement,
         ),
         Exhibit(
@@ -304,7 +318,7 @@ SHALLOW_POOLING = Paper(
                 "than the other passages."
             ),
             needs=_VOTES,
-            command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS",
+            command=_SCORE,
             make=_pairings,
         ),
         Exhibit(
@@ -315,7 +329,7 @@ SHALLOW_POOLING = Paper(
                 "under the original qrels scores under the preference qrels."
             ),
             needs=_VOTES,
-            command=f"prefjudge score {_BOARDS} --common --plot figure.svg      # in figure.against.svg",
+            command=f"{_SCORE} --common --plot figure.svg      # in figure.against.svg",
             make=_two_boards,
         ),
         Exhibit(
@@ -323,7 +337,7 @@ SHALLOW_POOLING = Paper(
             shows="the scores under the original qrels with their intervals, in the official order",
             reading="If the points fall steadily, the selected queries confirm the official order.",
             needs=_VOTES,
-            command=f"prefjudge score {_BOARDS} --order-by LEADERBOARD.csv --plot figure.svg",
+            command=f"{_SCORE} --common --order-by LEADERBOARD.csv --plot figure.svg",
             make=_original_board,
         ),
         Exhibit(
@@ -334,8 +348,7 @@ SHALLOW_POOLING = Paper(
             ),
             needs=_VOTES,
             command=(
-                f"prefjudge score {_BOARDS} --order-by LEADERBOARD.csv --plot figure.svg      # in "
-                "figure.2.svg"
+                f"{_SCORE} --common --order-by LEADERBOARD.csv --plot figure.svg      # in figure.2.svg"
             ),
             make=_preference_board,
         ),
@@ -344,7 +357,7 @@ SHALLOW_POOLING = Paper(
             shows="each run's score without the passages that it alone contributed to the pools",
             reading="A run that falls far owes its place to its own passages in the pools.",
             needs=_VOTES,
-            command=f"prefjudge score {_BOARDS} --judgments JUDGMENTS --leave-one-out",
+            command=f"{_SCORE} --leave-one-out",
             make=_left_out,
         ),
     ),

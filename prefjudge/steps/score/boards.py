@@ -35,6 +35,7 @@ from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
 from prefjudge.gather.score_matrices import note_surprises
 from prefjudge.gather.seeds import generator
+from prefjudge.gather.surprises import pooled_only
 from prefjudge.gather.vote_sets import VoteSet
 
 _COPIES = 3
@@ -186,7 +187,9 @@ def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
             yield Notice(where=where, what=f"{len(pairs) - _COPIES:,} more pairs of runs are nearly the same")
 
 
-def all_win_ratios(found: ScoreInputs, reader: Reader, votes: VoteSet | None) -> WinRatios | None:
+def all_win_ratios(
+    found: ScoreInputs, reader: Reader, votes: VoteSet | None, notices: list[Notice]
+) -> WinRatios | None:
     """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare.
 
     The runs are read again only where one of them begins with a document that no vote could prefer.
@@ -194,7 +197,7 @@ def all_win_ratios(found: ScoreInputs, reader: Reader, votes: VoteSet | None) ->
     official = official_qrels(found)
     if found.judgments is None:
         return None
-    heads = (votes and votes.heads) or reader.top(1)
+    heads = pooled_only((votes and votes.heads) or reader.top(1), found.pools, notices)
     if len(heads.runs) + (official is not None) < 2:
         return None
     queries = found.pools.queries if found.pools else None
