@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RELEASED = ("--extra", "postgres", "--extra", "panels", "--extra", "oidc")
+RELEASED = ("--extra", "postgres", "--extra", "panels")
 """What the container and most hosts install; the other extras are for those who run studies."""
 LONGEST = 60
 """Some put the whole text of their licence where its name belongs."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = (
     "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file", "screen",
-    "oidc_issuer", "oidc_client_id", "oidc_client_secret_file", "oidc_owners", "oidc_assistants",
+    "admin_header",
 )  # fmt: skip
 """How to serve. A password in ``--store`` stands in the list of processes, not so in ``PREFJUDGE_STORE``."""
 

@@ -16,7 +16,6 @@ import uvicorn
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
-from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
 from prefjudge.marketplace.store.executor import Executor
@@ -187,7 +186,7 @@ def serve(
     plain_http: bool = False,
     proxy: str = ON_THIS_MACHINE,
     admin_token: str | None = None,
-    oidc: OidcSettings | None = None,
+    admin_header: str = "",
     wording: Mapping[str, str] | None = None,
     language: str = "",
     keep_days: int | None = None,
@@ -198,8 +197,8 @@ def serve(
     ``ready`` is called with the server, which knows its addresses, once requests are answered.
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
-    ``admin_token`` takes the place of the one that is made from the store's secret, and by ``oidc`` people
-    who administer sign in at an OpenID Connect provider; ``wording`` says what stands
+    ``admin_token`` takes the place of the one that is made from the store's secret, and ``admin_header`` is
+    believed about who administers; ``wording`` says what stands
     for "HIT" and "requester" on the worker site, which speaks ``language`` or the browser's. After
     ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
@@ -211,7 +210,7 @@ def serve(
         plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
         proxy=proxy,
         admin_token=admin_token,
-        oidc=oidc,
+        admin_header=admin_header,
         wording=Wording(**(wording or {})),
         language=language,
     )

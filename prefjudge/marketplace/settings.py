@@ -5,7 +5,6 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from prefjudge.errors import ConfigError
-from prefjudge.marketplace.oidc import OidcSettings
 from prefjudge.marketplace.wording import Wording
 
 ON_THIS_MACHINE = "127.0.0.1"
@@ -29,8 +28,8 @@ class Settings:
         calls.
     admin_token
         What the admin signs in with; by default it is made from the store's secret.
-    oidc
-        Let people who administer sign in at an OpenID Connect provider.
+    admin_header
+        The header by which a web server in front says who administers, for the log; empty: none is believed.
     wording
         What stands for "HIT" and "requester" on the worker site.
     language
@@ -43,7 +42,7 @@ class Settings:
     plain_http: bool = False
     proxy: str = ON_THIS_MACHINE
     admin_token: str | None = None
-    oidc: OidcSettings | None = None
+    admin_header: str = ""
     wording: Wording = field(default_factory=Wording)
     language: str = ""
 

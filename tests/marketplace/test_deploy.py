@@ -58,7 +58,6 @@ def test_the_container_installs_what_the_lock_names_with_the_uv_that_wrote_it():
     assert {*re.findall(r"--extra (\S+)", said)} == {
         "postgres",
         "panels",
-        "oidc",
     }  # what hosting people needs
     assert "pip install" not in re.sub(r"pip install --no-cache-dir uv==[\d.]+", "", said)
 

@@ -28,8 +28,8 @@ OTHERS = {code: catalogue for code, catalogue in catalogues().items() if code !=
 OF_ADMINS = {"invited", "panel", "panel_form", "panels", "worker"}
 MARKUP = re.compile(r'narrow|working|required|allow-scripts.*|[a-z-]+="\{1\}"')
 """What stands in a template where texts do, and is none."""
-FOR_ADMINS = {"people/admins.py", "people/requesters.py", "web/accounts.py", "web/admin.py"}
-FOR_ADMINS |= {"web/panel_pages.py", "web/person_pages.py", "web/oidc_pages.py", "web/oidc_provider.py"}
+FOR_ADMINS = {"people/requesters.py", "web/admin_signin.py", "web/admin.py"}
+FOR_ADMINS |= {"web/panel_pages.py", "web/person_pages.py"}
 TO_ADMINS = {"There is no such dispute that waits for an answer.", "Only an owner may do this."}
 TO_ADMINS |= {"Give the admin token.", "Nobody knows who this was. Add the person as a new worker."}
 OWN = Wording(task="Aufgabe", tasks="Aufgaben", requester="Lehrstuhl", requesters="Lehrstühle")

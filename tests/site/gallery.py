@@ -19,7 +19,7 @@ HOSTILE = "<script>alert(1)</script>\"'&\u202e"
 COMMON = {
     "csrf": "c5rf", "nonce": NONCE, "worker": {"worker_id": "A1EXAMPLEWORKER", "name": "Ada"},
     "marketplace": {"name": "prefjudge marketplace", "sandbox": True, "version": "1.0"}, "unread": 2,
-    "framed": False, "admin": {"name": "ada", "is_owner": True, "has_password": True},
+    "framed": False,
 }  # fmt: skip
 NOBODY = {"worker": None}
 GROUP = {
@@ -165,9 +165,6 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
             {"assignment_id": "3ONE", "worker_id": "A1EXAMPLEWORKER", "requester": "Search research group", "title": GROUP["title"], "status": "Rejected", "feedback": "Too fast.", "text": HOSTILE, "raised": "2026-11-20T10:00:00Z", "answer": ""},
             {"assignment_id": "3TWO", "worker_id": "A1EXAMPLEWORKER", "requester": "Search research group", "title": GROUP["title"], "status": "Approved", "feedback": "Too fast.", "text": "I read fast.", "raised": "2026-11-20T10:00:00Z", "answer": "You are right."}],
         "events": [{"time": "2026-11-21T10:00:00Z", "event": "AssignmentSubmitted", "hit_id": "3HIT", "assignment_id": "3ASSIGNMENT", "worker_id": "A1EXAMPLEWORKER"}]}),
-    "admin_accounts": ("/admin/accounts", {"accounts": [{"name": "ada", "role": "owner"}, {"name": "ben@lab", "role": "assistant"}], "shortest": 12}),
-    "admin_accounts-none": ("/admin/accounts", {"accounts": [], "shortest": 12}),
-    "admin_password": ("/admin/password", {"error": "", "shortest": 12, "admin": {"name": "ben@lab", "is_owner": False, "has_password": True}}),
     "admin_log": ("/admin/log", {"before": 31, "entries": [
         {"seq": 33, "time": "2026-11-21T10:00:00Z", "admin": "ada", "act": "POST /admin/payouts", "about": "worker_id=A1EXAMPLEWORKER amount=12.40 reference=" + HOSTILE, "status": 201},
         {"seq": 32, "time": "2026-11-21T09:00:00Z", "admin": "ben@lab", "act": "POST /admin/funds", "about": "requester_id=A2REQUESTER amount=250.00", "status": 403},

@@ -114,13 +114,10 @@ CREATE TABLE events (
     seq {serial}, time DOUBLE PRECISION NOT NULL, event TEXT NOT NULL, requester_id TEXT NOT NULL,
     hit_type_id TEXT NOT NULL, hit_id TEXT NOT NULL, assignment_id TEXT, worker_id TEXT);
 CREATE INDEX events_submitted ON events (requester_id, seq) WHERE event = 'AssignmentSubmitted';
-CREATE TABLE admin_sessions (session_hash TEXT PRIMARY KEY, expires DOUBLE PRECISION NOT NULL, name TEXT);
+CREATE TABLE admin_sessions (session_hash TEXT PRIMARY KEY, expires DOUBLE PRECISION NOT NULL);
 CREATE TABLE agreements (
     worker_id TEXT NOT NULL REFERENCES workers, requester_id TEXT NOT NULL, page TEXT NOT NULL, agreed
     DOUBLE PRECISION NOT NULL, PRIMARY KEY (worker_id, requester_id, page));
-CREATE TABLE admins (
-    name TEXT PRIMARY KEY, role TEXT NOT NULL, password_hash TEXT NOT NULL, created DOUBLE PRECISION NOT
-    NULL);
 CREATE TABLE admin_log (
     seq {serial}, time DOUBLE PRECISION NOT NULL, admin TEXT NOT NULL, act TEXT NOT NULL, about TEXT NOT
     NULL, status BIGINT);

@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal, RequestError
-from prefjudge.marketplace.people import admin_log, admins
-from prefjudge.marketplace.people.admins import TOKEN, Admin
+from prefjudge.marketplace.people import admin_log, admin_sessions
 from prefjudge.marketplace.people.sessions import Session, find_session
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
@@ -21,36 +20,14 @@ PublicRoute = Callable[[AppState, Request], Awaitable[Page | Response]]
 WorkerRoute = Callable[[AppState, Request, Session], Awaitable[Page | Response]]
 Handler = Callable[[Request], Awaitable[Response]]
 
-
-ASSISTANTS_MAY = frozenset(
-    {
-        ("GET", "/admin"),
-        ("GET", "/admin/overview"),
-        ("GET", "/admin/workers"),
-        ("POST", "/admin/workers"),
-        ("GET", "/admin/workers/{worker_id}"),
-        ("POST", "/admin/workers/{worker_id}/invite"),
-        ("POST", "/admin/workers/{worker_id}/master"),
-        ("POST", "/admin/disputes/{assignment_id}"),
-        ("GET", "/admin/payouts"),
-        ("GET", "/admin/panels"),
-        ("GET", "/admin/panels/{panel}"),
-        ("POST", "/admin/panels/{panel}/close"),
-        ("POST", "/admin/panels/{panel}/open"),
-        ("GET", "/admin/events"),
-        ("GET", "/admin/password"),
-        ("POST", "/admin/password"),
-        ("POST", "/admin/signout"),
-        ("GET", "/metrics"),
-    }
-)
-"""What is not only the owner's. A route that is not named here is: a new one opens to nobody by mistake."""
 LOGGED_READS = frozenset({"/admin/workers/{worker_id}/export.json", "/admin/panels/{panel}/{file}"})
 """What is logged though it changes nothing: data of people leave the marketplace."""
+NAMELESS = "(token)"
+"""Who does something, in the log, where nothing but the token is known of them."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@/+-]+")
 _TOLD = (
     "worker_id", "assignment_id", "requester_id", "access_key", "account", "panel", "file", "amount",
-    "budget", "reference", "master", "simulated", "role",
+    "budget", "reference", "master", "simulated",
 )  # fmt: skip
 """What the log tells of an act: of what it was given, and of its answer. No names, passwords and secrets."""
 
@@ -105,15 +82,18 @@ def admin_handler(state: AppState, route: PublicRoute) -> Handler:
     """Let those in who administer, by the token or by the cookie of a session; log what they change."""
 
     async def handler(request: Request) -> Response:
-        admin, cookie = await _who_administers(state, request)
+        cookie = request.cookies.get(state.cookie("admin"), "")
+        if not cookie or not await state.executor.run(
+            lambda tx: admin_sessions.is_open(tx, cookie), write=False
+        ):
+            cookie = ""
         token = state.marketplace.sign("admin csrf", cookie) if cookie else ""
-        if admin is None:
+        if not (cookie or _is_admin_token(state, request)):
             if wants_json(request) or request.method != "GET":
                 return respond(
                     state, request, refused_page(Refusal("not_admin", "Give the admin token.", 401))
                 )
             return respond(state, request, Page(name="admin_signin", location="/admin/signin"))
-        request.state.admin = admin
         try:
             if cookie and request.method != "GET":
                 await _check_csrf(request, token)
@@ -127,25 +107,22 @@ def admin_handler(state: AppState, route: PublicRoute) -> Handler:
     return handler
 
 
-def admin_of(request: Request) -> Admin:
-    """Return who administers, in a route of theirs."""
-    admin = request.state.admin
-    assert isinstance(admin, Admin), "the handler has put it there"
-    return admin
+def who_administers(state: AppState, request: Request) -> str:
+    """Return the name for the log: what a web server in front says, by the header that the settings name."""
+    header = state.settings.admin_header
+    return (request.headers.get(header, "").strip()[:100] if header else "") or NAMELESS
 
 
 async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page | Response:
     """Do what somebody who administers asks for; log it, also where it is refused, unless it only looks."""
     path = request.scope["route"].path
     if request.method in ("GET", "HEAD") and path not in LOGGED_READS:
-        _check_role(request, path)
         return await route(state, request)
     given = {**await remembered_fields(request), **request.path_params}
     about, status = _about(given), 500
-    admin, act = admin_of(request).name, f"{request.method} {path}"
+    admin, act = who_administers(state, request), f"{request.method} {path}"
     seq = await state.executor.run(lambda tx: admin_log.begin(tx, admin, act, about))
     try:
-        _check_role(request, path)
         page = await route(state, request)
         status = page.status_code if isinstance(page, Response) else page.status
         about = _about({**given, **_said(page)})
@@ -158,12 +135,6 @@ async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page
         raise
     finally:
         await state.executor.run(lambda tx: admin_log.end(tx, seq, status, about))
-
-
-def _check_role(request: Request, path: str) -> None:
-    method = "GET" if request.method == "HEAD" else request.method
-    if not admin_of(request).is_owner and (method, path) not in ASSISTANTS_MAY:
-        raise Refusal("not_owner", "Only an owner may do this.", 403)
 
 
 def _said(page: Page | Response) -> Mapping[str, object]:
@@ -211,14 +182,3 @@ def _is_admin_token(state: AppState, request: Request) -> bool:
     return scheme.lower() == "bearer" and hmac.compare_digest(
         token.strip().encode(), state.admin_token.encode()
     )
-
-
-async def _who_administers(state: AppState, request: Request) -> tuple[Admin | None, str]:
-    """Return who calls, if it is one who administers, and the cookie by which that is known."""
-    cookie = request.cookies.get(state.cookie("admin"), "")
-    admin = None
-    if cookie:
-        admin = await state.executor.run(lambda tx: admins.find(tx, cookie, state.settings.oidc), write=False)
-    if admin is not None:
-        return admin, cookie
-    return (TOKEN if _is_admin_token(state, request) else None), ""

@@ -9,8 +9,8 @@ from starlette.routing import Route
 from prefjudge.marketplace import site
 from prefjudge.marketplace.people.requirements import TAKEN
 from prefjudge.marketplace.web import (
-    accounts,
     admin,
+    admin_signin,
     frames,
     panel_pages,
     panels,
@@ -61,15 +61,15 @@ PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/signin", signin.show_sign_in),
     ("POST", "/signin", signin.sign_in),
     ("POST", "/language", signin.choose_language),
-    ("GET", "/admin/signin", accounts.show_sign_in),
-    ("POST", "/admin/signin", accounts.sign_in),
+    ("GET", "/admin/signin", admin_signin.show_sign_in),
+    ("POST", "/admin/signin", admin_signin.sign_in),
     ("GET", "/panel/{panel}/{key}", panels.show_arrival),
     ("POST", "/panel/{panel}/{key}", panels.arrive),
 )
 ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/admin", admin.show),
     ("GET", "/admin/overview", admin.show),
-    ("POST", "/admin/signout", accounts.sign_out),
+    ("POST", "/admin/signout", admin_signin.sign_out),
     ("GET", "/admin/workers", admin.list_workers),
     ("POST", "/admin/workers", admin.add_worker),
     ("GET", "/admin/workers/{worker_id}", person_pages.show_worker),
@@ -100,24 +100,9 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("POST", "/admin/faults", admin.add_fault),
     ("DELETE", "/admin/faults", admin.clear_faults),
     ("GET", "/admin/events", admin.list_events),
-    ("GET", "/admin/accounts", accounts.show_accounts),
-    ("POST", "/admin/accounts", accounts.add_account),
-    ("POST", "/admin/accounts/{account}/password", accounts.reset_password),
-    ("POST", "/admin/accounts/{account}/remove", accounts.remove_account),
-    ("GET", "/admin/password", accounts.show_password),
-    ("POST", "/admin/password", accounts.change_password),
-    ("GET", "/admin/log", accounts.show_log),
+    ("GET", "/admin/log", admin_signin.show_log),
     ("GET", "/metrics", admin.metrics),
 )
-
-
-def _oidc_routes(state: AppState) -> tuple[tuple[str, str, PublicRoute], ...]:
-    if state.settings.oidc is None:
-        return ()
-    from prefjudge.marketplace.web.oidc_pages import SignOn  # with a library that nobody else needs
-
-    sign_on = SignOn(state.settings.oidc)
-    return (("GET", "/admin/oidc", sign_on.begin), ("GET", "/admin/oidc/callback", sign_on.come_back))
 
 
 def build_app(state: AppState) -> Starlette:
@@ -163,7 +148,7 @@ def build_app(state: AppState) -> Starlette:
         Route("/assets/{name}", asset),
     ]
     routes += [Route(path, worker_handler(state, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
-    public = (*PUBLIC_ROUTES, *_oidc_routes(state))
+    public = PUBLIC_ROUTES
     routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in public]
     routes += [Route(path, admin_handler(state, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
 

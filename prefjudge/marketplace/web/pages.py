@@ -76,7 +76,6 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "path": request.url.path,
         "here": f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/",
         "framed": page.framed,
-        "admin": getattr(request.state, "admin", None),
         "marketplace": {**state.about, **paid_elsewhere},
     }
     answer = Response(

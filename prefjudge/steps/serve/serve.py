@@ -65,11 +65,7 @@ def serve(
     revoke_key: str | None = None,
     admin_token_file: str | Path | None = None,
     print_admin_token: bool = False,
-    oidc_issuer: str | None = None,
-    oidc_client_id: str | None = None,
-    oidc_client_secret_file: str | Path | None = None,
-    oidc_owners: str = "",
-    oidc_assistants: str = "",
+    admin_header: str = "",
     screen: bool = True,
     ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | AdminToken | None:
@@ -106,22 +102,15 @@ def serve(
         store's secret.
     print_admin_token : bool
         Return the admin's token instead of serving; the marketplace may be running.
-    oidc_issuer : str, optional
-        Let admins sign in at the OpenID Connect provider of this address, too.
-    oidc_client_id : str, optional
-        As whom the marketplace is registered there; it leads back to ``/admin/oidc/callback``.
-    oidc_client_secret_file : Path, optional
-        A file with the secret that the provider has given, where it has given one.
-    oidc_owners : str
-        Who may do everything when signed in there: verified e-mail addresses or ids, comma-separated.
-    oidc_assistants : str
-        Who looks after workers, likewise.
+    admin_header : str
+        The header in which a sign-in proxy in front of ``/admin`` says who administers: the name in the log.
+        Believed only where it is named here.
     screen : bool
         Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace import keys, oidc
+    from prefjudge.marketplace import keys
     from prefjudge.marketplace.server import serve as run
 
     opened = open_study(study or None)
@@ -139,10 +128,6 @@ def serve(
     if revoke_key is not None:
         keys.revoke_key(url, revoke_key)
         return None
-
-    sign_on = oidc.read_oidc(
-        oidc_issuer, oidc_client_id, oidc_client_secret_file, oidc_owners, oidc_assistants
-    )
 
     announced: list[Address] = []
     screener = _screener(folder) if opened and screen and not live else None
@@ -168,7 +153,7 @@ def serve(
             plain_http=plain_http,
             proxy=proxy,
             admin_token=token,
-            oidc=sign_on,
+            admin_header=admin_header,
             wording=_wording(opened.config.words) if opened else None,
             language=opened.config.design.language if opened else "",
             keep_days=opened.config.workers.keep_days if opened else None,
