@@ -91,6 +91,7 @@ def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]
             for pair in result.tau
         ],
         "not_judged": [{**to_plain(row), "share": to_plain(row.share)} for row in result.not_judged],
+        "judged_tops": [{**to_plain(row), "share": to_plain(row.share)} for row in result.judged_tops],
         "winratio": to_plain(result.winratio),
         "pair_agreement": to_plain(result.pair_agreement),
         "leave_one_out": to_plain(result.left_out),

@@ -139,7 +139,8 @@ def _with_kinds(option: StepOption, source: str, kind: ast.expr) -> StepOption |
             return option
         case ast.Subscript(value=ast.Name(id="Literal"), slice=values):
             texts = values.elts if isinstance(values, ast.Tuple) else [values]
-            return replace(option, choices=tuple(ast.literal_eval(text) for text in texts))
+            choices = dict.fromkeys((*option.choices, *(ast.literal_eval(text) for text in texts)))
+            return replace(option, choices=tuple(choices))
         case ast.Name(id=name) if name in _TYPED:
             return replace(option, kinds=option.kinds | {name})
         case ast.Name(id=name):

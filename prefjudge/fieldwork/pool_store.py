@@ -11,10 +11,11 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
+from prefjudge.study.answers import last_version
+from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pooling import (
     InputFile,
     is_published,
-    is_settled,
     load_contributions,
     load_pool_pairs,
     save_inputs,
@@ -37,27 +38,32 @@ def store_pool(
 ) -> bool:
     """Store the pool with its texts, and where its files are; return whether it is a new pool.
 
+    What imported votes are about stays in it.
+
     Raises
     ------
     StudyError
-        The study has published another pool, or other texts of this one.
+        The study has published another pool, or other texts of this one, or imported votes on other queries.
     """
     pooled = {pools.queries[code] for code in np.unique(pools.query)}
     documents = {pools.docs[code] for code in np.unique(pools.doc)}
     shown = {key: text for key, text in passages.items() if key in documents}
     # One transaction for the check and the writes: no HIT is recorded for the old pool in between.
     with study.transaction() as db:
-        same, settled = _is_stored(db, pools, pairs), is_settled(db)
-        if not same and settled:
+        published, imported = is_published(db) or last_version(db) > 0, bool(load_imports(db))
+        same = _is_stored(db, pools, pairs, joined=imported)
+        if not same and published:
             raise StudyError(
-                "the study has HITs or votes for another pool, which cannot be replaced",
+                "the study has HITs or answers for another pool, which cannot be replaced",
                 "Make a new study for the new pool.",
             )
-        if not same:
+        if not same and imported:
+            _join(db, _contributions(pools), _compared(pairs))
+        elif not same:
             save_pools(db, pools, pairs)
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
         save_inputs(db, _with_texts(inputs, shown))
-        if not settled:  # pairs of published HITs keep the number of votes that they were published with
+        if not published:  # pairs of published HITs keep the number of votes that they were published with
             _ask_by_design(study, db, published=False)
     return not same
 
@@ -90,14 +96,38 @@ def _ask_by_design(study: Study, db: Connection, *, published: bool) -> None:
     save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
 
 
-def _is_stored(db: Connection, pools: Pools, pairs: Pairs) -> bool:
-    contributions = {
+def _is_stored(db: Connection, pools: Pools, pairs: Pairs, *, joined: bool) -> bool:
+    """Tell whether the study has this pool; with ``joined``, beside that of its imported votes."""
+    stored, given = load_contributions(db), _contributions(pools)
+    compared, known = _compared(pairs), [row[1:4] for row in load_pool_pairs(db)]
+    if joined:
+        names = pooled_by(db)
+        return given == {one for one in stored if one[2] in names} and {*compared} <= {*known}
+    return given == stored and compared == known
+
+
+def _join(db: Connection, given: set[tuple[str, str, str]], pairs: list[tuple[str, str, str]]) -> None:
+    """Store a pool beside what imported votes are about."""
+    theirs = {query for query, _, _ in load_contributions(db)}
+    if not theirs & {query for query, _, _ in given}:
+        raise StudyError(
+            f"no query of this pool, such as {min(given)[0]!r}, is one of those with imported votes, such as "
+            f"{min(theirs)!r}",
+            "Check that the votes and the runs are of one collection, or make a new study for the runs.",
+        )
+    join_pool(db, given, pairs)
+
+
+def _contributions(pools: Pools) -> set[tuple[str, str, str]]:
+    return {
         (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
         for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
     }
+
+
+def _compared(pairs: Pairs) -> list[tuple[str, str, str]]:
     columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist())
-    compared = [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
-    return contributions == load_contributions(db) and compared == [row[1:4] for row in load_pool_pairs(db)]
+    return [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
 
 
 def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:

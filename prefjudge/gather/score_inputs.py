@@ -155,7 +155,8 @@ def gather(
     if votes is not None:
         asked_for = kept = None  # of the study's own judgments
     if own:
-        paths, sets = (*own.runs, *paths), [*own.qrels, *sets]
+        paths, one = (*own.runs, *paths), len(own.qrels) - bool(preference)
+        sets = [*own.qrels, *sets] if one else [*sets, *own.qrels]  # the labels before what is better
         votes = votes if votes is not None else own.judgments
     paths = with_named(paths, run_names)
     if own and own.waiting:

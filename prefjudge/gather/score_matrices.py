@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged, judged_tops
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity, tie_sensitivity
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
@@ -15,7 +17,7 @@ from prefjudge.evaluation.scoring.preference_measures import (
 from prefjudge.gather.memory import Measures
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
-from prefjudge.gather.surprises import beside_each_other
+from prefjudge.gather.surprises import beside_each_other, tops_not_judged
 
 
 def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure], list[PreferenceMeasure]]:
@@ -50,6 +52,19 @@ def note_surprises(
         reader.runs.notices.extend(beside_each_other(ranks[: len(labels)], labels, deepest, ties))
 
 
+def note_judged_tops(
+    found: ScoreInputs, reader: Reader, ranks: Sequence[JudgedRanks], documents: Qrels
+) -> tuple[NotJudged, ...]:
+    """Return how many of each run's top passages people compared, and add it to the reader's notices.
+
+    It counts the queries that have preference qrels, or, without a study, those that the judgments are about.
+    """
+    preferred = (labels.queries for labels in found.qrels if found.study and labels.name == PREFERENCE_NAME)
+    tops = judged_tops(ranks, documents, next(preferred, documents.queries))
+    reader.runs.notices.extend(tops_not_judged(tops))
+    return tops
+
+
 def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tuple[Scores, ...]:
     """Score all runs under each label set with each measure, in that order; then by the judged pairs.
 
@@ -60,7 +75,8 @@ def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tu
     """
     by_labels, by_pairs = named_measures(found, measures)
     labels = found.qrels if by_labels else ()
-    pairs = compared_pairs(found.judgments) if by_pairs and found.judgments else None
+    voted = by_pairs or (found.study and found.judgments is not None and len(found.judgments))
+    pairs = compared_pairs(found.judgments) if voted and found.judgments is not None else None
     ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
     ties = (
         found
@@ -69,11 +85,13 @@ def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tu
         for found in tie_sensitivity(placed, one, measure)
     )
     note_surprises(reader, ranks, labels, by_labels, ties)
+    if pairs and labels:
+        note_judged_tops(found, reader, ranks[-1], pairs.documents)
     matrices = [
         score_matrix(placed, one, measure)
         for placed, one in zip(ranks, labels, strict=False)
         for measure in by_labels
     ]
-    if pairs:
+    if pairs and by_pairs:
         matrices += [preference_matrix(ranks[-1], pairs, measure) for measure in by_pairs]
     return tuple(matrices)

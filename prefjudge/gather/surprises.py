@@ -14,6 +14,7 @@ from prefjudge.formats.lines.problems import Notice, is_text
 
 if TYPE_CHECKING:
     from prefjudge.engines.health import RunHealth
+    from prefjudge.evaluation.leaderboards.not_judged import NotJudged
     from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
 
 _NAMED = 5
@@ -149,6 +150,15 @@ def pooled_only(heads: Heads, pools: Pools | None, notices: list[Notice]) -> Hea
     found = dict.fromkeys(heads.runs, 0) | lacking
     notices.extend(_said("not pooled", found, len(pools.queries), what))
     return without_runs(heads, lacking)
+
+
+def tops_not_judged(runs: "Sequence[NotJudged]") -> list[Notice]:
+    """Return how many of the runs' top passages people have not compared, in one sentence."""
+    most = max((one.queries for one in runs), default=0)
+    unknown = {one.run: one.queries - one.judged for one in runs}
+    return _said(
+        "not judged", unknown, most, "nobody compared their first passage, so that it is no best answer"
+    )
 
 
 def _counts(found: Mapping[str, set[str]]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from prefjudge.gather.inputs import as_folder
 from prefjudge.render.shown import Shown
-from prefjudge.study.study import CONFIG_FILE, create, fill
+from prefjudge.study.study import CONFIG_FILE, new_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,13 +39,6 @@ def init(
     ConfigError
         The name is too long, or the config that is there is wrong.
     """
-    from prefjudge.study.config_file import load_config, parse_config, schema_text, template
-
     study = as_folder(study)
-    path = study / CONFIG_FILE
-    text = fill(template(config), name=name or study.resolve().name[:100])
-    if not path.exists():
-        parse_config(text, path)
-    created = create(study, text, schema_text() + "\n")
-    load_config(path)
-    return InitResult(study=str(study), config=str(path), created=created)
+    created = new_study(study, config=config, name=name)
+    return InitResult(study=str(study), config=str(study / CONFIG_FILE), created=created)

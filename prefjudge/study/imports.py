@@ -197,6 +197,31 @@ def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
     )
 
 
+def pooled_by(db: Connection) -> set[str]:
+    """Return the names of the runs and qrels whose pool the study has."""
+    return {name for (name,) in db.execute("SELECT name FROM inputs WHERE kind IN ('run', 'qrels')")}
+
+
+def join_pool(db: Connection, rows: Iterable[tuple[str, str, str]], pairs: Iterable[PairKey]) -> None:
+    """Replace the pool of runs and qrels beside the candidates and pairs of imported votes, which stay."""
+    db.executemany("DELETE FROM pooled WHERE source = :name", [{"name": name} for name in pooled_by(db)])
+    db.execute("DELETE FROM inputs")
+    voted = db.execute("SELECT DISTINCT query_id, left_id, right_id FROM judgments")
+    add_pooled(db, rows)
+    members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
+    docs = dict.fromkeys((query, doc) for query, *both in voted for doc in both)
+    add_pooled(db, ((query, doc, "") for query, doc in docs if (query, doc) not in members))
+    members |= {*docs}
+    gone = [
+        {"id": number}
+        for number, query, a, b in db.execute("SELECT pair_id, query_id, doc_a, doc_b FROM pairs")
+        if not {(query, a), (query, b)} <= members
+    ]
+    db.executemany("DELETE FROM model_votes WHERE pair_id = :id", gone)
+    db.executemany("DELETE FROM pairs WHERE pair_id = :id", gone)
+    add_pairs(db, pairs)
+
+
 def add_pairs(db: Connection, pairs: Iterable[PairKey]) -> dict[PairKey, int]:
     """Add pairs where they are missing, and return the numbers of all that the study has."""
     known = {

@@ -260,6 +260,27 @@ def fill(template: str, *, name: str) -> str:
     return template.replace('"{name}"', quoted).replace("{id}", os.urandom(6).hex())
 
 
+def new_study(folder: Path, *, config: str = "default", name: str | None = None) -> bool:
+    """Make a study folder with a config to edit, unless it is one; return whether anything was written.
+
+    Raises
+    ------
+    StudyError
+        There is a file, or something other than a study, at ``folder``.
+    ConfigError
+        The name is too long, or the config that is there is wrong.
+    """
+    from prefjudge.study.config_file import load_config, parse_config, schema_text, template
+
+    path = folder / CONFIG_FILE
+    text = fill(template(config), name=name or folder.resolve().name[:100])
+    if not path.exists():
+        parse_config(text, path)
+    created = create(folder, text, schema_text() + "\n")
+    load_config(path)
+    return created
+
+
 def create(folder: Path, config: str, schema: str) -> bool:
     """Make a study folder with the given config and its schema; return whether anything was written.
 

@@ -79,7 +79,7 @@ def values(annotation: Any) -> tuple[str, ...]:
         return tuple(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return tuple(one.value for one in annotation)
-    return next((found for part in get_args(annotation) if (found := values(part))), ())
+    return tuple(dict.fromkeys(value for part in get_args(annotation) for value in values(part)))
 
 
 @pytest.mark.parametrize("verb", NAMES)

@@ -106,6 +106,22 @@ def test_probabilities_sum_to_one_and_cover_the_pool() -> None:
     assert confidence.doc.tolist() == resolve(judgments, pools=pools).doc.tolist()
 
 
+@pytest.mark.parametrize("each", [1, 40])
+def test_whom_nobody_compared_keeps_its_share_and_only_lowers_those_of_others(each: int) -> None:
+    """However sure the votes are: they tell nothing of a candidate that is in none of them."""
+    judgments = judgments_of(*["q a b a", "q b c b", "q c a a"] * each, "p a b a")
+    pools = pools_of({"p": "ab", "q": "abcxy"})
+    alone, beside = (
+        assess_confidence(
+            judgments, pools=one, rng=np.random.default_rng(0), scales=one_scale(0.7), draws=400
+        )
+        for one in (None, pools)
+    )
+    assert beside.of("p") == alone.of("p"), "a query that is judged in full is as it was"
+    expected = {doc: 3 / 5 * chance for doc, chance in alone.of("q").items()} | {"x": 1 / 5, "y": 1 / 5}
+    assert beside.of("q") == pytest.approx(expected, abs=1e-12)
+
+
 def test_real_finals_are_as_uncertain_as_published(data_dir: Path) -> None:
     folder = data_dir / "dl21" / "phases"
     rng = np.random.default_rng(5)

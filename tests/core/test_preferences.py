@@ -14,7 +14,7 @@ from prefjudge.core.pooling.pairs import Pairs, all_pairs
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.preferences import resolve, resolve_all, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions, Status
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.rules import NO_RULE, RULES
 from tests.core.tables import judgments_of, judgments_of_file, pools_of
 
 
@@ -36,15 +36,15 @@ def test_most_wins_reproduces_the_published_lists(data_dir: Path, name: str) -> 
     assert rows_of(to_qrels(resolutions)) == published
 
 
-def test_sparse_crowd_judgments_are_resolved_only_where_complete(data_dir: Path) -> None:
+def test_sparse_crowd_judgments_are_resolved_only_where_they_connect(data_dir: Path) -> None:
     judgments = judgments_of_file(data_dir / "cast19" / "judgments.txt.gz")
-    resolutions = resolve(judgments, sparse_rule="none")
+    strict, resolutions = resolve(judgments, sparse_rule=NO_RULE), resolve(judgments)
     assert len(resolutions) == 171
-    assert resolutions.counts()["sparse"] == 93
-    assert all(bool(one.winners) == (one.status is not Status.SPARSE) for one in resolutions)
-    assert all(one.missing > 0 for one in resolutions if one.status is Status.SPARSE)
-    # all pools of this collection are connected: the votes name a best answer where some pairs have none
-    assert resolve(judgments).counts()["partial"] == 93
+    assert strict.counts()["sparse"] == 93
+    assert (resolutions.counts()["partial"], resolutions.counts()["sparse"]) == (93, 0)
+    for one, before in zip(resolutions, strict, strict=True):
+        assert one == before or (one.missing > 0 and one.winners and not before.winners)
+    assert all(bool(one.winners) == (one.status is not Status.SPARSE) for one in strict)
 
 
 def test_single_tie_cycle_and_sparse_are_told_apart() -> None:
@@ -52,20 +52,16 @@ def test_single_tie_cycle_and_sparse_are_told_apart() -> None:
         "one a b a", "one a c a", "one b c b",
         "tie a b tie",
         "ring a b a", "ring b c b", "ring c a c", "ring a d a", "ring b d b", "ring c d c",
-        "part a b a", "part b c b",
         "sparse a b a", "sparse c d c",
     )  # fmt: skip
     resolutions = resolve(judgments)
-    assert [one.status.value for one in resolutions] == ["single", "tie", "cycle", "partial", "sparse"]
-    assert winners(resolutions) == {
-        "one": ("a",), "tie": ("a", "b"), "ring": ("a", "b", "c"), "part": ("a",), "sparse": (),
-    }  # fmt: skip
+    assert [one.status.value for one in resolutions] == ["single", "tie", "cycle", "sparse"]
+    assert winners(resolutions) == {"one": ("a",), "tie": ("a", "b"), "ring": ("a", "b", "c"), "sparse": ()}
     assert resolutions.of("ring").cycle == ("a", "b", "c")
     assert resolutions.of("one").margin == 1
-    assert (resolutions.of("part").missing, resolutions.of("sparse").missing) == (1, 4)
+    assert resolutions.of("sparse").missing == 4
     assert rows_of(to_qrels(resolutions)) == {
         ("one", "a"), ("tie", "a"), ("tie", "b"), ("ring", "a"), ("ring", "b"), ("ring", "c"),
-        ("part", "a"),
     }  # fmt: skip
 
 
@@ -83,33 +79,43 @@ def test_tied_leaders_meet_again_among_themselves() -> None:
     assert both["most-wins"][0].status is Status.TIE
 
 
-def test_never_a_winner_that_nobody_judged() -> None:
-    judgments = judgments_of("full a b a", "part a b a", "outside a x x", "outside a b a")
-    pools = pools_of({"full": "ab", "part": "abc", "none": "ab", "alone": "a", "outside": "ab"})
-    strict = resolve(judgments, pools=pools, sparse_rule="none")
-    assert (strict.of("part").status, strict.of("part").winners) == (Status.SPARSE, ())
-    resolutions = resolve(judgments, pools=pools)
-    assert winners(resolutions) == {
-        "full": ("a",), "part": ("a",), "none": (), "alone": ("a",), "outside": ("a",),
-    }  # fmt: skip
-    assert resolutions.of("part").missing == 2
-    assert resolutions.of("none").missing == 1
-    assert resolutions.of("part").status is Status.PARTIAL
-    assert to_qrels(resolutions).queries == ("full", "part", "alone", "outside")
-
-
 @pytest.mark.parametrize("rule", RULES)
-def test_candidates_that_nobody_judged_do_not_change_who_wins_among_the_others(rule: str) -> None:
-    """Whatever the rule makes of a candidate without votes: unbeaten, even with all, of average strength."""
+def test_the_winner_of_a_query_judged_in_part_is_of_those_that_are_connected(rule: str) -> None:
+    """Under every rule: one that looks at who never lost must not take a candidate that nobody compared."""
     judgments = judgments_of(
-        "q b c c w1", "q b c c w2", "q c d c w1", "q d b b w2", "p b c b w1", "p c d c w2"
-    )
-    pools = pools_of({"q": "abcdz", "p": "bcdz"})
-    found = resolve(judgments, pools=pools, rule=rule)
-    assert winners(found) == {"q": ("c",), "p": ("b",)}
-    assert {one.status for one in found} == {Status.PARTIAL}
-    for other in RULES:
-        assert winners(resolve(judgments, pools=pools, rule=rule, sparse_rule=other))["q"] == ("c",)
+        "full a b a", "part a b a", "ring a b a", "ring b c b", "ring c a c", "outside a x x",
+        "outside a b a", "apart a b a", "apart c d c",
+    )  # fmt: skip
+    pools = pools_of(
+        {"full": "ab", "part": "abc", "ring": "abcd", "none": "ab", "alone": "a", "outside": "ab",
+         "apart": "abcd"}
+    )  # fmt: skip
+    resolutions = resolve(judgments, pools=pools, rule=rule)
+    assert winners(resolutions) == {
+        "full": ("a",), "part": ("a",), "ring": ("a", "b", "c"), "none": (), "alone": ("a",),
+        "outside": ("a",), "apart": (),
+    }  # fmt: skip
+    assert [one.status.value for one in resolutions] == [
+        "single", "partial", "partial", "sparse", "single", "single", "sparse",
+    ]  # fmt: skip
+    assert resolutions.of("part").missing == 2
+    assert resolutions.of("ring").cycle == ("a", "b", "c")
+    assert to_qrels(resolutions).queries == ("full", "part", "ring", "alone", "outside")
+    strict = resolve(judgments, pools=pools, rule=rule, sparse_rule=NO_RULE)
+    assert to_qrels(strict).queries == ("full", "alone", "outside")
+    assert strict.counts()["sparse"] == 4
+
+
+def test_a_rule_that_counts_votes_is_kept_where_all_who_are_compared_met_each_other() -> None:
+    """Else who was shown most wins most: then it is Bradley-Terry that finds the winner."""
+    met = ["met a b a", "met a c a", *["met b c b"] * 3]
+    often = [*["often a b a"] * 3, *(f"often b {doc} b" for doc in "cdef")]
+    judgments, pools = judgments_of(*met, *often), pools_of({"met": "abcz", "often": "abcdefz"})
+    found = resolve_all(judgments, rules=("shallow-pooling", "bradley-terry"), pools=pools)
+    assert winners(found["shallow-pooling"]) == {"met": ("b",), "often": ("a",)}
+    assert winners(found["bradley-terry"]) == {"met": ("a",), "often": ("a",)}
+    counted = resolve(judgments, pools=pools, sparse_rule="shallow-pooling")
+    assert winners(counted) == {"met": ("b",), "often": ("b",)}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -154,8 +160,6 @@ def test_only_the_asked_pairs_need_judgments() -> None:
     judgments = judgments_of("q a b a", "q c a a", "p a b a")
     resolutions = resolve(judgments, pools=pools, asked=asked)
     assert [one.status.value for one in resolutions] == ["single", "partial"]
-    strict = resolve(judgments, pools=pools, asked=asked, sparse_rule="none")
-    assert winners(strict) == {"q": ("a",), "p": ()}
     assert resolutions.of("p").missing == 1
 
 
@@ -248,11 +252,10 @@ def test_bulk_equals_one_query_at_a_time(log: list[tuple[int, int, int, int]], b
     judgments = judgments_of(*lines(log))
     rows = [line.split() for line in lines(log)]
     expected = {query: plain_shallow_pooling(rows, query) for query in judgments.queries}
-    assert winners(resolve(judgments, block_rows=block_rows, sparse_rule="none")) == expected
-    whole = list(resolve(judgments))
-    assert whole == list(resolve(judgments, block_rows=block_rows))
+    assert winners(resolve(judgments, block_rows=block_rows, sparse_rule=NO_RULE)) == expected
     with ThreadPoolExecutor(2) as threads:
-        assert whole == list(resolve(judgments, block_rows=block_rows, each=threads.map))
+        found = resolve(judgments, block_rows=block_rows, sparse_rule=NO_RULE, each=threads.map)
+        assert winners(found) == expected
 
 
 @settings(max_examples=100, deadline=None)

@@ -111,17 +111,6 @@ def test_pairs_and_votes_read_section_5_1_differently() -> None:
     assert resolutions["shallow-pooling-pairs"][0].winners == ("a",)
 
 
-def test_only_connected_pools_that_are_judged_in_part_have_winners() -> None:
-    lines = ["tree a b a", "tree c d c", "tree c d c", "tree a c a", "apart a b a", "apart c d c"]
-    judgments = judgments_of(*lines)
-    resolutions = resolve(judgments, rule="unbeaten")
-    assert [(one.status.value, one.winners) for one in resolutions] == [("partial", ("a",)), ("sparse", ())]
-    fallback = resolve(judgments, sparse_rule="unbeaten")
-    assert [(one.status.value, one.winners) for one in fallback] == [("partial", ("a",)), ("sparse", ())]
-    for rule in RULES:
-        assert [one.winners for one in resolve(judgments, rule=rule, sparse_rule="none")] == [(), ()]
-
-
 def test_on_real_crowd_judgments_an_unbeaten_winner_is_unbeaten_where_anybody_is(data_dir: Path) -> None:
     """By a definition in plain Python: nobody was preferred to it by more votes than it was to them."""
     path = data_dir / "cast19" / "judgments.txt.gz"

@@ -31,11 +31,9 @@ def test_each_change_is_counted_by_what_it_does() -> None:
     pairs = found["rule shallow-pooling-pairs"]
     assert (pairs.resolved, pairs.changed, pairs.changed_share) == (3, 1, pytest.approx(1 / 3))
     assert found["ties first doc_id"].changed == 1
-    # Without y, the ring has lost two pairs, and a, who is left to win it, was one of three; a still wins q.
+    # Without y, the ring has lost two pairs and with them c, and a wins it alone; a still wins q.
     without_y = found["worker y"]
     assert (without_y.resolved, without_y.changed, without_y.lost, without_y.gained) == (3, 1, 0, 0)
-    strict = by_name(assess_sensitivity(judgments_of(*VOTES), sparse_rule="none"))["worker y"]
-    assert (strict.resolved, strict.changed, strict.lost, strict.gained) == (2, 0, 1, 0)
     assert all(np.isnan(one.correlation) for one in found.values())
     assert not [name for name in found if name.startswith("run")]
 
@@ -78,8 +76,6 @@ def test_a_strategy_asks_for_fewer_pairs_and_those_of_a_run_go_with_it() -> None
     every = all_pairs(pools)
     knockout = replace(every, query=every.query[1:], doc_a=every.doc_a[1:], doc_b=every.doc_b[1:])
     votes = judgments_of("q a c a x", "q a c a y", "q b c b x", "q b c b y")  # b never met a
-    strict = assess_sensitivity(votes, pools=pools, rules=("copeland",), sparse_rule="none")
-    assert {one.resolved for one in strict} == {0}
     found = by_name(assess_sensitivity(votes, pools=pools, asked=knockout, rules=("copeland",)))
     assert (found["rule copeland"].resolved, found["worker x"].resolved) == (1, 1)
     assert (found["run two"].resolved, found["run two"].lost) == (0, 1), "nothing compares a with b"

@@ -23,12 +23,12 @@ FOUND = resolve(
     judgments_of(
         "one a b a", "one a b a",
         "ring a b a", "ring b c b", "ring c a c",
-        "thin a b a", "thin b c b",
+        "thin a b a", "thin c d c",
         "sure a b b",
     ),
     sparse_rule="none",
 )  # fmt: skip
-CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.9, 0.06, 0.04), "sure": (0.05, 0.95)}
+CHANCES = {"one": (0.8, 0.2), "ring": (0.2, 0.3, 0.5), "thin": (0.8, 0.1, 0.06, 0.04), "sure": (0.05, 0.95)}
 
 
 KNOWN = Scales(scale=np.array([0.9, 1.0, 1.1]), weight=np.array([0.25, 0.5, 0.25]), lapses=np.zeros(3))
@@ -124,7 +124,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
         missing=0, p_best={"a": 0.1235, "b": 0.2},
     )  # fmt: skip
     assert (by_id["ring"].status, by_id["ring"].cycle) == ("cycle", ("a", "b", "c"))
-    assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 1, ())
+    assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 4, ())
     assert list(by_id["sure"].p_best.items()) == [("a", 0.05), ("b", 0.95)]
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
 

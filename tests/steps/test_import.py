@@ -24,6 +24,7 @@ from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
@@ -86,7 +87,7 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     assert "5 votes were imported from votes.txt" in page
     assert "The votes were imported; no HIT was published here." in page
     assert not {"HITs:", "Committed:"} & {*page.partition("<template")[0].split()}
-    assert "the study has no runs, and so no leaderboards" in shown.notices
+    assert "the study has no runs, and so no leaderboards; --runs gives it some" in shown.notices
     assert "computed with prefjudge (prefjudge " in page, "the program is cited where no run is scored, too"
     assert "The best answer to each query</caption>" in page, "nothing is labelled here"
     assert "Workers were asked" not in page
@@ -380,19 +381,123 @@ def test_a_files_columns_are_told_once(tmp_path: Path) -> None:
         brought(tmp_path, content, map=["left=y,right=x"])
 
 
-def test_votes_outside_the_pool_of_runs_are_left_out(tmp_path: Path) -> None:
+def test_votes_outside_the_pool_of_runs_are_left_out_once_it_is_published(tmp_path: Path) -> None:
     study = new(tmp_path)
     pool_demo(study)
-    with Study(study).transaction(write=False) as db:
+    with Study(study).transaction() as db:
         ((query, a, b),) = db.execute("SELECT query_id, doc_a, doc_b FROM pairs WHERE pair_id = 1")
-    found = brought(tmp_path, f"{query} {a} {b} {a}\n{query} {a} elsewhere {a}\n", "votes.txt")
-    assert (found.votes, found.left_out) == (1, 1)
-    assert status(study).waiting == status(study).pairs - 1
-    with pytest.raises(StudyError, match="none of the 1 vote is about two documents"):
+    with pytest.raises(StudyError, match="none of the 1 vote is about a document of"):
         brought(tmp_path, "q d1 d2 d1\n", "other.txt")
+    found = brought(tmp_path, f"{query} {a} {b} {a}\n{query} {a} elsewhere {a}\n", "votes.txt")
+    assert (found.votes, found.left_out) == (2, 0)
+    assert any("1 vote about documents outside the study's pool: these are" in one for one in found.notices)
+    assert status(study).waiting == status(study).pairs - 2
+    with Study(study).transaction() as db:
+        db.execute(
+            "INSERT INTO hits (hit_key, batch, number, target, assignments, reward_cents, layouts, status, "
+            "published) VALUES ('one', 1, 1, 'sandbox', 1, 1, '[]', 'open', 1.0)"
+        )
+    found = brought(tmp_path, f"{query} {b} {a} {b}\n{query} {b} further {b}\n", "more.txt")
+    assert (found.votes, found.left_out) == (1, 1)
+    with pytest.raises(StudyError, match="none of the 1 vote is about two documents"):
+        brought(tmp_path, f"{query} {a} other {a}\n", "outside.txt")
     (tmp_path / "run").write_text("q01 Q0 p1 1 2 r\n")
-    with pytest.raises(StudyError, match="HITs or votes for another pool"):
+    with pytest.raises(StudyError, match="HITs or answers for another pool"):
         pool(study, runs=[tmp_path / "run"])
+
+
+VOTED = "".join(
+    f"q{query} {pair} {pair[:2]} {worker}\n"
+    for query in range(1, 4)
+    for worker in ("ann", "ben")
+    for pair in ("d1 d2", "d1 d3", "d2 d3")
+)
+
+
+def runs_and_qrels(tmp_path: Path) -> tuple[list[Path], Path]:
+    """Two runs on four queries, with a passage on top that votes are about in one of them, and qrels."""
+    runs = [tmp_path / "one.run", tmp_path / "two.run"]
+    for run, docs in zip(runs, (("d1", "d2"), ("new", "d1")), strict=True):
+        run.write_text(
+            "".join(
+                f"q{query} Q0 {doc} {rank} {9 - rank} {run.stem}\n"
+                for query in range(1, 5)
+                for rank, doc in enumerate(docs, 1)
+            )
+        )
+    (tmp_path / "labels.qrels").write_text("".join(f"q{query} 0 d2 1\n" for query in range(1, 5)))
+    return runs, tmp_path / "labels.qrels"
+
+
+def pooled_in(study: Path) -> tuple[set[Any], ...]:
+    with Study(study).transaction(write=False) as db:
+        return (
+            {*db.execute("SELECT query_id, doc_id, source FROM pooled")},
+            {*db.execute("SELECT query_id, doc_a, doc_b FROM pairs")},
+            {*db.execute("SELECT kind, name FROM inputs")},
+        )
+
+
+def test_votes_and_runs_join_in_either_order(tmp_path: Path) -> None:
+    (tmp_path / "votes.txt").write_text(VOTED)
+    runs, qrels = runs_and_qrels(tmp_path)
+    first, last = new(tmp_path, "first"), new(tmp_path, "last")
+    import_votes(first, tmp_path / "votes.txt")
+    assert pool(first, runs=runs[:1], depth=2).changed  # as long as nothing is published, others may follow
+    assert pool(first, runs=runs, qrels=qrels).changed
+    assert not pool(first, runs=runs, qrels=qrels).changed
+    pool(last, runs=runs, qrels=qrels)
+    import_votes(last, tmp_path / "votes.txt")
+    assert pooled_in(first) == pooled_in(last)
+    with Study(first).transaction(write=False) as db:
+        assert not find_impossible(db)
+    found = [resolve(study, per_query=True) for study in (first, last)]
+    assert [one.statuses for one in found] == [found[0].statuses] * 2
+    assert found[0].statuses == {"single": 0, "tie": 0, "cycle": 0, "partial": 3, "sparse": 1}
+    for one in found[0].per_query[:3]:
+        assert (one.winners, one.p_best["new"]) == (("d1",), 0.25), (
+            "one in four candidates, nobody compared it"
+        )
+    scored = score(first, write=False)
+    assert [(one.run, one.judged, one.queries) for one in scored.judged_tops] == [
+        ("one", 3, 3),
+        ("two", 0, 3),
+    ]
+    (words,) = [one for one in scored.notices if one.startswith("not judged")]
+    assert words.startswith(
+        "not judged: in 1 of 2 runs, of 3 queries: two 3; nobody compared their first passage"
+    )
+    compared = prefjudge.compare(study=first, baseline="one")
+    assert words in compared.notices
+    strict = resolve(first, sparse_rule="none", out=tmp_path / "strict.qrels")
+    assert strict.qrels == 0
+    (tmp_path / "other.run").write_text("p1 Q0 d1 1 1 other\n")
+    with pytest.raises(StudyError, match="no query of this pool, such as 'p1'"):
+        pool(first, runs=[tmp_path / "other.run"])
+    taken = release(first, out=tmp_path / "release")
+    assert prefjudge.release(verify=taken.out).problems == ()
+
+
+def test_votes_and_runs_become_a_report_in_two_commands(tmp_path: Path) -> None:
+    study, votes = tmp_path / "study", tmp_path / "votes.txt"
+    votes.write_text("no vote\n")
+    with pytest.raises(InputError):
+        import_votes(study, votes)
+    assert not study.exists(), "nothing is written for a file that cannot be read"
+    votes.write_text(VOTED)
+    assert "a new study is made here" in import_votes(study, votes).notices[0]
+    runs, qrels = runs_and_qrels(tmp_path)
+    made = report(study, runs=runs, qrels=[str(qrels)])
+    assert made.sections[0] == "Leaderboards"
+    assert any("the votes were resolved into" in one for one in made.notices)
+    assert any(one.startswith("not judged: in 1 of 2 runs, of 3 queries: two 3") for one in made.notices)
+    page = Path(made.out).read_text().partition("<template")[0]
+    assert "RR@10 labels, 4 queries" in page
+    assert "RR@10 preference, 3 queries" in page
+    with pytest.raises(InputError, match="no such file"):
+        report(study, runs=[tmp_path / "nothing.run"], qrels=[str(qrels)])
+    again = report(study, runs=runs, qrels=[str(qrels)])
+    assert not any("resolved into" in one for one in again.notices), "once is enough"
 
 
 def test_votes_of_programs_are_a_rehearsal_and_stay_one(tmp_path: Path) -> None:

@@ -113,13 +113,14 @@ def test_every_format_holds_what_it_says(votes: Path, tmp_path: Path, form: str,
         assert first["rules"] == {"most-wins": {"status": "single", "winners": ["a"]}}
 
 
-def test_a_query_judged_in_part_has_an_answer_unless_that_is_refused(votes: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sparse_rule", "named"), [(None, True), ("smith", True), ("none", False)])
+def test_a_query_judged_in_part_has_a_winner_unless_none_is_asked_for(
+    votes: Path, tmp_path: Path, sparse_rule: str | None, named: bool
+) -> None:
     out = tmp_path / "q.qrels"
-    for rule in (None, "unbeaten"):
-        assert resolve(judgments=votes, sparse_rule=rule, out=out).statuses["partial"] == 1
-        assert "q4 0 a 1" in out.read_text().replace("Q0", "0")
-    assert resolve(judgments=votes, sparse_rule="none", out=out).statuses["sparse"] == 1
-    assert "q4" not in out.read_text()
+    result = resolve(judgments=votes, sparse_rule=sparse_rule, out=out)
+    assert result.statuses["partial" if named else "sparse"] == 1
+    assert ("q4 0 a 1" in out.read_text().replace("Q0", "0")) == named
 
 
 def test_who_says_the_same_again_is_named(tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> Non
         assert resolve(served, without=[name], out=served / "without.qrels").judgments < result.judgments
     assert len(kinds["rule"]) == len(RULES) - 1
     # Each pair has one vote, so that without a worker some queries are not fully judged.
-    assert any(one.lost for one in kinds["worker"])
+    assert any(one.lost or one.changed for one in kinds["worker"])
     assert all(-1 <= one.correlation <= 1 for one in kinds["rule"])
     assert len(result.per_query) == result.queries == len({one.query_id for one in result.per_query})
     assert len(read_qrels(served / "preference.qrels").queries) == result.queries
@@ -270,19 +271,22 @@ def test_the_rule_is_the_study_s_unless_it_counts_uneven_votes(
     assert not [text for text in insisted.notices if "more votes" in text]
 
 
-def test_queries_that_lack_judgments_are_explained(votes: Path, tmp_path: Path) -> None:
+def test_queries_judged_in_part_and_sparse_ones_are_explained(votes: Path, tmp_path: Path) -> None:
     (words,) = resolve(judgments=votes).notices
-    assert words == (
-        "1 query is judged in part: the answer is the best of the candidates that were compared, by "
-        "bradley-terry; --sparse-rule none gives them no answer"
+    assert words.startswith(
+        "1 query is judged in part (not every pair): the winner is the best of those that"
     )
+    assert "by bradley-terry where some of these never met" in words
+    (words,) = resolve(judgments=votes, sparse_rule="smith").notices
+    assert "bradley-terry" not in words
     (words,) = resolve(judgments=votes, sparse_rule="none").notices
-    assert words == "1 query lacks judgments of some pairs, and so an answer; --per-query lists them"
-    apart = tmp_path / "apart.txt"
-    apart.write_text("q a b a\nq c d c\n")
-    (words,) = resolve(judgments=apart).notices
-    assert "or none that connect its candidates" in words
-    assert "--sparse-rule" not in words, "it would change nothing"
+    assert words == (
+        "1 query has no winner, as pairs of their candidates lack judgments: --per-query lists them"
+    )
+    votes.write_text("apart a b a\napart c d c\n")
+    (words,) = resolve(judgments=votes).notices
+    assert "no comparisons connect those of their candidates that were compared" in words
+    assert "--sparse-rule" not in words, "no rule names a winner here"
     full = tmp_path / "full.txt"
     full.write_text("q a b a\n")
     assert resolve(judgments=full).notices == ()

@@ -553,8 +553,8 @@ def test_leaving_out_says_what_it_needs(tmp_path: Path) -> None:
     small.write_text("q01\tp20\tnobody\nq01\tp34\tnobody\n")
     with pytest.raises(InputError, match="no run contributed to the pool"):
         score(**given, pool=small)  # type: ignore[arg-type]
-    small.write_text("q01\tp20\tlexical\nq01\tp34\tlexical\nq01\tp1\tlexical\nq01\tp2\tlexical\n")
     votes.write_text("q01 p20 p34 p34\nq01 p1 p2 p1\n")
+    small.write_text("".join(f"q01\tp{doc}\tlexical\n" for doc in (20, 34, 1, 2)))
     with pytest.raises(InputError, match="no query is judged far enough"):
         score(**given, pool=small)  # type: ignore[arg-type]
 

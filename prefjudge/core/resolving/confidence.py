@@ -125,6 +125,9 @@ def assess_confidence(
 
     Notes
     -----
+    A candidate that nobody compared keeps its share before any vote, one in as many as there are candidates;
+    the votes tell how the others share the rest. It can only lower theirs.
+
     Calibrated: in simulations with such candidates, those who get a probability of 0.6 are the best six times
     in ten. Careless workers are known by their names alone: without names each vote is as doubtful as the
     average, and workers without other votes are taken for one of the crowd. Where ``scales.told``
@@ -140,9 +143,16 @@ def assess_confidence(
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
         chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
-        for stack in vote_matrices(block, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
+        compared, known = block.compared()
+        share = compared.sizes / np.maximum(block.sizes, 1)
+        if compared is not block:  # of whom nobody compared we know what we knew before any vote
+            chance += (1.0 if draws else np.nan) / block.sizes[block.query]
+            deviation += scales.mean
+        for stack in vote_matrices(compared, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
             found = average_chances(stack.votes, scales, draws=draws, seed=seed, cast=stack.cast)
-            chance[stack.rows], strength[stack.rows], deviation[stack.rows] = found
+            rows = known[stack.rows]
+            chance[rows], strength[rows], deviation[rows] = found
+            chance[rows] *= share[stack.queries][:, None]
         parts.append((block.sizes, block.doc, chance, strength, deviation))
     vocabulary = pools if pools is not None else judgments
     return Confidence(

@@ -217,15 +217,14 @@ def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) 
 def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, strengths: bool) -> Rule:
     """Fit all judgments together, and return the rule that takes the greatest strength in each query."""
     fit = fit_noisy_bradley_terry(judgments, pools=pools, ties=ties, strengths=strengths)
-    n_docs = int(fit.doc.max(initial=0)) + 1
-    query = np.repeat(np.arange(fit.start.size - 1), np.diff(fit.start))
-    places = query * n_docs + fit.doc
+
+    span = len(judgments.docs if pools is None else pools.docs)
+    keys = np.repeat(np.arange(fit.start.size - 1), np.diff(fit.start)) * span + fit.doc
 
     def noisy_bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing:
-        # The fit has all candidates by query and document; a block may have some of them.
-        score = fit.strength[
-            np.searchsorted(places, (block.query + np.int64(block.first)) * n_docs + block.doc)
-        ]
+        # The fit has the rows of all queries, by query and document; a block has some of them.
+        query = block.first + block.query.astype(np.int64)
+        score = fit.strength[np.searchsorted(keys, query * span + block.doc)]
         # The optimiser stops short of the optimum by less than this, which must not break a tie.
         return Standing(score=score, winner=best(block, score, within=1e-4))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.resolving.counting import Flags, Floats, Standing, TieWorth, Weights, highest, wins
 from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status
-from prefjudge.core.resolving.rules import STRICT, find_rule, partial_rule
+from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, find_rule
 from prefjudge.core.resolving.tournament import BLOCK_ROWS, Cut, Each, Index, Span, Tournaments
 from prefjudge.core.resolving.vote_matrices import reachable, vote_matrices
 from prefjudge.counts import many
@@ -78,18 +79,20 @@ def resolve_all(
     rules : sequence of str
         Names from :data:`~prefjudge.core.resolving.rules.RULES`.
     pools : Pools, optional
-        The candidates of each query; votes on documents outside the pool do not count. Without it, a query's
+        The candidates of each query. Votes on documents outside the pool do not count. Without it, a query's
         candidates are its judged documents.
     asked : Pairs, optional
-        The pairs that were to be judged; by default all pairs of the candidates. A query that lacks one of
-        them is partial where its comparisons connect all candidates that have any, and sparse elsewhere.
+        The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
+        unjudged is partial, and so is one whose comparisons do not connect all candidates.
     ties : TieWorth
         Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
     strengths : bool
         Whether a vote counts as often as it is strong.
     sparse_rule : str, optional
-        The rule that finds the winners of partial queries, among the candidates that were compared; by
-        default that of :func:`~prefjudge.core.resolving.rules.partial_rule`. With ``none`` they are sparse.
+        The rule that finds the winners of partial queries, among the candidates that were compared; where
+        comparisons do not connect these, the query is sparse and has no winner. By default it is the rule
+        itself, or, for one that counts votes and where some pairs of these lack one, ``bradley-terry``. With
+        ``none`` partial queries are sparse, too.
     block_rows : int
         About how many judgments to hold at a time.
     each : callable, optional
@@ -105,25 +108,36 @@ def resolve_all(
     ValueError
         A rule has no such name.
     """
-    in_part = {rule: sparse_rule or partial_rule(rule) for rule in rules}
-    names = dict.fromkeys((*rules, *(name for name in in_part.values() if name != STRICT)))
-    found = {name: find_rule(name, judgments, pools=pools, ties=ties, strengths=strengths) for name in names}
+    find = partial(find_rule, judgments=judgments, pools=pools, ties=ties, strengths=strengths)
+    found = {rule: find(rule) for rule in rules}
+    others = {rule: sparse_rule or _rule_in_part(rule) for rule in rules}
+    found |= {name: find(name) for name in {*others.values()} - {*found, NO_RULE}}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
     cut = Cut(judgments, pools=pools, asked=asked, each=each)
 
     def resolve_span(span: Span) -> dict[str, _Part]:
         block = cut.block(span)
         won = wins(block, weights)
-        rows = np.empty(0, np.int64) if sparse_rule == STRICT else _compared(block)
-        among = block.among(rows)
-        best = {
-            name: rows[found[name](among, weights, won[rows]).winner] if rows.size else rows
-            for name in set(in_part.values())
-        }
-        return {
-            rule: _resolve_block(block, found[rule](block, weights, won), rows, best[in_part[rule]], won)
-            for rule in rules
-        }
+        incomplete = (block.missing > 0) | (block.sizes == 0)
+        compared, in_part, uneven = block, np.zeros_like(incomplete), np.zeros_like(incomplete)
+        if sparse_rule != NO_RULE and block.missing.any():
+            compared, rows = block.compared()
+            in_part = incomplete & (compared.parts() == 1)
+            uneven = in_part if sparse_rule else in_part & (compared.pairs_missing() > 0)
+
+        def standing(rule: str) -> Standing:
+            if compared is block:
+                return found[rule](block, weights, won)
+            return _spread(found[rule](compared, weights, won[rows]), rows, block.doc.size)
+
+        parts = {}
+        for rule in rules:
+            first = standing(rule)
+            winner = first.winner & ~(incomplete & ~in_part)[block.query]
+            if others[rule] != rule and uneven.any():
+                winner = np.where(uneven[block.query], standing(others[rule]).winner, winner)
+            parts[rule] = _resolve_block(block, first.score, winner, incomplete, in_part, won)
+        return parts
 
     spans = list(each(resolve_span, cut.spans(block_rows)))
     vocabulary = pools if pools is not None else judgments
@@ -153,8 +167,8 @@ class HowResolved:
         words = [
             ("a tie as half a vote to each", self.ties == TieWorth.HALF),
             ("votes by their strength", self.strengths),
-            ("no answer to queries judged in part", self.sparse_rule == STRICT),
-            (f"queries judged in part by {self.sparse_rule}", self.sparse_rule not in (None, STRICT)),
+            ("no answer to queries judged in part", self.sparse_rule == NO_RULE),
+            (f"queries judged in part by {self.sparse_rule}", self.sparse_rule not in (None, NO_RULE)),
             (f"without {many(len(self.without), 'worker')}", bool(self.without)),
             (f"with {many(len(self.counted), 'barred worker')}", bool(self.counted)),
         ]
@@ -191,43 +205,37 @@ class _Part:
     cycle: Flags
 
 
-def _compared(block: Tournaments) -> Index:
-    """Return the candidates that were compared, of queries judged in part where comparisons connect these."""
-    rows = np.flatnonzero((block.comparisons > 0) & (block.missing > 0)[block.query])
-    if not rows.size:
-        return rows
-    connected = block.among(rows).parts() == 1
-    found: Index = rows[connected[block.query[rows]]]
-    return found
+def _rule_in_part(rule: str) -> str:
+    """Return the rule for queries that lack pairs: one that needs them all, or counts votes, does not fit."""
+    return rule if RULES[rule].for_partial else UNEVEN_RULE
+
+
+def _spread(standing: Standing, rows: Index, size: int) -> Standing:
+    """Return a standing of some candidates as one of all: the others have no score and do not win."""
+    score, winner = np.zeros(size), np.zeros(size, dtype=bool)
+    score[rows], winner[rows] = standing.score, standing.winner
+    return Standing(score=score, winner=winner)
 
 
 def _resolve_block(
-    block: Tournaments, standing: Standing, compared: Index, best: Index, won: Floats
+    block: Tournaments, score: Floats, winner: Flags, incomplete: Flags, in_part: Flags, won: Floats
 ) -> _Part:
-    sizes = block.sizes
-    sparse = (block.missing > 0) | (sizes == 0)
-    partial = np.zeros(block.n_queries, dtype=bool)
-    partial[block.query[compared]] = True
-    winner = standing.winner
-    if sparse.any():
-        winner = winner & ~sparse[block.query]
-        winner[best] = True
     rows = np.flatnonzero(winner)
     count = block.count(rows)
     cycle = _in_circle(block, rows[count[block.query[rows]] > 2])
     status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
     status[count == 1] = STATUSES.index(Status.SINGLE)
     status[block.query[np.flatnonzero(cycle)]] = STATUSES.index(Status.CYCLE)
-    status[sparse] = STATUSES.index(Status.SPARSE)
-    status[partial] = STATUSES.index(Status.PARTIAL)
+    status[incomplete] = STATUSES.index(Status.SPARSE)
+    status[in_part] = STATUSES.index(Status.PARTIAL)
     return _Part(
         status=status,
         margin=_margins(block, rows, count == 1, won),
         votes=block.votes,
         missing=block.missing,
-        sizes=sizes,
+        sizes=block.sizes,
         doc=block.doc,
-        score=standing.score,
+        score=score,
         wins=won,
         comparisons=block.comparisons,
         winner=winner,

@@ -23,7 +23,7 @@ class Status(StrEnum):
     CYCLE = "cycle"
     """Several, because the majority prefers some of them in a cycle."""
     PARTIAL = "partial"
-    """Some pairs or candidates lack judgments: one or several best answers among those that were compared."""
+    """The best of those that were compared: others were not, or not each with each."""
     SPARSE = "sparse"
     """Not enough is judged to say."""
 
@@ -161,7 +161,8 @@ class Resolutions:
 def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolutions:
     """Return the tournaments with other winners: the best answers that are known, however they were found.
 
-    A query whose winners they are keeps its status; any other has one answer, or several (a tie), or none.
+    A query whose winners they are keeps its status, and so does one that is judged in part and has any; any
+    other has one answer, or several (a tie), or none.
 
     Parameters
     ----------
@@ -184,13 +185,14 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
     # winners, and its status and margin are derived again.
     other = np.bincount(owner[winner != resolutions.winner], minlength=len(resolutions)) > 0
     named = np.array([STATUSES.index(one) for one in (Status.SPARSE, Status.SINGLE, Status.TIE)], np.int8)
+    in_part = (resolutions.status == STATUSES.index(Status.PARTIAL)) & (count > 0)
     best, rest = np.zeros((2, len(resolutions)))
     np.maximum.at(best, owner[winner], resolutions.wins[winner])
     np.maximum.at(rest, owner[~winner], resolutions.wins[~winner])
     return replace(
         resolutions,
         rule=rule,
-        status=np.where(other, named[np.minimum(count, 2)], resolutions.status),
+        status=np.where(other & ~in_part, named[np.minimum(count, 2)], resolutions.status),
         margin=np.where(other, (count == 1) * (best - rest), resolutions.margin),
         winner=winner,
         cycle=resolutions.cycle & ~other[owner],

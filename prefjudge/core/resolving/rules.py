@@ -48,8 +48,8 @@ class NamedRule:
     learn : callable, optional
         Makes such a rule from all judgments, where the rule needs them.
     counts_votes : bool
-        Whether it counts what a candidate has won, so that all must have been shown as often. Where a
-        strategy showed some more often, another rule takes its place.
+        Whether it counts what a candidate has won, so that all must have been shown as often. Where some
+        were shown more often, another rule takes its place.
     weighs_workers : bool
         Whether it weighs judgments by who made them, so that it takes workers who can be told apart.
     for_partial : bool
@@ -84,18 +84,12 @@ RULES = Register(
 PAPER_RULE = "shallow-pooling"
 UNEVEN_RULE = "bradley-terry"
 """Where a rule does not fit because some pairs have more votes than others."""
+NO_RULE = "none"
+"""In the place of a rule for queries that are judged in part: they get no winner."""
 WEIGHING_RULE = "noisy-bradley-terry"
 """The default of a study, whose workers are known."""
 
-STRICT = "none"
-"""In the place of a rule for queries that are judged in part: these have no answer, as in the papers."""
-
 RuleName = Annotated[str, RULES]
-
-
-def partial_rule(rule: str) -> str:
-    """Return the rule for queries judged in part: one that counts votes would count who was shown more."""
-    return rule if rule in RULES and RULES[rule].for_partial else UNEVEN_RULE
 
 
 def find_rule(

@@ -103,9 +103,19 @@ class Tournaments:
             worker=self.worker[votes],
         )
 
+    def compared(self) -> "tuple[Tournaments, Index]":
+        """Return the tournaments among the candidates that are compared or alone, and the rows of these."""
+        # Whom nobody compared has not lost, which a rule must not take for a merit.
+        rows = np.flatnonzero((self.comparisons > 0) | (self.sizes == 1)[self.query])
+        return (self if rows.size == self.doc.size else self.among(rows)), rows
+
     def parts(self) -> Index:
         """Return how many groups of candidates, not compared with each other, each query has."""
         return count_parts(self.start, self.query, self.left, self.right)
+
+    def pairs_missing(self) -> Index:
+        """Return how many pairs of its candidates each query has no vote on."""
+        return pairs_missing(self.start, self.query, self.left, self.right)
 
 
 def tournaments(

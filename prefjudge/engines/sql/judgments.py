@@ -14,7 +14,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.preferences import resolve_all, to_qrels
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.rules import NO_RULE, RULES
 from prefjudge.engines.sql.tables import SqlEngine
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import TIES
@@ -69,7 +69,8 @@ def resolve_judgments(
     InputError
         The judgments cannot be read, or a rule learns from all queries together.
     """
-    learning = [rule for rule in (*rules, sparse_rule) if rule and RULES[rule].learn is not None]
+    asked = (rule for rule in (*rules, sparse_rule) if rule not in (None, NO_RULE))
+    learning = [rule for rule in asked if RULES[rule].learn is not None]
     if learning:
         raise InputError(
             f"{learning[0]} learns from all queries together, and an engine resolves each by itself",

@@ -1,14 +1,17 @@
-"""Runs that wait to be judged: how much of what they put on top people have compared already."""
+"""How much of what runs put on top people have compared: of runs that wait for it, and of those ranked."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotJudged:
-    """A run that is not ranked yet.
+    """How much of a run's top is judged.
 
     Attributes
     ----------
@@ -44,4 +47,28 @@ def count_judged(heads: Heads, judged: Collection[tuple[str, str]]) -> tuple[Not
         hits[run] += (heads.queries[query], heads.docs[doc]) in judged
     return tuple(
         NotJudged(run=run, judged=hits[place], queries=tops[place]) for place, run in enumerate(heads.runs)
+    )
+
+
+def judged_tops(
+    ranks: Sequence[JudgedRanks], documents: Qrels, queries: Collection[str]
+) -> tuple[NotJudged, ...]:
+    """Count the judged among the top passages of each run, on some queries.
+
+    Parameters
+    ----------
+    ranks : sequence of JudgedRanks
+        Where the runs placed the ``documents``.
+    documents : Qrels
+        The passages that are judged.
+    queries : collection of str
+    """
+    wanted = np.isin(np.array(documents.queries, dtype=object), list(queries))
+    return tuple(
+        NotJudged(
+            run=one.run,
+            judged=int(np.count_nonzero(wanted[one.query[one.position == 1]])),
+            queries=int(np.count_nonzero(wanted & (one.retrieved > 0))),
+        )
+        for one in ranks
     )

@@ -20,21 +20,22 @@ from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
 from prefjudge.formats.votes.release import LOG
 from prefjudge.formats.votes.rows import Row, digest_of_rows
 from prefjudge.formats.votes.votes import Votes
-from prefjudge.gather.inputs import as_path, several
+from prefjudge.gather.inputs import as_folder, as_path, several
 from prefjudge.gather.memory import ForeignVotes, Source, Texts, maybe, take_texts, take_votes
 from prefjudge.render.shown import Shown
 from prefjudge.steps.import_votes.repeats import Import
 from prefjudge.steps.import_votes.storing import store_votes
 from prefjudge.study.carried import CARRIED_KEYS
 from prefjudge.study.rehearsal import Judge, load_rehearsal
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.study import Study, new_study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportResult(Shown):
     """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.
 
-    ``left_out`` are about documents outside the study's pool. ``read_as`` says what the file was taken for.
+    ``left_out`` are about documents outside the study's published pool. ``read_as`` says what the file was
+    taken for.
     """
 
     study: str
@@ -68,12 +69,14 @@ def import_votes(
     query, document, document, preferred; votes of an arena; prompts with the chosen and the rejected answer;
     CrowdRAG-25's ratings; batch results of Mechanical Turk; exports of Label Studio and Potato; or any CSV or
     JSON whose columns are known by their names or by ``map``. All votes are added, or none; the same file is
-    not added twice. A study without a pool gets one of what the votes are about.
+    not added twice. The documents that the votes are about are candidates, beside those of runs that are
+    pooled before or after; once HITs are published, votes about other documents are left out. A folder that
+    is not there becomes a study.
 
     Parameters
     ----------
     study : Path
-        The study's folder.
+        The study's folder; a new one becomes a study.
     votes : Path
         The file, or the folder of a release.
     map : sequence of str
@@ -102,7 +105,8 @@ def import_votes(
     StudyError
         The votes are about other documents than the study's, or contradict what was imported.
     """
-    opened, taken = open_study(study), take_votes(votes)
+    new = not isinstance(study, Study) and not Path(study).exists()
+    opened, taken = None if new else open_study(study), take_votes(votes)
     path = taken if isinstance(taken, Held) else Path(taken)
     if str(path) == "-":
         raise InputError("votes are imported from a file, not from the standard input", "Give a file's name.")
@@ -130,6 +134,11 @@ def import_votes(
         mapped=",".join(f"{part}={column}" for part, column in sorted(told.items())),
         when=time.time(),
     )
+    if opened is None:
+        assert not isinstance(study, Study)
+        new_study(as_folder(study))
+        notices.append(Notice(where=str(study), what="a new study is made here"))
+        opened = open_study(study)
     stored = store_votes(opened, made)
     notices += [Notice(where=str(path), what=what) for what in stored.notices]
     with opened.transaction(write=False) as db:

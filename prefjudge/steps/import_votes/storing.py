@@ -29,10 +29,11 @@ from prefjudge.study.imports import (
     load_imports,
     load_named_votes,
     load_vote_ids,
+    pooled_by,
     save_import,
 )
 from prefjudge.study.models import load_votes, save_votes
-from prefjudge.study.pooling import load_inputs, load_pools, save_texts
+from prefjudge.study.pooling import is_published, load_pools, save_texts
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.study import Study
 
@@ -59,9 +60,11 @@ def store_votes(study: Study, made: Import) -> Stored:
         rows = without_known_ids(rows, load_vote_ids(db, made.votes.form), result)
         rows = without_repeats(rows, load_named_votes(db, made.votes.form, made.criterion), result)
         pools = load_pools(db, newcomers=True)
-        if len(pools.queries) and not _pooled_by_imports(db):
-            rows = _in_pool(rows, pools, result)
-        else:
+        pooled = len(pools.queries) > 0 and not _pooled_by_imports(db)
+        published = pooled and is_published(db)
+        if pooled:
+            rows = _in_pool(rows, pools, result, published=published)
+        if not published:
             add_pooled(db, _contributions(made.votes, rows))
         if not rows and not made.votes.carried:
             return result
@@ -75,27 +78,31 @@ def store_votes(study: Study, made: Import) -> Stored:
 
 def _pooled_by_imports(db: Connection) -> bool:
     """Tell whether the pool was made of imported votes alone."""
-    return bool(load_imports(db)) and not any(one.kind in ("run", "qrels") for one in load_inputs(db))
+    return bool(load_imports(db)) and not pooled_by(db)
 
 
-def _in_pool(rows: list[VoteRow], pools: Pools, result: Stored) -> list[VoteRow]:
-    """Return the votes between documents of the pool."""
+def _in_pool(rows: list[VoteRow], pools: Pools, result: Stored, *, published: bool) -> list[VoteRow]:
+    """Return the votes that a pool of runs takes: once it is published, those between its documents."""
     members = {
         (pools.queries[query], pools.docs[doc])
         for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
     }
-    inside = [row for row in rows if {(row.query, row.left), (row.query, row.right)} <= members]
-    result.left_out = len(rows) - len(inside)
-    if rows and not inside:
+    known = [((row.query, row.left) in members) + ((row.query, row.right) in members) for row in rows]
+    if rows and max(known) < (2 if published else 1):
+        what = "two documents" if published else "a document"
         raise StudyError(
-            f"none of the {many(len(rows), 'vote')} is about two documents of the study's pool, "
+            f"none of the {many(len(rows), 'vote')} is about {what} of the study's pool, "
             f"the first compares {rows[0].left!r} and {rows[0].right!r} for query {rows[0].query!r}",
             "Check the ids; or make a new study without a pool: it gets one of what the votes are about.",
         )
-    if result.left_out:
-        result.notices.append(
-            f"{many(result.left_out, 'vote')} about documents outside the study's pool: left out"
-        )
+    inside = [row for row, count in zip(rows, known, strict=True) if count == 2]
+    outside = len(rows) - len(inside)
+    if outside:
+        what = "left out" if published else "these are candidates now, too"
+        result.notices.append(f"{many(outside, 'vote')} about documents outside the study's pool: {what}")
+    if not published:
+        return rows
+    result.left_out = outside
     return inside
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, Validatio
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.resolving.preferences import HowResolved
-from prefjudge.core.resolving.rules import RULES, STRICT
+from prefjudge.core.resolving.rules import NO_RULE, RULES
 from prefjudge.errors import InputError
 from prefjudge.formats.votes.rows import JsonObject
 from prefjudge.steps.release.contents import FORMAT, RECORD, ReleasedFile
@@ -148,8 +148,8 @@ def read_record(folder: Path) -> Record:
         raise InputError(
             f"{path} is not the record of a release:\n" + "\n".join(problems), "Copy the release again."
         ) from None
-    rules = (record.how.rule, record.how.sparse_rule or STRICT)
-    if unknown := [rule for rule in rules if rule != STRICT and rule not in RULES]:
+    rules = (record.how.rule, record.how.sparse_rule or NO_RULE)
+    if unknown := [rule for rule in rules if rule != NO_RULE and rule not in RULES]:
         raise InputError(
             f"{path}: how: there is no rule {unknown[0]!r} here",
             f"Install the plugin that has it. Rules at hand: {', '.join(RULES)}",

@@ -29,8 +29,8 @@ def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
     with material.study.transaction(write=False) as db:
         scored = has_runs(db)
-    if not scored:
-        material.notices.append("the study has no runs, and so no leaderboards")
+    if not scored and not material.given.get("runs"):
+        material.notices.append("the study has no runs, and so no leaderboards; --runs gives it some")
         return []
     result = material.scored
     pairs = list(zip(result.tau, compared_boards(result), strict=True))

@@ -25,7 +25,7 @@ _STATUSES = {
     "single": "one best answer",
     "tie": "several that cannot be told apart",
     "cycle": "several that are preferred to each other in a cycle",
-    "partial": "judged in part",
+    "partial": "the best of those that were compared",
     "sparse": "not enough is judged to say",
 }
 
@@ -44,12 +44,17 @@ def answers_section(material: Material) -> list[Section]:
     changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
     words: list[str] = []
     finding = ""
-    partial, sparse = (best.resolutions.counts()[status] for status in ("partial", "sparse"))
-    if sparse:  # first: what follows speaks of the other queries alone
-        finding = f"Not enough is judged to name a best answer to {sparse:,} of {many(len(rows), 'query')}. "
-    if partial:
-        whose = many(partial, "query is", "queries are")
-        finding += f"{whose} judged in part: the best of the passages that were compared is named. "
+    counts = best.resolutions.counts()
+    if counts["sparse"]:  # first: what follows speaks of the other queries alone
+        finding = (
+            f"Not enough is judged to name a best answer to {counts['sparse']:,} of "
+            f"{many(len(rows), 'query')}. "
+        )
+    if counts["partial"]:
+        finding += (
+            f"{many(counts['partial'], 'query is', 'queries are')} judged in part: the answer is the best of "
+            "the passages that were compared. "
+        )
     if found.sure is not None:
         first, *others = found.sure.words
         finding += f"{_sentence(first)} "

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
 from prefjudge.gather.best_answers import BestAnswers, explain_best_answers
+from prefjudge.gather.memory import Source
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
@@ -49,6 +51,13 @@ class Answers:
         return self.chances.chance
 
 
+class Given(TypedDict, total=False):
+    """The runs and label sets that a report is given beside those of its study."""
+
+    runs: tuple[str | Path, ...]
+    qrels: tuple[Source, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Material:
     """A study in one state, with all that its report shows of it.
@@ -59,6 +68,7 @@ class Material:
     study: Study
     state: StatusResult
     how: ReadOptions
+    given: Given = field(default_factory=Given)
     keep_figures: bool = False
     notices: list[str] = field(default_factory=list)
     figures: "dict[str, list[Figure]]" = field(default_factory=dict)
@@ -66,7 +76,7 @@ class Material:
     @cached_property
     def scored(self) -> ScoreResult:
         """The boards of the study's runs."""
-        result = score(self.study, write=False, **self.how)
+        result = score(self.study, write=False, **self.given, **self.how)
         self.notices.extend(result.notices)
         return result
 

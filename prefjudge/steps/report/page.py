@@ -1,6 +1,7 @@
 """Makes the page of a report, and what goes beside it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.closer_look import look_closer
 from prefjudge.steps.report.files import write_paper, write_plots, write_tables
 from prefjudge.steps.report.judging import challenges_section, design_section, judging_section
-from prefjudge.steps.report.material import Material
+from prefjudge.steps.report.material import Given, Material
 from prefjudge.steps.report.methods import methods_section, people_of
 from prefjudge.steps.report.papers import top_section
 from prefjudge.steps.status import status
@@ -51,7 +52,9 @@ class Wanted:
     bibtex: bool
 
 
-def make_report(study: Study, wanted: Wanted, how: ReadOptions) -> tuple[ReportResult, str]:
+def make_report(
+    study: Study, wanted: Wanted, given: Given, how: ReadOptions, noted: Sequence[str]
+) -> tuple[ReportResult, str]:
     """Write the page and what is wanted beside it, and return the page, too.
 
     Raises
@@ -66,7 +69,18 @@ def make_report(study: Study, wanted: Wanted, how: ReadOptions) -> tuple[ReportR
             raise StudyError(
                 f"{study.folder} has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
             )
-        material = Material(study=study, state=state, how=how, keep_figures=wanted.plots is not None)
+        material = Material(
+            study=study,
+            state=state,
+            how=how,
+            given=given,
+            keep_figures=wanted.plots is not None,
+            notices=[*noted],
+        )
+        if given.get("runs"):
+            _ = (
+                material.scored
+            )  # what is wrong with a file that was given is an error, not a gap of the study
         sections = _sections(material)
         notices = tuple(dict.fromkeys(material.notices))
         lead, closer = _lead(material), look_closer(material)

@@ -50,7 +50,9 @@ def outcomes_section(material: Material) -> list[Section]:
     if first is None or len(first.ranked) < 2 or first.queries < 2:
         return []
     best = first.ranked[0].run
-    result = compare(study=material.study, baseline=best, measure=first.measure, **material.how)
+    result = compare(
+        study=material.study, baseline=best, measure=first.measure, **material.given, **material.how
+    )
     notices.extend(result.notices)
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
     differing = [

@@ -8,13 +8,19 @@ from typing import Annotated, Unpack
 from annotated_types import Interval
 
 from prefjudge.errors import InputError
-from prefjudge.gather.inputs import as_path
+from prefjudge.gather.inputs import as_path, expand
+from prefjudge.gather.memory import LabelSets, Runs, take_qrels
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.render.pages.report import as_live
 from prefjudge.steps.report.files import folder_for, table_form
 from prefjudge.steps.report.live import LivePage, serve_live
+from prefjudge.steps.report.material import Given
 from prefjudge.steps.report.page import ReportResult, Wanted, make_report
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.study.answers import last_version
+from prefjudge.study.imports import count_imported
+from prefjudge.study.pooling import is_published
 from prefjudge.study.progress import load_mark
 from prefjudge.study.study import CONFIG_FILE, QRELS_FILE, Study, open_study
 
@@ -24,6 +30,8 @@ REPORT_FILE = "report.html"
 def report(
     study: str | Path | Study,
     *,
+    runs: Runs = (),
+    qrels: LabelSets = (),
     out: str | Path | None = None,
     plots: str | Path | None = None,
     tables: tuple[str, str | Path] | None = None,
@@ -36,12 +44,16 @@ def report(
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
 
     What the study does not have yet is left out, and a notice says so. Nothing but the page is written, and
-    what else is asked for.
+    what else is asked for; but imported votes that were not resolved yet are resolved first.
 
     Parameters
     ----------
     study : Path
         The study's folder.
+    runs : sequence of paths or patterns
+        Runs to score beside the study's own, or for a study of imported votes that has none.
+    qrels : sequence of str
+        Label sets to score them under beside the study's own, each a file or ``NAME=FILE``.
     out : Path, optional
         The file; ``report.html`` in the study by default.
     plots : Path, optional
@@ -72,9 +84,11 @@ def report(
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
+    given = Given(runs=expand(runs) if runs else (), qrels=take_qrels(qrels))
+    notices = _resolved(opened)
     before = _mark(opened.folder) if live else ""
     with opened.reading():  # what is checked and what is shown are one state
-        check_outputs(path, study=opened)
+        check_outputs(path, inputs=given["runs"], study=opened)
         wanted = Wanted(
             page=path,
             plots=None if plots is None else folder_for("--plots", plots, opened),
@@ -82,7 +96,7 @@ def report(
             tables=folder_for("--tables", tables[1], opened) if tables else None,
             bibtex=bibtex,
         )
-        made, first = make_report(opened, wanted, how)
+        made, first = make_report(opened, wanted, given, how, notices)
     if not live:
         return made
     kept = [made]
@@ -90,12 +104,25 @@ def report(
     def page(mark: str) -> str:
         # each request has a thread of its own, and a connection is its thread's
         with closing(Study(opened.folder)) as now:
-            kept[0], html = make_report(now, wanted, how)
+            kept[0], html = make_report(now, wanted, given, how, notices)
         return as_live(html, mark)
 
     shown = LivePage(lambda: _mark(opened.folder), page, (before, as_live(first, before)))
     serve_live(shown, port=port, ready=ready or (lambda _: None))
     return kept[0]
+
+
+def _resolved(study: Study) -> tuple[str, ...]:
+    """Resolve imported votes that nobody has resolved yet, and return what there is to know of it.
+
+    Where votes are collected here, that is done when the work is.
+    """
+    with study.transaction(write=False) as db:
+        collected = is_published(db) or last_version(db) or not count_imported(db)
+    path = own_file(study, QRELS_FILE)
+    if collected or path is None or path.is_file():
+        return ()
+    return (*resolve(study, confidence=False).notices, f"the votes were resolved into {path}")
 
 
 def _mark(folder: Path) -> str:

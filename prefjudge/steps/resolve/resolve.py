@@ -18,8 +18,8 @@ from prefjudge.core.resolving.confidence_summary import resolved_queries
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.cycles import name_cycles
 from prefjudge.core.resolving.preferences import HowResolved, resolve_all, to_qrels
-from prefjudge.core.resolving.resolutions import Resolutions, difference
-from prefjudge.core.resolving.rules import RULES, STRICT, RuleName, partial_rule
+from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status, difference
+from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, RuleName
 from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
@@ -53,7 +53,7 @@ def resolve(
     rule: Sequence[RuleName] = (),
     ties: TieWorth | Literal["ignore", "half"] = TieWorth.IGNORE,
     strengths: bool = False,
-    sparse_rule: str | None = None,
+    sparse_rule: RuleName | Literal["none"] | None = None,
     without: Sequence[str] = (),
     with_: Sequence[str] = (),
     with_models: bool = False,
@@ -73,8 +73,7 @@ def resolve(
     Parameters
     ----------
     study : Path, optional
-        The study to resolve, with its pools. A candidate that nobody judged cannot win; it keeps its share
-        of the probability to be the best.
+        The study to resolve, with its pools.
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two.
     rule : sequence of RuleName
@@ -87,11 +86,11 @@ def resolve(
         Whether a tie is worth nothing, or half a vote, to each side.
     strengths : bool
         Count a vote by its strength: once for the weakest, twice for the next.
-    sparse_rule : str, optional
-        The rule for queries that lack judgments of some pairs, but whose judged candidates are connected by
-        comparisons (``partial``); by default the rule itself where it fits such queries, as
-        ``bradley-terry``, ``noisy-bradley-terry`` and ``unbeaten`` do, and else ``bradley-terry``. ``none``
-        gives them no answer, as the papers do (``sparse``).
+    sparse_rule : RuleName or 'none', optional
+        What finds the winner where not all pairs of a query are judged: the best of the candidates that were
+        compared, if comparisons connect these. By default the rule itself, or ``bradley-terry`` in the place
+        of one that counts votes where some of these never met; ``none`` leaves such queries without a winner,
+        as the paper does.
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
     with_ : sequence of str
@@ -218,7 +217,8 @@ def resolve(
             *map(str, votes.notices),
             *notices,
             *(_words_on_repeats(votes.log) if sure else ()),
-            *_words_on_gaps(first, opened, sparse_rule),
+            *_words_on_partial(first, votes.asked is not None, sparse_rule),
+            *_words_on_sparse(first, opened, sparse_rule),
         ),
     )
 
@@ -252,40 +252,43 @@ _FEW_REPEATS = 0.05
 """Of all judgments: a study that asks some pairs again, to see who is consistent, may do so."""
 
 
-def _words_on_gaps(found: Resolutions, study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
-    """Say which queries lack judgments, and what became of their answers."""
-    counts = found.counts()
-    partial, sparse = counts["partial"], counts["sparse"]
+def _words_on_partial(found: Resolutions, asked: bool, sparse_rule: str | None) -> tuple[str, ...]:
+    """Say how many queries have a winner though not all is judged, and what finds it."""
+    partial = found.status == STATUSES.index(Status.PARTIAL)
+    if not partial.any():
+        return ()
+    size, compared = (
+        np.diff(found.start),
+        np.bincount(found.query[found.comparisons > 0], minlength=len(found)),
+    )
+    met = found.missing == (size * (size - 1) - compared * (compared - 1)) // 2
+    uneven = not sparse_rule and not RULES[found.rule].for_partial and (asked or not met[partial].all())
+    by = f", by {UNEVEN_RULE} where some of these never met" if uneven else ""
+    seen, every = int(compared[partial].sum()), int(size[partial].sum())
+    what = f"{seen:,} of {every:,} candidates" if seen < every else "not every pair"
+    return (
+        f"{many(int(partial.sum()), 'query is', 'queries are')} judged in part ({what}): the winner is the "
+        f"best of those that were compared{by}; --sparse-rule none names none",
+    )
+
+
+def _words_on_sparse(found: Resolutions, study: Study | None, sparse_rule: str | None) -> tuple[str, ...]:
+    """Say why queries have no winner."""
+    sparse = found.status == STATUSES.index(Status.SPARSE)
+    if not sparse.any():
+        return ()
+    why = "pairs of their candidates lack judgments"
+    if not found.votes[sparse].any():
+        why = "nobody compared their candidates"
+    elif sparse_rule != NO_RULE:
+        why = "no comparisons connect those of their candidates that were compared"
     collect = ""
-    if study is not None and partial + sparse:
+    if study is not None:
         with study.transaction(write=False) as db:
             published = is_published(db)  # else all votes were imported: there is nothing to collect
-        collect = f"; {advised(study, 'collect')} gathers more" if published else ""
-    words = []
-    if partial:
-        whose = many(partial, "query is", "queries are")
-        rule = sparse_rule or partial_rule(found.rule)
-        by = "" if rule == found.rule else f", by {rule}"
-        unjudged = int((found.comparisons == 0)[np.isin(found.query, np.flatnonzero(found.votes > 0))].sum())
-        nobody = (
-            f", and {many(unjudged, 'candidate')} of judged queries have no judgment at all"
-            if unjudged
-            else ""
-        )
-        words.append(
-            f"{whose} judged in part: the answer is the best of the candidates that were compared{by}{nobody}"
-            f"{collect}; --sparse-rule {STRICT} gives them no answer"
-        )
-    if sparse and sparse_rule == STRICT:
-        whose = many(sparse, "query lacks", "queries lack")
-        words.append(f"{whose} judgments of some pairs, and so an answer{collect}; --per-query lists them")
-    elif sparse:
-        whose = many(sparse, "query has", "queries have")
-        words.append(
-            f"{whose} no answer: no judgments, or none that connect its candidates{collect}; "
-            "--per-query lists them"
-        )
-    return tuple(words)
+        collect = f"{advised(study, 'collect')} gathers more, " if published else ""
+    whose = many(int(sparse.sum()), "query has", "queries have")
+    return (f"{whose} no winner, as {why}: {collect}--per-query lists them",)
 
 
 def _pseudonyms(study: Study, names: Sequence[str]) -> tuple[str, ...]:
@@ -307,10 +310,9 @@ def _refuse_kept_answers(study: Study) -> None:
 
 
 def _check_rules(rules: Sequence[str], sparse_rule: str | None) -> None:
-    for name in (*rules, *((sparse_rule,) if sparse_rule not in (None, STRICT) else ())):
+    for name in (*rules, *((sparse_rule,) if sparse_rule not in (None, NO_RULE) else ())):
         if name not in RULES:
-            choices = ", ".join(RULES) + (f", {STRICT}" if name == sparse_rule else "")
-            raise InputError(f"there is no rule {name!r}", f"Choose one of: {choices}.")
+            raise InputError(f"there is no rule {name!r}", f"Choose one of: {', '.join(RULES)}.")
 
 
 def _sensitivity(

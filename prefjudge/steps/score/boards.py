@@ -13,6 +13,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
 from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, correlate
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
 from prefjudge.evaluation.leaderboards.tiers import nearly_same
 from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
@@ -33,7 +34,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.official import TeamsOf
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
-from prefjudge.gather.score_matrices import note_surprises
+from prefjudge.gather.score_matrices import note_judged_tops, note_surprises
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.surprises import pooled_only
 from prefjudge.gather.vote_sets import VoteSet
@@ -50,8 +51,10 @@ def score_boards(
     by_pairs: Sequence[PreferenceMeasure],
     statistic: Statistic,
     reader: Reader,
-) -> tuple[list[Board], tuple[PairAgreement, ...], VoteSet | None]:
-    """Return a board for each label set and measure, how each run agrees with the preferences, and the votes.
+) -> tuple[list[Board], tuple[PairAgreement, ...], tuple[NotJudged, ...], VoteSet | None]:
+    """Return a board for each label set and measure, and what judgments add.
+
+    That is how each run agrees with the preferences, how much of its top is judged, and the votes.
 
     Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
     """
@@ -76,7 +79,7 @@ def score_boards(
     ]
     note_surprises(reader, ranks, labels, by_labels, (tie for board in boards for tie in board.ties))
     if votes is None or pairs is None or documents is None:
-        return boards, (), None
+        return boards, (), (), None
     for measure in by_pairs:
         boards.append(make_board(preference_matrix(ranks[-2], pairs, measure), statistic=statistic))
     cast = VoteSet(
@@ -89,7 +92,8 @@ def score_boards(
         asked=found.asked,
         kept=found.kept,
     )
-    return boards, pair_agreement(ranks[-2], pairs), cast
+    tops = note_judged_tops(found, reader, ranks[-2], pairs.documents)
+    return boards, pair_agreement(ranks[-2], pairs), tops, cast
 
 
 def correlations(

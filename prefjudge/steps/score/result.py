@@ -34,8 +34,9 @@ class ScoreResult(Shown):
     ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
     sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
     over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
-    challenge is under way. ``left_out_ceiling`` is how far the orders of runs agree that other votes like
-    these give, beside the ranks of ``left_out``. What needs judgments or was not asked for is None or empty.
+    challenge is under way; ``judged_tops`` says how many of the top passages of the others people compared.
+    ``left_out_ceiling`` is how far the orders of runs agree that other votes like these give, beside the
+    ranks of ``left_out``. What needs judgments or was not asked for is None or empty.
     """
 
     boards: tuple[Board, ...]
@@ -54,6 +55,7 @@ class ScoreResult(Shown):
     pairings: tuple[Pairings, ...] = ()
     cycles: int | None = None
     not_judged: tuple[NotJudged, ...] = ()
+    judged_tops: tuple[NotJudged, ...] = ()
     left_out_ceiling: NoiseCeiling | None = None
 
     @property

@@ -9,6 +9,7 @@ from annotated_types import Ge
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
+from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
 from prefjudge.formats.lines.problems import Notice
@@ -202,11 +203,12 @@ def score(
     saved = per_query_file(out) if in_sql and per_query and out else None
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
         agreement: tuple[PairAgreement, ...] = ()
+        tops: tuple[NotJudged, ...] = ()
         ceilings = votes = None
         if in_sql:
             boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
         else:
-            boards, agreement, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
+            boards, agreement, tops, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
             if votes is not None and chosen == "mean":
                 ceilings = Ceilings(votes, found, by_labels, seed)
             if votes is not None and len(found.qrels) > 1 and not (ceilings and ceilings.labels):
@@ -237,6 +239,7 @@ def score(
             pairings=pairings,
             cycles=cycles,
             not_judged=apart,
+            judged_tops=tops,
             rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys(map(str, notices))),
         )

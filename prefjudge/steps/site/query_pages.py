@@ -21,7 +21,7 @@ _STATUSES = {
     "single": "one best answer",
     "tie": "several that cannot be told apart",
     "cycle": "several that are preferred to each other in a cycle",
-    "partial": "judged in part",
+    "partial": "the best of those that were compared",
     "sparse": "not enough is judged to say",
 }
 
