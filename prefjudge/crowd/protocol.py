@@ -27,8 +27,8 @@ class CrowdSettings:
         Its address; empty for the one that the crowd's module knows.
     live : bool
         Whether the study may spend real money there.
-    fees : mapping of str to Decimal
-        The config's ``[fees]``; a crowd that tells its own fees does not need them.
+    rate : Decimal
+        The ``rate`` of the config's ``[fees]``; a crowd that tells its own fees does not need it.
     options : mapping of str to str
         What only this crowd asks for, such as the project that pays.
     key : tuple of str, optional
@@ -40,7 +40,7 @@ class CrowdSettings:
 
     url: str = ""
     live: bool = False
-    fees: Mapping[str, Decimal] = field(default_factory=dict)
+    rate: Decimal = Decimal("0.20")
     options: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, str] | None = None
     public_url: str = ""

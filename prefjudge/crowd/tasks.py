@@ -104,7 +104,7 @@ class Task:
         Identifies the task after that; no other task of the study has it.
     page : Page
         The page.
-    title, description, keywords : str
+    title, description : str
         How it is offered.
     pay : Decimal
         What each worker is paid.
@@ -124,7 +124,6 @@ class Task:
     page: Page
     title: str
     description: str
-    keywords: str
     pay: Decimal
     workers: int
     work_seconds: int

@@ -132,11 +132,10 @@ def _pinned(study: Study, target: str, configured: TargetConfig, address: Addres
 
 
 def _settings(config: StudyConfig, target: TargetConfig, address: Address | None = None) -> CrowdSettings:
-    fees = config.fees
     return CrowdSettings(
         url=address.local if address else target.url,
         live=target.live,
-        fees={"rate": fees.rate, "many_rate": fees.many_rate, "minimum": fees.minimum},
+        rate=config.fees.rate,
         options=target.options,
         key=local_key(address) if address else None,
         public_url=address.public_url if address else "",

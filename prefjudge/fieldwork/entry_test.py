@@ -9,6 +9,8 @@ from prefjudge.study.gold import REVIEW_FILE, load_practice
 from prefjudge.study.settings import drop_setting, load_setting, save_setting
 from prefjudge.study.study import Study
 
+_RETRY_SECONDS = 24 * 3600
+"""How long who took the test waits for another try, which has the same pairs."""
 _OFFERED = "test offered:"
 """Before a target: the setting that is there while workers are offered a test."""
 
@@ -35,7 +37,6 @@ def entry_test(study: Study) -> EntryTest | None:
     design, words = study.config.design, languages()[study.config.design.language]
     notice = words["test_notice"].replace("{rate}", str(rate)).replace("{all}", str(len(practice)))
     how = words["how"].replace("{all}", str(len(practice)))
-    how = how.replace("{passages}", study.config.words.passages or words["passages"])
     return EntryTest(
         group=WorkerGroup(
             name=f"{words['test']} {_mark(study)}",
@@ -45,7 +46,7 @@ def entry_test(study: Study) -> EntryTest | None:
         choices=_choices(study, practice),
         min_rate=rate,
         work_seconds=study.config.hit.assignment_minutes * 60,
-        retry_seconds=round(study.config.workers.practice_retry_hours * 3600),
+        retry_seconds=_RETRY_SECONDS,
     )
 
 

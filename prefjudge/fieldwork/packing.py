@@ -1,7 +1,6 @@
 """Packs the pairs that wait into HITs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,13 +19,6 @@ _LAYOUTS = 4
 """How many ways there are to show a HIT, so that its workers see different sides."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    pair_id: int
-    query_id: str
-    votes: int
-
-
 def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     """Return the HITs for the waiting pairs; nothing is recorded.
 
@@ -36,10 +28,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         The study has no pairs, or fewer gold pairs than a HIT hides.
     """
     with study.transaction(write=False) as db:
-        waiting = [
-            _Wanted(pair_id=pair_id, query_id=query_id, votes=votes)
-            for pair_id, query_id, _, _, votes in waiting_pairs(db, target)
-        ]
+        waiting = _by_votes(waiting_pairs(db, target))
         pairs = count_rows(db, "pairs")
         gold, used = load_active_gold(db), count_hidden(db, target)
         batch = last_batch(db) + 1
@@ -56,18 +45,15 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     rng = study.hidden_rng("batch", batch)
     packed = [
         ([group[i] for i in members], votes)
-        for votes, group in _by_votes(waiting)
-        for members in _pack(_query_codes(group), design, rng)
+        for votes, group in waiting
+        for members in _pack(len(group), design, rng)
     ]
-    apart = design.one_pair_per_query
     dealt = rotate_gold(
         len(gold),
         design.gold_per_hit,
         len(packed),
         rng=rng,
         used=[used.get(number, 0) for number in gold],
-        queries=[pair.query_id for pair in gold.values()] if apart else (),
-        taken=[{pair.query_id for pair in pairs} for pairs, _ in packed] if apart else (),
     )
     gold_ids = list(gold)
     return tuple(
@@ -76,29 +62,21 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     )
 
 
-def _pack(
-    query: np.ndarray[tuple[int], np.dtype[np.int32]], design: DesignConfig, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
+def _pack(count: int, design: DesignConfig, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Deal pairs to HITs, each to one; then give each HIT its decoys, which are pairs of others."""
-    apart = design.one_pair_per_query
-    packed = pack_pairs(query, design.new_pairs_per_hit, one_per_query=apart, rng=rng)
+    packed = pack_pairs(count, design.new_pairs_per_hit, rng=rng)
     if not design.decoys:
         return packed
-    decoys = draw_decoys(query, packed, design.decoys, one_per_query=apart, rng=rng)
+    decoys = draw_decoys(packed, design.decoys, rng=rng)
     return [(*pairs, *more) for pairs, more in zip(packed, decoys, strict=True)]
 
 
-def _by_votes(waiting: Sequence[_Wanted]) -> list[tuple[int, list[_Wanted]]]:
+def _by_votes(waiting: Sequence[tuple[int, str, str, str, int]]) -> list[tuple[int, list[int]]]:
     """Group the pairs by the votes that they still need: a HIT has as many assignments."""
-    groups: dict[int, list[_Wanted]] = {}
-    for pair in waiting:
-        groups.setdefault(pair.votes, []).append(pair)
+    groups: dict[int, list[int]] = {}
+    for pair_id, *_, votes in waiting:
+        groups.setdefault(votes, []).append(pair_id)
     return sorted(groups.items())
-
-
-def _query_codes(group: Sequence[_Wanted]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    codes: dict[str, int] = {}
-    return np.array([codes.setdefault(pair.query_id, len(codes)) for pair in group], dtype=np.int32)
 
 
 def _study_hit(
@@ -106,7 +84,7 @@ def _study_hit(
     target: str,
     batch: int,
     number: int,
-    pairs: Sequence[_Wanted],
+    pairs: Sequence[int],
     gold: Sequence[int],
     votes: int,
 ) -> StudyHit:
@@ -115,11 +93,11 @@ def _study_hit(
     key = str(HitKey(mark=study.mark, batch=batch, number=number, assignments=votes, opaque=opaque))
     # A stream for each HIT: what one page shows tells nothing about the places of gold pairs in another.
     rng = study.hidden_rng("hit", opaque)
-    plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=config.design.layouts or _LAYOUTS, rng=rng)
+    plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=_LAYOUTS, rng=rng)
     slots = tuple(
         StudySlot(
             name=study.opaque(opaque, place),
-            pair_id=pairs[k].pair_id if k < len(pairs) else None,
+            pair_id=pairs[k] if k < len(pairs) else None,
             gold_id=gold[k - len(pairs)] if k >= len(pairs) else None,
             tokens=(study.opaque(opaque, place, "first"), study.opaque(opaque, place, "second")),
         )

@@ -27,7 +27,6 @@ from prefjudge.study.trust import (
     load_allowances,
     save_allowance,
     save_exclusion,
-    save_query_limit,
 )
 from prefjudge.study.undecided import AS_GUESSED, TOO_FAST
 
@@ -137,14 +136,6 @@ def has_fresh_gold(study: Study, target: str) -> bool:
         hidden, active = count_hidden(db, target), load_active_gold(db)
     each = study.config.design.gold_per_hit
     return 0 < each <= sum(number not in hidden for number in active)
-
-
-def limit_queries(study: Study, target: str) -> None:
-    """Drop what a worker judged of one query beyond the share that the config allows."""
-    share = study.config.workers.most_query_share
-    if share < 1:
-        with study.transaction() as db:
-            save_query_limit(db, target, share, time.time())
 
 
 _LOOKED_AT, _ENOUGH = 50, 20

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
@@ -187,7 +187,7 @@ def serve(
     proxy: str = ON_THIS_MACHINE,
     admin_token: str | None = None,
     admin_header: str = "",
-    wording: Mapping[str, str] | None = None,
+    task: str = "",
     language: str = "",
     keep_days: int | None = None,
     ready: Callable[[Server], None] | None = None,
@@ -198,8 +198,8 @@ def serve(
     ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
     ``admin_token`` takes the place of the one that is made from the store's secret, and ``admin_header`` is
-    believed about who administers; ``wording`` says what stands
-    for "HIT" and "requester" on the worker site, which speaks ``language`` or the browser's. After
+    believed about who administers; ``task`` stands for "HIT" on the worker site, which speaks ``language`` or
+    the browser's. After
     ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
     ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
@@ -211,7 +211,7 @@ def serve(
         proxy=proxy,
         admin_token=admin_token,
         admin_header=admin_header,
-        wording=Wording(**(wording or {})),
+        wording=Wording(task=task),
         language=language,
     )
     server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))

@@ -31,7 +31,7 @@ class Settings:
     admin_header
         The header by which a web server in front says who administers, for the log; empty: none is believed.
     wording
-        What stands for "HIT" and "requester" on the worker site.
+        What stands for "HIT" on the worker site.
     language
         The site's language until a worker chooses another; empty: the browser's.
     """

@@ -1,16 +1,16 @@
-"""The words of the worker site: in which language, and what it calls what workers do here and for whom."""
+"""The words of the worker site: in which language, and what it calls what workers do here."""
 
 import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 ENGLISH = "en"
 _FOLDER = Path(__file__).parent / "site" / "languages"
-_WORD = re.compile(r"\b(HITs?|[Rr]equesters?)\b")
+_WORD = re.compile(r"\bHITs?\b")
 _MARKUP = re.compile(r"({[%#].*?[%#]}|<[^>]*>)", re.DOTALL)
 """What parts the texts of a template: its statements and comments, and the tags of HTML."""
 _VALUE = re.compile(r"{{.*?}}", re.DOTALL)
@@ -31,7 +31,7 @@ class Catalogue:
     thousands : str
         What stands between the thousands of a number.
     words : dict of str
-        What the language calls a HIT and a requester, one and several.
+        What the language calls a HIT, one and several.
     counts : dict of str to list of str
         By an English noun: how one is counted, and several, or the one form for all.
     pages, script, said : dict of str
@@ -59,19 +59,13 @@ def catalogues() -> dict[str, Catalogue]:
 
 @dataclass(frozen=True)
 class Wording:
-    """What stands for "HIT" and "requester" on the worker site, one and several, and the site's language.
-
-    An empty word is the language's own.
-    """
+    """What stands for "HIT" on the worker site, and the site's language; empty: the language's own word."""
 
     task: str = ""
-    tasks: str = ""
-    requester: str = ""
-    requesters: str = ""
     language: str = ENGLISH
 
     def speaking(self, language: str) -> "Wording":
-        """Return the same words in another language; a study's own words win in each."""
+        """Return the same words in another language; a study's own word wins in each."""
         return _speaking(self, language)
 
     @cached_property
@@ -81,9 +75,10 @@ class Wording:
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        usual = {"task": "HIT", "tasks": "HITs", "requester": "requester", "requesters": "requesters"}
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name in usual}
-        return {**usual, **self.catalogue.words, **{name: word for name, word in given.items() if word}}
+        if not self.task:
+            return {"task": "HIT", "tasks": "HITs", **self.catalogue.words}
+        # nobody knows how another language writes several of them
+        return {"task": self.task, "tasks": f"{self.task}s" if self.language == ENGLISH else self.task}
 
     def say(self, text: str, *, begins: bool = True) -> str:
         """Return one of the site's own sentences in these words; ``begins`` says that a sentence does.
@@ -110,18 +105,16 @@ class Wording:
         ]
 
     def _in_english(self, text: str, *, begins: bool) -> str:
-        names = {"HIT": "task", "HITs": "tasks"}
-
         def word(found: re.Match[str]) -> str:
             before = text[: found.start()].rstrip()
-            first = found[1][0] == "R" or (not before and begins) or before.endswith((".", "!", "?"))
-            own = self._own[names.get(found[1], found[1].lower())]
+            first = (not before and begins) or before.endswith((".", "!", "?"))
+            own = self._own["task" if found[0] == "HIT" else "tasks"]
             return own[:1].upper() + own[1:] if first else own
 
         return _WORD.sub(word, text)
 
     def _filled(self, text: str) -> str:
-        """Put the words for a HIT and a requester into a translation; a line begins with a capital."""
+        """Put the words for a HIT into a translation; a line begins with a capital."""
         for name, word in self._own.items():
             if text.startswith(f"{{{name}}}"):
                 text = word[:1].upper() + word[1:] + text[len(name) + 2 :]

@@ -27,7 +27,6 @@ from prefjudge.fieldwork.trust import (
     bar_workers,
     exclude_barred,
     has_fresh_gold,
-    limit_queries,
     why_stopped,
 )
 from prefjudge.render.shown import Shown
@@ -161,7 +160,6 @@ class _Collection:
         idle = not self._collected and self._held < len(looked_at)
         bar_workers(self._study, self._crowd, self._target, again=idle)
         exclude_barred(self._study, self._target)
-        limit_queries(self._study, self._target)
         self._capped = allow_more(self._study, self._crowd, self._target, again=idle)
         if self._study.config.pay.when == "collect":
             self._pay()

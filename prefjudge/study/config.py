@@ -63,12 +63,10 @@ class DesignConfig(_Section):
     judgments_per_pair: Annotated[int, Field(ge=1, le=50)] = 1
     overlap: Share = 0.0
     overlap_judgments: Annotated[int, Field(ge=2, le=50)] = 3
-    one_pair_per_query: bool = False
     allow_ties: bool = False
     allow_unable: bool = True
     comments: bool = True
     strengths: tuple[str, ...] = ()
-    layouts: Annotated[int, Field(ge=1, le=32)] | None = None
     question: str = "Which passage best answers the question?"
     instructions: str = ""
     consent: str = ""
@@ -99,7 +97,6 @@ class HitConfig(_Section):
     description: Annotated[str, Field(min_length=1, max_length=2000)] = (
         "Read a question and two passages, and choose the passage that best answers the question."
     )
-    keywords: Annotated[str, Field(max_length=1000)] = "search, reading, comparison, relevance"
     reward: Money = Decimal("2.00")
     assignment_minutes: Annotated[int, Field(ge=1, le=525_600)] = 60
     lifetime_days: Annotated[int, Field(ge=1, le=365)] = 7
@@ -113,11 +110,9 @@ class WorkersConfig(_Section):
     approved_more_than: Annotated[int, Field(ge=0)] | None = None
     min_approval_rate: Annotated[int, Field(ge=0, le=100)] | None = None
     min_practice_rate: Annotated[int, Field(ge=1, le=100)] | None = None
-    practice_retry_hours: Annotated[float, Field(ge=0, le=8760)] = 24.0
     exclude_barred: bool = True
     most_hits: Annotated[int, Field(ge=1)] | None = None
     most_share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    most_query_share: Annotated[float, Field(gt=0, le=1)] = 1.0
     keep_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
 
 
@@ -125,22 +120,16 @@ Word = Annotated[str, Field(max_length=40, pattern=r"^([^\W\d_][\w -]*)?$")]
 
 
 class WordsConfig(_Section):
-    """What workers read for the words of the crowd, each singular and plural; empty: the page's own."""
+    """What workers read instead of the crowd's words; empty: the page's own."""
 
     task: Word = ""
-    tasks: Word = ""
-    requester: Word = ""
-    requesters: Word = ""
     passage: Word = ""
-    passages: Word = ""
 
 
 class FeesConfig(_Section):
-    """The marketplace's fees."""
+    """What the marketplace takes of each reward and bonus."""
 
     rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
-    many_rate: Annotated[Decimal, Field(ge=0, le=1)] = Decimal("0.20")
-    minimum: Money = Decimal("0.01")
 
 
 class ScreeningConfig(_Section):

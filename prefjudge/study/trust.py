@@ -10,7 +10,6 @@ UNREAD = "by a worker who was mostly faster than anybody can read"
 UNPROVEN = "by a worker who was barred before enough gold pairs were right"
 AFTER_MISS = "by a worker who was barred, from the first miss on"
 DECIDED = "by decision"
-TOO_MUCH_OF_QUERY = "by a worker who had judged as much of the query as one may"
 BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS)
 
 
@@ -100,23 +99,6 @@ def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> N
         "USING (judgment_id) JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         f"WHERE h.target = :target AND {which})",
         {"target": target, **values},
-    )
-
-
-def save_query_limit(db: Connection, target: str, share: float, when: float) -> None:
-    """Drop what a worker judged of a query at a target above a share of its judgments; one always counts."""
-    db.execute(
-        "INSERT INTO drops (judgment_id, reason, dropped) SELECT judgment_id, :reason, :when FROM ("
-        "SELECT j.judgment_id, j.query_id, row_number() OVER (PARTITION BY j.worker_id, j.query_id "
-        "ORDER BY j.judgment_id) AS place FROM judgments j JOIN assignments USING (assignment_id) "
-        "JOIN hits h USING (hit_key) WHERE h.target = :target "
-        "AND NOT EXISTS (SELECT 1 FROM drops d WHERE d.judgment_id = j.judgment_id)) AS counted "
-        "JOIN (SELECT query_id, sum(votes) AS votes FROM pairs GROUP BY query_id) AS asked USING (query_id) "
-        "WHERE place > 1 AND place > :share * votes",
-        target=target,
-        share=share,
-        reason=TOO_MUCH_OF_QUERY,
-        when=when,
     )
 
 

@@ -56,7 +56,7 @@ class Stage(Protocol):
 def task(key: str = "task-1", **changes: Any) -> Task:
     properties: dict[str, Any] = {
         "token": f"token of {key}", "key": key, "page": Page(html=HTML.format("")),
-        "title": f"Which is better? ({key})", "description": "Compare passages.", "keywords": "reading",
+        "title": f"Which is better? ({key})", "description": "Compare passages.",
         "pay": Decimal("2.00"), "workers": 1, "work_seconds": 600, "lifetime_seconds": 7 * DAY,
         "approval_seconds": 3 * DAY,
     }  # fmt: skip

@@ -48,5 +48,5 @@ def test_a_bonus_bears_no_surcharge() -> None:
 
 
 def test_a_house_marketplace_may_take_nothing() -> None:
-    free = Fees(rate=Decimal(0), many_rate=Decimal(0), minimum=Decimal(0))
+    free = Fees(rate=Decimal(0))
     assert free.submission(Decimal("2.00"), 12) == Decimal("2.00")

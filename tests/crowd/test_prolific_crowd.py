@@ -51,7 +51,7 @@ class ProlificStage:
             CrowdSettings(
                 url=self._market.local,
                 live=True,
-                fees={"rate": Decimal(FEE) / 100},
+                rate=Decimal(FEE) / 100,
                 options={"workspace": WORKSPACE, "project": PROJECT},
                 key=(LOCAL_KEY, self._market.admin_token),
                 public_url=self._market.endpoint,

@@ -32,7 +32,7 @@ FOR_ADMINS = {"people/requesters.py", "web/admin_signin.py", "web/admin.py"}
 FOR_ADMINS |= {"web/panel_pages.py", "web/person_pages.py"}
 TO_ADMINS = {"There is no such dispute that waits for an answer.", "Only an owner may do this."}
 TO_ADMINS |= {"Give the admin token.", "Nobody knows who this was. Add the person as a new worker."}
-OWN = Wording(task="Aufgabe", tasks="Aufgaben", requester="Lehrstuhl", requesters="Lehrstühle")
+OWN = Wording(task="Auftrag")
 
 
 def literals(node: nodes.Node) -> Iterator[str]:
@@ -129,12 +129,12 @@ def test_what_is_filled_in_agrees_and_nothing_is_markup(code: str) -> None:
     catalogue, place = OTHERS[code], re.compile(r"{(\w*)}")
     for part in (catalogue.pages, catalogue.script, catalogue.said):
         for text, other in part.items():
-            filled = set(place.findall(other)) - {"task", "tasks", "requester", "requesters"}
+            filled = set(place.findall(other)) - {"task", "tasks"}
             assert filled == set(place.findall(text)), text
             assert not set(other) & set('<>"\\'), text
             assert other == other.strip() != "", text
             assert len(place.findall(other)) == other.count("{") == other.count("}"), text
-    assert {"task", "tasks", "requester", "requesters"} == set(catalogue.words)
+    assert {"task", "tasks"} == set(catalogue.words)
     for forms in catalogue.counts.values():
         assert all("{n}" in form for form in forms)
         assert len(forms) in (1, 2)
@@ -150,10 +150,9 @@ def test_every_page_of_a_worker_is_in_its_language_and_in_the_words_of_the_study
         assert f'<html lang="{code}">' in page
         assert re.findall(r"{\w+}", page) == []
         if template in ("hits", "history", "inbox"):
-            assert "Aufgaben</a>" in page
+            assert "Auftrag</a>" in page
     listed = render_page("hits", context("hits-fresh"), OWN.speaking(code))
-    assert "24 Aufgaben" in listed or "24 个 Aufgabe" in listed
-    assert "Lehrstuhl" in listed
+    assert "24 Auftrag" in listed or "24 个 Auftrag" in listed
     assert "Read a question and two passages" in listed, "what people wrote stays"
     written = context("hits-fresh") | {"groups": [context("hits-fresh")["groups"][0] | {"title": "Return"}]}
     assert ">Return</a>" in render_page("hits", written, Wording(language=code))

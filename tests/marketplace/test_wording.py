@@ -1,4 +1,4 @@
-"""The words of the worker site: a marketplace of colleagues need not speak of HITs and requesters."""
+"""The words of the worker site: a marketplace of colleagues need not speak of HITs."""
 
 import re
 
@@ -11,7 +11,7 @@ from tests.site.gallery import PAGES, context
 
 WRITTEN = ("assignment", "refused", "refused-framed", "error", "inbox", "done-panel")
 """Pages with values that speak of HITs."""
-OWN = Wording(task="task", tasks="tasks", requester="study team", requesters="study teams")
+OWN = Wording(task="task")
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
@@ -26,7 +26,6 @@ def test_no_page_speaks_of_hits_in_words_of_its_own(name: str) -> None:
         assert "<h1>Tasks</h1>" in own
         assert ">Tasks</a>" in own
     if name == "hits":
-        assert "Study team" in own
         assert "HIT" not in own
 
 
@@ -39,8 +38,7 @@ def test_what_people_wrote_stays_and_sentences_begin_with_capitals() -> None:
     values["groups"] = [values["groups"][0] | {"waits": BEING_CHECKED}]
     words = "The next task comes when that is done, if there is one for you."
     assert words in render_page("hits", values, OWN)
-    said = OWN.say("HITs are here. Requester: ask a requester.")
-    assert said == "Tasks are here. Study team: ask a study team."
+    assert OWN.say("HITs are here. HITs: ask for a HIT.") == "Tasks are here. Tasks: ask for a task."
     script = asset("assignment.js", OWN)
     assert script is not None
     assert b"All tasks" in script[0]

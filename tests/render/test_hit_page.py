@@ -147,7 +147,7 @@ def test_a_study_without_words_of_its_own_still_says_how_and_what_is_recorded(la
     tied = render_hit_page(page_of([("q", "a", "b")], language=language, instructions="", allow_ties=True))
     own = render_hit_page(page_of([("q", "a", "b")], language=language))
     for name, page in (("how", plain), ("how_tie", tied)):
-        said = words[name].replace("{all}", "1").replace("{passages}", words["passages"])
+        said = words[name].replace("{all}", "1")
         assert said in Reader(page).text
     assert words["recorded"] in Reader(plain).text
     assert words["recorded"] not in own
@@ -165,17 +165,16 @@ def test_work_that_is_unpaid_speaks_of_no_pay(language):
 
 @pytest.mark.parametrize("language", sorted(languages()))
 def test_a_study_has_its_own_words_for_hit_and_passage(language):
-    own = {"task": "Quest", "passage": "Reply", "passages": "replies"}
+    own = {"task": "Quest", "passage": "Reply"}
     html = render_hit_page(page_of([("q", "a", "b")], language=language, instructions="", **own))
     text = Reader(html).text
     words = json.loads(re.findall(r'id="rules">(.*?)</script>', html)[0])["words"]
     assert "HIT" not in text + str(words)
     assert "Quest" in text
     assert "Quest" in words["none"]
-    assert "replies" in text
     assert "Reply 1" in text
     assert words["passage"] == "Reply"
-    assert re.findall(r"\{(?:task|passages?)\}", text) == []
+    assert re.findall(r"\{(?:task|passage)\}", text) == []
 
 
 def test_ties_and_strengths_are_offered_only_when_asked():

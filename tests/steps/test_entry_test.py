@@ -33,7 +33,7 @@ def unpublished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A study that asks for a test, with three of its gold pairs for practice."""
     study = climbing_study(tmp_path_factory.mktemp("entry") / "study")
     config = study / "study.toml"
-    asked = "[workers]\nmost_hits = 100\nmin_practice_rate = 100\npractice_retry_hours = 0"
+    asked = "[workers]\nmost_hits = 100\nmin_practice_rate = 100"
     text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 3")
     config.write_text(text.replace("[workers]", asked))
     with keep_marketplace_open(Study(study)):

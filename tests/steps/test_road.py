@@ -186,9 +186,7 @@ def test_several_judgments_of_a_pair_come_from_different_workers(tmp_path: Path)
     text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2")
     text = text.replace("budget = 100.00", "budget = 1000.00")  # however much work is dropped
     fix_key(study)
-    config.write_text(
-        text.replace("[design]", "[design]\noverlap = 0.2\nallow_ties = true\none_pair_per_query = true")
-    )
+    config.write_text(text.replace("[design]", "[design]\noverlap = 0.2\nallow_ties = true"))
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     publish(study, yes=True)
@@ -292,7 +290,7 @@ def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
     from prefjudge.steps.pool.pool import pool
 
     publish(served, yes=True)
-    with pytest.raises(StudyError, match="HITs or votes for another pool"):
+    with pytest.raises(StudyError, match="HITs or answers for another pool"):
         pool(served, runs=[str(COLLECTION / "runs" / "*.txt")], depth=2)
 
 

@@ -320,12 +320,12 @@ def test_what_hits_will_cost_adds_up_their_assignments_each_at_its_hits_price(st
 
 def test_a_marketplace_takes_what_the_study_says(study: Study) -> None:
     config = study.folder / "study.toml"
-    taking = '[fees]\nrate = "0.10"\nmany_rate = "0.30"\nminimum = "0.05"\n\n'
+    taking = '[fees]\nrate = "0.10"\n\n'
     config.write_text(re.sub(r"\[fees\][^\[]*", taking, config.read_text()))
     told = Study(study.folder)
     with open_crowd(told) as crowd:
         for prices in (crowd.prices, read_prices(told.config)):
             assert prices.submission(Decimal("2.00"), 9) == Decimal("2.20")
-            assert prices.submission(Decimal("2.00"), 10) == Decimal("2.80")
-            assert prices.submission(Decimal("0.10"), 1) == Decimal("0.15")
+            assert prices.submission(Decimal("2.00"), 10) == Decimal("2.60")
+            assert prices.submission(Decimal("0.01"), 1) == Decimal("0.02")
             assert prices.bonus(Decimal("2.00")) == Decimal("2.20")

@@ -49,6 +49,38 @@ def test_the_papers_config_has_the_papers_values(tmp_path: Path) -> None:
     assert (paper.pool.depth, paper.pool.sample, paper.pool.min_size) == (1, 500, 2)
 
 
+def test_a_key_that_is_gone_may_say_what_holds_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = """[design]
+one_pair_per_query = false
+[hit]
+keywords = "search, reading, comparison, relevance"
+[workers]
+most_query_share = 1.0
+practice_retry_hours = 24
+[words]
+tasks = ""
+requester = ""
+requesters = ""
+passages = ""
+[fees]
+many_rate = 0.20
+minimum = 0.01
+"""
+    assert config(tmp_path, f'name = "x"\n{before}') == StudyConfig(name="x")
+    after = before.replace("false", "true").replace("1.0", "0.5").replace('""', '"own"').replace("0.2", "0.3")
+    after = after.replace("search, ", "")
+    monkeypatch.setenv("PREFJUDGE_DESIGN__LAYOUTS", "7")
+    with pytest.raises(ConfigError) as raised:
+        config(tmp_path, f'name = "x"\n{after}')
+    message = raised.value.message
+    assert "fees.many_rate: this key is gone, and the fee is 0.20 more for ten assignments" in message
+    assert "design.layouts, which PREFJUDGE_DESIGN__LAYOUTS sets: this key is gone, and a HIT is" in message
+    assert message.count("is gone") == message.count("delete this line") == 9
+    assert "24" not in message, "what holds is not refused"
+
+
 def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         config(
@@ -179,6 +211,6 @@ def test_a_prolific_target_that_cannot_be_is_named(
     other = {"hits = 3": "hits = 0", "secure = true": 'secure = "yes"', "live = true": 'colour = "red"'}
     target = config(tmp_path, PROLIFIC.replace(wrong, other.get(wrong, ""))).target("live")
     assert target is not None
-    settings = CrowdSettings(fees={"rate": Decimal("0.4")}, options=target.options)
+    settings = CrowdSettings(rate=Decimal("0.4"), options=target.options)
     with pytest.raises(ConfigError, match=said):
         connect("prolific", settings)

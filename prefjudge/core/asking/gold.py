@@ -1,6 +1,6 @@
 """Gold pairs: comparisons whose answer is known, hidden in every HIT to screen the work."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +38,6 @@ def rotate_gold(
     *,
     rng: np.random.Generator,
     used: Sequence[int] = (),
-    queries: Sequence[str] = (),
-    taken: Sequence[Collection[str]] = (),
 ) -> Sequence[tuple[int, ...]]:
     """Deal gold pairs to HITs so that each is used equally often and neighbouring HITs share none.
 
@@ -57,10 +55,6 @@ def rotate_gold(
     used : sequence of int, optional
         How many earlier HITs hide each gold pair: those that fewest do come first, so that the deal for HITs
         that are issued again goes on where the last one ended.
-    queries, taken : sequence, optional
-        For HITs with at most one pair of a query: the query of each gold pair, and those of each HIT's pairs.
-        A gold pair whose query the HIT has already waits for a later one, for of two comparisons with one
-        query one would be known to be gold. Where all clash, one is taken that does.
 
     Raises
     ------
@@ -73,14 +67,8 @@ def rotate_gold(
     if used:
         waiting.sort(key=lambda gold: used[gold])
     dealt = []
-    for hit in range(hits):
-        asked = set(taken[hit]) if queries else set()
-        drawn: list[int] = []
-        for _ in range(per_hit):
-            free = (at for at, gold in enumerate(waiting) if not queries or queries[gold] not in asked)
-            drawn.append(waiting.pop(next(free, 0)))
-            if queries:
-                asked.add(queries[drawn[-1]])
+    for _ in range(hits):
+        drawn, waiting = waiting[:per_hit], waiting[per_hit:]
         waiting += drawn
         dealt.append(tuple(drawn))
     return dealt

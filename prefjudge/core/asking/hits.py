@@ -64,91 +64,30 @@ def layout_index(assignment_id: str, layouts: int) -> int:
     return value % layouts
 
 
-def pack_pairs(
-    query: NDArray[np.int32], per_hit: int, *, one_per_query: bool = False, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
-    """Deal pairs to HITs at random; every pair is in exactly one HIT.
-
-    Parameters
-    ----------
-    query : ndarray of int32, shape (n,)
-        The query of each pair.
-    per_hit : int
-        How many pairs a HIT holds. The last may hold fewer.
-    one_per_query : bool
-        Allow at most one pair of a query in a HIT; then more HITs may hold fewer.
-    rng : Generator
-        Shuffles the pairs.
-
-    Returns
-    -------
-    list of tuple of int
-        The pairs of each HIT, as positions in ``query``.
-    """
-    shuffled = rng.permutation(query.size)
-    if one_per_query:
-        return _deal_apart(query, shuffled, per_hit)
-    return [tuple(int(i) for i in shuffled[at : at + per_hit]) for at in range(0, query.size, per_hit)]
-
-
-def _deal_apart(query: NDArray[np.int32], shuffled: NDArray[np.int64], per_hit: int) -> list[tuple[int, ...]]:
-    """Deal the pairs of each query to different HITs, going round, the queries with most pairs first.
-
-    There are at least as many HITs as the largest query has pairs, so no HIT meets a query twice.
-    """
-    counts = np.bincount(query)
-    hits = max(-(-query.size // per_hit), int(counts.max(initial=0)))
-    by_query = shuffled[np.lexsort((query[shuffled], -counts[query[shuffled]]))]
-    dealt: list[list[int]] = [[] for _ in range(hits)]
-    for place, pair in enumerate(by_query):
-        dealt[place % hits].append(int(pair))
-    return [tuple(pairs) for pairs in dealt if pairs]
+def pack_pairs(count: int, per_hit: int, *, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Deal ``count`` pairs to HITs at random, each to one; the last HIT may hold fewer."""
+    shuffled = rng.permutation(count).tolist()
+    return [tuple(shuffled[at : at + per_hit]) for at in range(0, count, per_hit)]
 
 
 def draw_decoys(
-    query: NDArray[np.int32],
-    packed: Sequence[tuple[int, ...]],
-    per_hit: int,
-    *,
-    one_per_query: bool = False,
-    rng: np.random.Generator,
+    packed: Sequence[tuple[int, ...]], per_hit: int, *, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """Draw pairs of other HITs for each HIT, so that not only gold pairs are met again.
 
-    Parameters
-    ----------
-    query : ndarray of int32, shape (n,)
-        The query of each pair.
-    packed : sequence of tuple of int
-        The pairs of each HIT, as :func:`pack_pairs` deals them.
-    per_hit : int
-        How many to draw for each HIT.
-    one_per_query : bool
-        Allow at most one pair of a query in a HIT.
-    rng : Generator
-        Shuffles the pairs; each is drawn once before any is drawn again.
-
-    Returns
-    -------
-    list of tuple of int
-        The decoys of each HIT, as positions in ``query``; fewer where no other HIT has a pair that fits.
+    A HIT has fewer than ``per_hit`` where no other HIT has a pair left. Each pair is drawn once before any is
+    drawn again.
     """
     waiting = [int(pair) for pair in rng.permutation([pair for pairs in packed for pair in pairs])]
     decoys = []
     for pairs in packed:
-        there, asked = set(pairs), {int(query[pair]) for pair in pairs}
+        there = set(pairs)
         drawn: list[int] = []
         for _ in range(per_hit):
-            fits = (
-                at
-                for at, pair in enumerate(waiting)
-                if pair not in there and not (one_per_query and int(query[pair]) in asked)
-            )
-            if (at := next(fits, None)) is None:
+            if (at := next((at for at, pair in enumerate(waiting) if pair not in there), None)) is None:
                 break
             drawn.append(waiting.pop(at))
             there.add(drawn[-1])
-            asked.add(int(query[drawn[-1]]))
         waiting += drawn
         decoys.append(tuple(drawn))
     return decoys

@@ -33,4 +33,4 @@ def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
 
 def read_prices(settings: CrowdSettings) -> Fees:
     """Return what a marketplace charges, by the config."""
-    return Fees(**settings.fees)
+    return Fees(rate=settings.rate)

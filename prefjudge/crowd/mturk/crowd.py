@@ -22,6 +22,9 @@ from prefjudge.errors import CrowdError
 PULSE = "x-prefjudge-submissions"
 """A header by which prefjudge's marketplace tells with the balance how many assignments were submitted."""
 
+_KEYWORDS = "search, reading, comparison, relevance"
+"""By which workers find HITs."""
+
 
 def now() -> datetime:
     """Return the current time, which tests replace."""
@@ -104,7 +107,7 @@ class MTurkCrowd:
                 Question=write_question(task.page),
                 Title=task.title,
                 Description=task.description,
-                Keywords=task.keywords,
+                Keywords=_KEYWORDS,
                 Reward=str(task.pay),
                 MaxAssignments=task.workers,
                 AssignmentDurationInSeconds=task.work_seconds,

@@ -15,7 +15,7 @@ class Fees:
     Attributes
     ----------
     rate : Decimal
-        The share of the reward or bonus: ``Decimal("0.20")``.
+        The share of the reward or bonus: ``Decimal("0.20")``; 0: the marketplace takes nothing.
     many_rate : Decimal
         The share that is added for HITs with ten assignments or more.
     minimum : Decimal
@@ -28,7 +28,8 @@ class Fees:
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
         """Return what one assignment costs, of a HIT with ``workers`` assignments."""
-        rate = self.rate + (self.many_rate if workers >= MANY_ASSIGNMENTS else 0)
+        many = self.rate > 0 and workers >= MANY_ASSIGNMENTS
+        rate = self.rate + (self.many_rate if many else 0)
         return pay + self._fee(pay, rate)
 
     def bonus(self, amount: Decimal) -> Decimal:

@@ -49,7 +49,7 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
 
 def read_prices(settings: CrowdSettings) -> Fees:
     """Return what Prolific would charge by ``rate`` of ``[fees]``: for plans, which ask nobody."""
-    return fees_of(settings.fees["rate"])
+    return fees_of(settings.rate)
 
 
 def _account(settings: CrowdSettings) -> Account:

@@ -97,8 +97,8 @@ class HitPage:
         Whether a worker may comment on each pair and on the HIT.
     keep_days : int, optional
         How many days after the study names are kept; None: not stated.
-    task, passage, passages : str
-        Instead of the page's own words for a HIT, a passage and several; empty: its own.
+    task, passage : str
+        Instead of the page's own words for a HIT and a passage; empty: its own.
     """
 
     title: str
@@ -119,14 +119,12 @@ class HitPage:
     keep_days: int | None = None
     task: str = ""
     passage: str = ""
-    passages: str = ""
 
     @property
     def agreement(self) -> str:
         """What stands for all that a worker reads and agrees to before the first comparison."""
-        told = (self.language, self.title, self.question, self.instructions, self.consent, self.passages)
-        kept = () if self.keep_days is None else (self.keep_days,)  # so that older pages keep their name
-        return hashlib.sha256(repr((told, self.examples, self.practice, *kept)).encode()).hexdigest()[:24]
+        told = (self.language, self.title, self.question, self.instructions, self.consent, self.keep_days)
+        return hashlib.sha256(repr((told, self.examples, self.practice)).encode()).hexdigest()[:24]
 
 
 def render_hit_page(page: HitPage) -> str:
@@ -232,10 +230,9 @@ def _words(page: HitPage, count: int) -> dict[str, str]:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
     words["how"] = words["how"].replace("{all}", str(count))
     words["kept"] = words["kept"].replace("{days}", str(page.keep_days))
-    words |= {name: word for name in ("task", "passage", "passages") if (word := getattr(page, name))}
-    for name in ("how", "preview", "decline", "none"):
-        for placed in ("task", "passages"):
-            words[name] = words[name].replace(f"{{{placed}}}", words[placed])
+    words |= {name: word for name in ("task", "passage") if (word := getattr(page, name))}
+    for name in ("preview", "decline", "none"):
+        words[name] = words[name].replace("{task}", words["task"])
     return words
 
 

@@ -14,9 +14,6 @@ from prefjudge.study.targets import LIVE
 
 if TYPE_CHECKING:
     from prefjudge.steps.serve.screener import Screener
-    from prefjudge.study.config import WordsConfig
-
-"""The folder, beside the store, of the authority that answers for Amazon's host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +151,7 @@ def serve(
             proxy=proxy,
             admin_token=token,
             admin_header=admin_header,
-            wording=_wording(opened.config.words) if opened else None,
+            task=opened.config.words.task if opened else "",
             language=opened.config.design.language if opened else "",
             keep_days=opened.config.workers.keep_days if opened else None,
             ready=told,
@@ -182,14 +179,3 @@ def _screener(folder: Path) -> "Screener":
     )  # with numpy and more, which a marketplace alone needs not
 
     return Screener(folder)
-
-
-def _wording(words: "WordsConfig") -> dict[str, str]:
-    """Return the study's words for the worker site; several are one and an s where nothing else is said."""
-    given = {
-        "task": words.task,
-        "tasks": words.tasks or (f"{words.task}s" if words.task else ""),
-        "requester": words.requester,
-        "requesters": words.requesters or (f"{words.requester}s" if words.requester else ""),
-    }
-    return {name: word for name, word in given.items() if word}
