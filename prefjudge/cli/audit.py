@@ -14,7 +14,6 @@ def audit(result: "AuditResult") -> None:
     """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
     from prefjudge.render.tables.audit import (
         institutions_table,
-        merges_table,
         shifts_table,
         summary_table,
         teams_table,
@@ -30,11 +29,10 @@ def audit(result: "AuditResult") -> None:
             typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
     typer.echo()
     print_tables([institutions_table(result.audit), teams_table(result.audit)])
-    further = [merges_table(result.audit), shifts_table(result.audit)]
-    for table in further:
-        if table.rows:
-            typer.echo()
-            print_tables([table])
+    shifts = shifts_table(result.audit)
+    if shifts.rows:
+        typer.echo()
+        print_tables([shifts])
     for path in result.out:
         say(f"wrote {path}")
 
@@ -56,7 +54,6 @@ def to_json(result: "AuditResult") -> dict[str, Any]:
         "teams": to_plain(found.teams),
         "institutions": to_plain(found.institutions),
         "anonymous": found.anonymous,
-        "unplaced": found.unplaced,
         "standings": [{**to_plain(row), "shift": row.shift} for row in found.standings],
         "tau": to_plain(found.tau),
         "records": found.records,

@@ -16,7 +16,6 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.submissions import BASELINE, RECORD, Submission
 from prefjudge.formats.lines.blocks import read_text
 from prefjudge.render.text.plain_text import printable
-from prefjudge.resources import resource_dir
 
 _LIMIT = 20
 _SCORE = re.compile(r"^(?:(.*)\()?(dev|eval)\)?$", re.IGNORECASE)
@@ -152,11 +151,6 @@ def read_measure(path: str | Path) -> str:
     return next(
         (score[1].strip() for score in found if score and score[1] and score[2].lower() == "eval"), ""
     )
-
-
-def read_institutions() -> dict[str, str]:
-    """Read what names of institutions stand for, from the table that ships with prefjudge."""
-    return read_aliases(resource_dir("configs") / "institutions.tsv")
 
 
 def read_aliases(path: str | Path, target: str = "what it stands for") -> dict[str, str]:

@@ -16,10 +16,10 @@ from prefjudge.evaluation.submissions.official import (
     official_board,
     official_order,
 )
-from prefjudge.evaluation.submissions.teams import group_submissions, short_name
+from prefjudge.evaluation.submissions.submissions import group_submissions, short_name
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard
+from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs
 from prefjudge.study.pooling import load_inputs
@@ -115,12 +115,12 @@ AUDITED = "audit"
 
 
 def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> TeamsOf | None:
-    """Return who the teams of runs are: as a file says, or as `audit` infers them from a leaderboard.
+    """Return who the teams of runs are: as a file says, or as a leaderboard prints them.
 
     Raises
     ------
     InputError
-        A file cannot be read, or there is no leaderboard to infer teams from.
+        A file cannot be read, or there is no leaderboard that prints teams.
     """
     if teams is None:
         return None
@@ -128,11 +128,9 @@ def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> Team
         named = read_aliases(teams, "its team")
         return lambda runs: named
     if leaderboard is None:
-        raise InputError("--teams audit infers the teams from a leaderboard", "Add --leaderboard FILE.")
+        raise InputError("--teams audit takes the teams that a leaderboard prints", "Add --leaderboard FILE.")
     entries = sorted(read_leaderboard(leaderboard), key=lambda entry: (entry.date, entry.line))
-    groups = group_submissions(
-        [(entry.name, entry.team) for entry in entries], institutions=read_institutions()
-    )
+    groups = group_submissions([(entry.name, entry.team) for entry in entries])
     short = Counter(short_name(team.name) for team in groups.teams)
     team_of = {
         submission: cut if short[cut := short_name(team.name)] == 1 else team.name
@@ -140,11 +138,11 @@ def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> Team
         for submission in team.submissions
     }
 
-    def inferred(runs: Sequence[str]) -> dict[str, str]:
+    def printed(runs: Sequence[str]) -> dict[str, str]:
         found = {run: find_entry(run, entries) for run in runs}
         return {run: team_of[one.name] for run, one in found.items() if one and one.name in team_of}
 
-    return inferred
+    return printed
 
 
 def _unrestricted(found: ScoreInputs) -> Qrels:

@@ -15,7 +15,7 @@ from prefjudge.evaluation.submissions.findings import Rules
 from prefjudge.evaluation.submissions.submissions import Submission
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.formats.leaderboard_csv import read_aliases, read_institutions, read_leaderboard, read_measure
+from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard, read_measure
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.memory import Runs
@@ -30,7 +30,6 @@ from prefjudge.render.shown import Shown
 from prefjudge.render.tables.audit import (
     findings_table,
     institutions_table,
-    merges_table,
     shifts_table,
     summary_table,
     teams_table,
@@ -55,8 +54,8 @@ class AuditResult(Shown):
     notices: tuple[str, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        """Return what was found by rule, the institutions and teams, and what was merged and shifted."""
-        made = (summary_table, institutions_table, teams_table, merges_table, shifts_table)
+        """Return what was found by rule, the institutions and teams, and what was shifted."""
+        made = (summary_table, institutions_table, teams_table, shifts_table)
         tables = [one(self.audit) for one in made]
         return (*tables[:3], *(table for table in tables[3:] if table.rows))
 
@@ -66,7 +65,6 @@ def audit(
     *,
     runs: Runs = (),
     aliases: str | Path | None = None,
-    merge: bool = True,
     limit: Annotated[int, Ge(1)] = 2,
     days: Annotated[int, Ge(1)] = 30,
     since: str | None = None,
@@ -93,13 +91,10 @@ def audit(
         Run files, or folders of them, to find runs that return nearly the same. A run's name is its
         submission's id.
     aliases : Path, optional
-        What names stand for, in addition to the table of institutions that ships with prefjudge. Each line
-        has a submission's id or the name of a team, a person or an institution, a tab, and what it stands
-        for. ``#`` begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that
-        the team is not known.
-    merge : bool
-        Whether to treat names as one team that share people or a submission id's suffix, or are spelled
-        nearly alike. Names that state different institutions are never merged.
+        What names stand for. Each line has a submission's id or the name of a team or an institution as
+        printed, a tab, and what it stands for: a team, or its institutions apart by ``;``. ``#`` begins a
+        comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the team is not
+        known. Without it names are what they are as printed; what follows a dash is the institution.
     limit : int
         How many submissions a team may make at most within ``days``.
     days : int
@@ -110,13 +105,13 @@ def audit(
         Leave out what was submitted after this day: the leaderboard as it was then.
     ours : bool
         Whether to apply rules too that the paper does not have (Craswell et al., SIGIR 2021, section 3.3): on
-        anonymity, names, falls from dev to eval scores, marks and metadata.
+        anonymity, falls from dev to eval scores, marks and metadata.
     as_of : str, optional
         The day to judge anonymity on; the day of the last submission by default.
     embargo_months : int, optional
         How long a submission may stay anonymous by these rules: 9 by default.
     alike : float
-        Report two descriptions or runs whose likeness, from 0 to 1, is at least this.
+        Report two runs whose likeness, from 0 to 1, is at least this.
     depth : int
         How many top documents of the runs to compare.
     order : Order, optional
@@ -168,8 +163,6 @@ def audit(
             until=_day(until, "--until"),
             as_of=_day(as_of, "--as-of"),
             aliases=read_aliases(aliases) if aliases else None,
-            institutions=read_institutions(),
-            merge=merge,
             heads=reader.top(depth) if paths else None,
         )
         result = AuditResult(

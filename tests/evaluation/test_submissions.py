@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from prefjudge.core.pooling.runs import Heads, heads_of
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions.audit import Audit, audit
-from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules, add_months
-from prefjudge.evaluation.submissions.likeness import description_likeness, run_likeness
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.evaluation.submissions.teams import short_name
+from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules, add_months, run_likeness
+from prefjudge.evaluation.submissions.submissions import Submission, short_name
 
 
 def entry(number: str, team: str = "Team A", **fields: object) -> Submission:
@@ -110,36 +108,6 @@ def test_baselines_anonymous_entries_and_times_before_the_rule_are_not_counted()
     assert len(found(audit([entry(name) for name in crowd]), Rule.FREQUENCY)) == 1
 
 
-def test_nearly_the_same_description_is_reported_within_the_period_only() -> None:
-    near = audit(
-        [
-            entry("20210101-one", description="BERT base (v1) / traditional"),
-            entry("20210110-two", description="BERT base (v2) / traditional"),
-            entry("20210301-three", description="BERT base (v3) / traditional"),
-            entry("20210302-four", description="ColBERT end-to-end"),
-        ]
-    )
-    (finding,) = found(near, Rule.SIBLINGS)
-    assert finding.submissions == ("20210101-one", "20210110-two")
-    assert finding.value == 1.0
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        ("DANCE MaxP + BERT MaxP", "DANCE MaxP + BERT MaxP v1", True),
-        ("HARP (single model)", "HARP (ensemble)", True),
-        ("BERT base", "ColBERT", False),
-        ("v1", "v2", False),
-        ("", "", True),
-        ("模型", "模型", True),
-    ],
-)
-def test_descriptions(one: str, other: str, alike: bool) -> None:
-    assert (description_likeness(one, other) >= 0.9) is alike
-    assert description_likeness(one, other) == description_likeness(other, one)
-
-
 def test_an_embargo_ends_the_day_before_the_same_day_nine_months_on() -> None:
     secret = entry("20201101-x", "Anonymous")
     assert found(audit([secret], rules=OURS, as_of=date(2021, 7, 31)), Rule.EMBARGO) == []
@@ -213,7 +181,7 @@ def test_an_id_that_two_teams_gave_lays_nothing_to_the_others_account() -> None:
     hidden = entry("20210101-x", "Anonymous", description="BM25", date=date(2021, 1, 3), eval=0.2)
     result = audit([theirs, ours, hidden], rules=Rules(ours=True, limit=1), as_of=date(2021, 2, 1))
     assert [one.team for one in result.standings] == ["Team A", "Team B", ""]
-    for rule in (Rule.FREQUENCY, Rule.SIBLINGS, Rule.EMBARGO):
+    for rule in (Rule.FREQUENCY, Rule.EMBARGO):
         assert found(result, rule) == []
     later = audit([theirs, ours, hidden], rules=OURS, as_of=date(2022, 2, 1))
     assert len(found(later, Rule.EMBARGO)) == 1
@@ -317,7 +285,6 @@ def test_rules_that_are_not_the_papers_are_off_unless_asked_for() -> None:
     assert {finding.rule for finding in audit(entries, rules=OURS).findings} == {
         Rule.EMBARGO,
         Rule.METADATA,
-        Rule.ALIAS,
     }
 
 

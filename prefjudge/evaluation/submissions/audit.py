@@ -13,14 +13,14 @@ from prefjudge.core.pooling.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import findings
 from prefjudge.evaluation.submissions.findings import OURS, Finding, Rules
-from prefjudge.evaluation.submissions.likeness import run_likeness
 from prefjudge.evaluation.submissions.submissions import (
+    Group,
     Standing,
     Submission,
     compare_scores,
+    group_submissions,
     record_holders,
 )
-from prefjudge.evaluation.submissions.teams import Group, group_submissions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,6 @@ class Audit:
         Most submissions first.
     anonymous : tuple of str
         Submissions whose team nobody knows.
-    unplaced : tuple of str
-        Submissions whose institution nobody knows, the anonymous ones among them.
     findings : tuple of Finding
     standings : tuple of Standing
         In the order of the eval score.
@@ -60,7 +58,6 @@ class Audit:
     teams: tuple[Group, ...]
     institutions: tuple[Group, ...]
     anonymous: tuple[str, ...]
-    unplaced: tuple[str, ...]
     findings: tuple[Finding, ...]
     standings: tuple[Standing, ...]
     tau: float
@@ -75,8 +72,6 @@ def audit(
     until: date | None = None,
     as_of: date | None = None,
     aliases: Mapping[str, str] | None = None,
-    institutions: Mapping[str, str] | None = None,
-    merge: bool = True,
     heads: Heads | None = None,
 ) -> Audit:
     """Audit the entries of a leaderboard.
@@ -92,12 +87,7 @@ def audit(
     as_of : datetime.date, optional
         The day to judge embargoes on; without it, the day of the last submission.
     aliases : mapping of str to str, optional
-        What a submission, a team, a person or an institution stands for.
-    institutions : mapping of str to str, optional
-        What institutions stand for, where the aliases do not say it.
-    merge : bool
-        Whether names that share people or a submission id's suffix, or are spelled nearly alike, are taken
-        for one team.
+        What a submission, a team or an institution stands for.
     heads : Heads, optional
         The top documents of runs, for likeness by results. A run belongs to the submission of that id.
 
@@ -120,7 +110,7 @@ def audit(
     ordered = [entry for entry in ordered if until is None or entry.date <= until]
     day = as_of or ordered[-1].date
     named = [(entry.name, entry.team) for entry in ordered]
-    groups = group_submissions(named, aliases=aliases, institutions=institutions, merge=merge)
+    groups = group_submissions(named, aliases)
     # By team; of the anonymous entries, under "", nobody knows whose they are.
     bound: dict[str, list[Submission]] = {}
     for entry, team in zip(ordered, groups.team_of, strict=True):
@@ -132,11 +122,9 @@ def audit(
     records = record_holders(ordered)
     found = [
         *findings.too_frequent(bound, rules),
-        *findings.siblings(bound, rules),
-        *(findings.twins(run_likeness(heads, least=rules.alike), team_of) if heads is not None else ()),
+        *(findings.twins(heads, team_of, rules) if heads is not None else ()),
         *findings.embargoes(anonymous, day, rules),
         *findings.gaps(standings),
-        *findings.names(groups.teams),
         *findings.marks(ordered, records),
         *findings.metadata(ordered),
     ]
@@ -150,7 +138,6 @@ def audit(
         teams=groups.teams,
         institutions=groups.institutions,
         anonymous=groups.anonymous,
-        unplaced=groups.unplaced,
         findings=tuple(one for one in found if rules.ours or one.rule not in OURS),
         standings=standings,
         tau=tau,

@@ -7,33 +7,29 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
+from prefjudge.core.pooling.runs import Heads
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions.likeness import RunLikeness, description_likeness
-from prefjudge.evaluation.submissions.submissions import TYPES, Standing, Submission
-from prefjudge.evaluation.submissions.teams import Group, short_name
+from prefjudge.evaluation.submissions.submissions import TYPES, Standing, Submission, short_name
 
 
 class Rule(StrEnum):
     """What a finding is about.
 
-    The first three are rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group
+    The first two are rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group
     makes "no more than two runs per month, and no more than one run with very small changes". The paper does
-    not say when a change is very small: the likeness of descriptions and of runs is our measure of it. The
-    others are rules of our own (`OURS`).
+    not say when a change is very small: the likeness of runs is our measure of it. The others are rules of
+    our own (`OURS`).
     """
 
     FREQUENCY = "frequency"
     """More submissions of a team than the rule allows in any period."""
-    SIBLINGS = "siblings"
-    """Two submissions of a team that hardly differ, within one period."""
     TWINS = "twins"
     """Two runs with nearly the same results, of any submitters."""
     EMBARGO = "embargo"
     """An anonymous entry that is older than the embargo allows."""
-    ALIAS = "alias"
-    """A team that appears under several names."""
     GAP = "dev against eval"
     """A score that falls from the dev to the eval queries unlike the others."""
     RECORD = "record"
@@ -42,7 +38,7 @@ class Rule(StrEnum):
     """A field that is missing, doubled or misspelt."""
 
 
-OURS = (Rule.EMBARGO, Rule.ALIAS, Rule.GAP, Rule.RECORD, Rule.METADATA)
+OURS = (Rule.EMBARGO, Rule.GAP, Rule.RECORD, Rule.METADATA)
 """Rules that the paper does not have: they are off unless asked for."""
 
 
@@ -85,7 +81,7 @@ class Rules:
     embargo_months : int
         How long an entry may stay anonymous, by one of our own.
     alike : float
-        From which likeness on, 0 to 1, two descriptions or runs count as nearly the same.
+        From which likeness on, 0 to 1, two runs count as nearly the same.
 
     Raises
     ------
@@ -145,29 +141,94 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
             )
 
 
-def siblings(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> Iterable[Finding]:
-    """Yield pairs of a team's submissions within one period whose descriptions are nearly alike."""
-    for team, entries in by_team.items():
-        for place, one in enumerate(entries):
-            for other in entries[place + 1 :]:
-                if (other.date - one.date).days >= rules.days:
-                    break
-                likeness = description_likeness(one.description, other.description)
-                if likeness >= rules.alike:
-                    yield Finding(
-                        rule=Rule.SIBLINGS,
-                        team=team,
-                        submissions=(one.name, other.name),
-                        value=likeness,
-                        words=f"{short_name(team)} described two submissions "
-                        f"within {many(rules.days, 'day')} "
-                        f"nearly alike: {one.description!r} and {other.description!r}",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLikeness:
+    """How alike the top documents of two runs are, over the queries that either has.
+
+    Attributes
+    ----------
+    a, b : str
+        The runs, in the order of the heads.
+    overlap : float
+        The mean over queries of the share of common documents among the top of the deeper one.
+    same_top : float
+        On which share of the queries both put the same document first.
+    identical : bool
+        Whether all positions hold the same documents.
+    """
+
+    a: str
+    b: str
+    overlap: float
+    same_top: float
+    identical: bool
+
+
+def run_likeness(heads: Heads, *, least: float) -> tuple[RunLikeness, ...]:
+    """Compare all pairs of runs by their top documents.
+
+    Parameters
+    ----------
+    heads : Heads
+        The top documents of the runs, to the depth that is to be compared.
+    least : float
+        Pairs that overlap less are left out.
+
+    Returns
+    -------
+    tuple of RunLikeness
+        The most alike first.
+    """
+    runs = len(heads.runs)
+    depth = np.zeros((runs, len(heads.queries)))
+    np.add.at(depth, (heads.run, heads.query), 1.0)
+    overlap = _shared(heads, depth, places=False)
+    tops = _shared(heads, depth, places=True)
+    found = []
+    for a in range(runs):
+        for b in range(a + 1, runs):
+            either = np.maximum(depth[a], depth[b]) > 0
+            queries = int(either.sum())
+            if queries and overlap[a, b] / queries >= least:
+                found.append(
+                    RunLikeness(
+                        a=heads.runs[a],
+                        b=heads.runs[b],
+                        overlap=float(overlap[a, b] / queries),
+                        same_top=float(tops[a, b] / queries),
+                        identical=_columns(heads, a) == _columns(heads, b),
                     )
+                )
+    return tuple(sorted(found, key=lambda pair: (-pair.overlap, -pair.same_top, pair.a, pair.b)))
 
 
-def twins(pairs: Iterable[RunLikeness], team_of: Mapping[str, str]) -> Iterable[Finding]:
+def _shared(heads: Heads, depth: NDArray[np.float64], *, places: bool) -> NDArray[np.float64]:
+    """Sum, over queries, the share of documents that two runs have in common (or whether their first is)."""
+    rows = np.flatnonzero(heads.position == 1) if places else np.arange(heads.run.size)
+    key = heads.query[rows].astype(np.int64) * (len(heads.docs) + 1) + heads.doc[rows]
+    order = np.argsort(key, kind="stable")
+    run, query, key = heads.run[rows[order]], heads.query[rows[order]], key[order]
+    total = np.zeros((len(heads.runs), len(heads.runs)))
+    # A stretch of equal keys is the runs that share a document: the cost grows with what they share.
+    start = np.flatnonzero(np.diff(key, prepend=-1))
+    for first, last in zip(start, np.append(start[1:], key.size), strict=True):
+        if last - first > 1:
+            who = run[first:last]
+            deeper = np.maximum(depth[who, query[first]][:, None], depth[who, query[first]][None, :])
+            total[np.ix_(who, who)] += 1.0 if places else 1.0 / deeper
+    return total
+
+
+def _columns(heads: Heads, run: int) -> tuple[bytes, bytes, bytes]:
+    lists = np.flatnonzero(heads.list_run == run)
+    first, last = (int(heads.start[place]) for place in (lists[0], lists[-1] + 1)) if lists.size else (0, 0)
+    sizes = np.diff(heads.start)[lists]
+    return heads.list_query[lists].tobytes(), sizes.tobytes(), heads.doc[first:last].tobytes()
+
+
+def twins(heads: Heads, team_of: Mapping[str, str], rules: Rules) -> Iterable[Finding]:
     """Yield pairs of runs that return nearly the same documents."""
-    for pair in pairs:
+    for pair in run_likeness(heads, least=rules.alike):
         teams = {team_of.get(pair.a, ""), team_of.get(pair.b, "")}
         if pair.identical:
             words = "return the same documents in the same places"
@@ -228,20 +289,6 @@ def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
                 value=gap,
                 words=f"{row.submission} scores {row.dev:.3f} on the dev and {row.eval:.3f} on the "
                 f"eval queries: a fall of {gap:.3f} where {usual:.3f} is usual",
-            )
-
-
-def names(teams: Iterable[Group]) -> Iterable[Finding]:
-    """Yield teams that appear under several names."""
-    for team in teams:
-        if len(team.names) > 1:
-            yield Finding(
-                rule=Rule.ALIAS,
-                team=team.name,
-                submissions=team.submissions,
-                value=float(len(team.names)),
-                words=f"{short_name(team.name)} appears under {len(team.names)} names, because of "
-                f"{', '.join(team.evidence)}: {'; '.join(team.names)}",
             )
 
 

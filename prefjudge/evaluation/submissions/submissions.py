@@ -1,4 +1,7 @@
-"""Submissions: the entries of a leaderboard.
+"""Submissions: the entries of a leaderboard, and whose they are.
+
+Teams and institutions go by their names as printed, and by what a file says that names stand for: nobody is
+guessed to be somebody else.
 
 *Public*, *held-out* and *private* mean what they do in Craswell et al. (SIGIR 2021, section 3): the public
 queries are those that the leaderboard's scores are of; held-out or private ones are answered by every run
@@ -6,9 +9,12 @@ too, and not scored there. A leaderboard's file has none of these words: its ``e
 public queries, whose labels no participant has, and ``dev`` the one on other queries, whose labels all have.
 """
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 
@@ -123,3 +129,105 @@ def record_holders(entries: Sequence[Submission]) -> list[Submission]:
             if not entry.baseline:
                 records.append(entry)
     return records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Submissions of one team or of one institution, and its names as printed, the earliest first."""
+
+    name: str
+    names: tuple[str, ...]
+    submissions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The submissions by team and by institution, most submissions first, equals by name.
+
+    A joint submission counts at each of its institutions. Of the ``anonymous`` ones neither is known.
+    ``team_of`` has the team's name of each entry in the order given, empty where it is not known: two entries
+    may have one id.
+    """
+
+    teams: tuple[Group, ...]
+    institutions: tuple[Group, ...]
+    anonymous: tuple[str, ...]
+    team_of: tuple[str, ...]
+
+
+def group_submissions(entries: Sequence[tuple[str, str]], aliases: Mapping[str, str] | None = None) -> Groups:
+    """Group submissions by team and by institution.
+
+    Parameters
+    ----------
+    entries : sequence of (str, str)
+        The submission's name and its team's name as printed, earliest first.
+    aliases : mapping of str to str, optional
+        What a submission, a team or an institution stands for. Several institutions are apart by ``;``. Names
+        are the same whatever their case, accents and punctuation.
+    """
+    known = {_plain(name): target for name, target in (aliases or {}).items()}
+
+    def stands_for(name: str) -> str:
+        return known.get(_plain(name), name)
+
+    teams: dict[str, _Members] = {}
+    institutions: dict[str, _Members] = {}
+    anonymous, team_of = list[str](), list[str]()
+    for submission, printed in entries:
+        team = known.get(_plain(submission)) or stands_for(printed)
+        if _plain(team) in ("", "anonymous", "anon"):
+            anonymous.append(submission)
+            team_of.append("")
+            continue
+        team_of.append(teams.setdefault(_plain(team), _Members(team, [])).add(submission, printed))
+        place = _DASH.split(team.strip())[-1]
+        for one in dict.fromkeys(stands_for(part.strip()) for part in stands_for(place).split(";")):
+            institutions.setdefault(_plain(one), _Members(one, [])).add(submission, place)
+    return Groups(
+        teams=_sorted(teams.values()),
+        institutions=_sorted(institutions.values()),
+        anonymous=tuple(anonymous),
+        team_of=tuple(team_of),
+    )
+
+
+_DASH = re.compile(r"\s+(?:-{1,3}|[—–])\s+|\s*—\s*")
+"""What stands before the institution in a team's name: ``Ada Lovelace - University of Somewhere``."""
+
+
+class _Members(NamedTuple):
+    name: str
+    found: list[tuple[str, str]]
+
+    def add(self, submission: str, printed: str) -> str:
+        self.found.append((submission, printed))
+        return self.name
+
+
+def _sorted(groups: Iterable[_Members]) -> tuple[Group, ...]:
+    made = (
+        Group(
+            name=one.name,
+            names=tuple(dict.fromkeys(printed for _, printed in one.found)),
+            submissions=tuple(submission for submission, _ in one.found),
+        )
+        for one in groups
+    )
+    return tuple(sorted(made, key=lambda group: (-len(group.submissions), group.name)))
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a name, without case, accents and punctuation."""
+    bare = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or text
+    return " ".join(re.findall(r"\w+", bare.casefold()))
+
+
+def short_name(name: str) -> str:
+    """Return a name for a sentence: without ``(1)`` and the like, and cut at a word where it is long."""
+    name = re.sub(r"\s*\(\d[\d, ]*\)\s*", " ", name).replace(" ,", ",").strip()
+    return name if len(name) <= _LONG else name[: _LONG + 1].rsplit(" ", 1)[0].rstrip(" ,;") + " …"
+
+
+_LONG = 48
+"""Letters of a name that a sentence can bear."""

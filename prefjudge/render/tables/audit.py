@@ -1,4 +1,4 @@
-"""The audit of a leaderboard as tables: findings, institutions, teams, merges, and dev against eval ranks."""
+"""The audit of a leaderboard as tables: findings, institutions, teams, and dev against eval ranks."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from math import isnan
 from prefjudge.counts import many
 from prefjudge.evaluation.submissions.audit import Audit
 from prefjudge.evaluation.submissions.findings import OURS, Rule
-from prefjudge.evaluation.submissions.teams import short_name
+from prefjudge.evaluation.submissions.submissions import short_name
 from prefjudge.render.text.tables import Column, Table
 
 
@@ -43,16 +43,16 @@ def _notes(audit: Audit) -> tuple[str, ...]:
     rules = audit.rules
     since = f" since {rules.since}" if rules.since else ""
     own = (
-        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of {audit.as_of}; one "
-        "name for a team; falls from dev to eval scores; marks; metadata."
+        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of {audit.as_of}; "
+        "falls from dev to eval scores; marks; metadata."
         if rules.ours
         else f"Rules of our own are off ({', '.join(OURS)})."
     )
     return (
         f"Rules of the paper: at most {many(rules.limit, 'submission')} of a team in any "
-        f"{many(rules.days, 'day')}{since}, and one of those that are {rules.alike:.0%} alike.",
+        f"{many(rules.days, 'day')}{since}, and one of the runs that are {rules.alike:.0%} alike.",
         own,
-        "A finding is a reason to ask, not a verdict: names and descriptions can mislead.",
+        "A finding is a reason to ask, not a verdict: names go as they are printed, or as --aliases says.",
     )
 
 
@@ -84,11 +84,9 @@ def teams_table(audit: Audit, *, top: int = 15) -> Table:
             Column(name="team", priority=0),
             Column(name="submissions", kind="integer"),
             Column(name="names", kind="integer", priority=2),
-            Column(name="evidence", priority=3),
         ),
         rows=tuple(
-            (short_name(team.name), len(team.submissions), len(team.names), ", ".join(team.evidence) or None)
-            for team in audit.teams[:top]
+            (short_name(team.name), len(team.submissions), len(team.names)) for team in audit.teams[:top]
         ),
     )
 
@@ -116,29 +114,9 @@ def institutions_table(audit: Audit, *, top: int = 15) -> Table:
             for one in audit.institutions[:top]
         ),
         notes=(
-            f"{many(len(audit.institutions), 'institution')}; a joint submission counts at each. Of "
-            f"{many(len(audit.unplaced), 'submission')} the institution is not known, "
-            f"{len(audit.anonymous):,} of them anonymous. A record beat all submissions before it.",
-        ),
-    )
-
-
-def merges_table(audit: Audit) -> Table:
-    """Return each name that was taken for another, and why."""
-    kinds = (("team", audit.teams), ("institution", audit.institutions))
-    return Table(
-        title="Names taken together",
-        columns=(
-            Column(name="of", priority=0),
-            Column(name="name", priority=0),
-            Column(name="into", head="taken for"),
-            Column(name="reason", head="because", priority=2),
-        ),
-        rows=tuple(
-            (kind, short_name(one.name), short_name(one.into), one.reason)
-            for kind, groups in kinds
-            for group in groups
-            for one in group.merges
+            f"{many(len(audit.institutions), 'institution')}; a joint submission counts at each, and "
+            f"{many(len(audit.anonymous), 'submission is', 'submissions are')} anonymous. "
+            "A record beat all submissions before it.",
         ),
     )
 

@@ -13,7 +13,6 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import audit as audits
 from prefjudge.evaluation.submissions import submissions as entries
 from prefjudge.evaluation.submissions.findings import Rules
-from prefjudge.formats.leaderboard_csv import read_institutions
 from prefjudge.formats.lines.blocks import pieces
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.readers import reading
@@ -120,7 +119,6 @@ def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path]) -> tuple[st
         found = audits.audit(
             board,
             rules=limits,
-            institutions=read_institutions(),
             heads=reader.top(10) if runs else None,
         )
     return tuple(

@@ -109,7 +109,7 @@ def score(
     teams : Path, optional
         With ``leave_one_out``: leave out what only a team's runs contributed; alone they hide each other's
         part. On each line of the file a run, a tab, and its team; ``#`` begins a comment line. Or ``audit``:
-        the teams that the verb of this name finds on the ``leaderboard``, joined names included.
+        the teams as the ``leaderboard`` prints them.
     pool : Path, optional
         The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
         own. Without either, a run contributed the judged passages that stand on top of it.

@@ -12,7 +12,6 @@ from prefjudge.evaluation.submissions.audit import Audit, audit
 from prefjudge.evaluation.submissions.findings import Rules
 from prefjudge.evaluation.submissions.official import find_entry
 from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.formats.leaderboard_csv import read_institutions
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.run_metadata import RunMetadata, day_of, read_run_metadata
 from prefjudge.gather.inputs import expand, in_memory
@@ -147,4 +146,4 @@ def audit_entries(
     ]
     listed = entries or own
     rules = None if entries else Rules(limit=board.per_team, days=board.days)
-    return audit(listed, rules=rules, institutions=read_institutions(), heads=heads) if listed else None
+    return audit(listed, rules=rules, heads=heads) if listed else None
