@@ -21,12 +21,10 @@ from prefjudge.version import __version__
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import agreement as agreement
     from prefjudge.steps.audit import audit as audit
-    from prefjudge.steps.backup import backup as backup
     from prefjudge.steps.board.board import board as board
     from prefjudge.steps.check import check as check
     from prefjudge.steps.collect import collect as collect
     from prefjudge.steps.compare import compare as compare
-    from prefjudge.steps.doctor.doctor import doctor as doctor
     from prefjudge.steps.export import export as export
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.history import history as history
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import plan as plan
     from prefjudge.steps.pool.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
-    from prefjudge.steps.recover.recover import recover as recover
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.release.release import release as release
     from prefjudge.steps.report.report import report as report
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.site.site import site as site
     from prefjudge.steps.stability.stability import stability as stability
     from prefjudge.steps.status import status as status
+    from prefjudge.steps.store.store import store as store
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
     from prefjudge.steps.worker import worker as worker
@@ -177,16 +175,10 @@ VERBS = (
         "Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay.",
     ),
     Verb("worker", _SAFE, "Forget the person behind a worker id, or export all that is stored about them."),
-    Verb("backup", _SAFE, "Copy a store into one file while servers run, and read the copy back."),
     Verb(
-        "doctor",
+        "store",
         _SAFE,
-        "Examine a study or a store: damage, ledger, marketplace, file modes, disk, clock and versions.",
-    ),
-    Verb(
-        "recover",
-        _SAFE,
-        "Rebuild a lost or outdated store from the marketplace: HITs, assignments, decisions and payments.",
+        "Check a study or a store, back one up while servers run, or recover it from the marketplace.",
     ),
 )
 """Every verb, in the order of ``prefjudge --help``: the command line and the library both read this table."""
@@ -217,7 +209,8 @@ def __getattr__(name: str) -> Any:
         return globals().setdefault(name, step(name))
     if name == "Study":
         return import_module("prefjudge.study.study").Study
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    words = import_module("prefjudge.renamed").told("verb", name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{words and f': {words}'}")
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from prefjudge.database import Database, redacted
 from prefjudge.errors import PrefjudgeError, StudyError
-from prefjudge.steps.backup import backup
+from prefjudge.steps.store.backup import backup
 
 
 def test_a_door_that_is_dropped_leaves_nothing_open(tmp_path: Path) -> None:

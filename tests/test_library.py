@@ -56,7 +56,7 @@ def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=5),
         prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=2),
         prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")]),
-        prefjudge.doctor("study"),
+        prefjudge.store("check", "study"),
     ]
     for result in results:  # as a pool of processes hands them over, and a program keeps them
         assert repr(pickle.loads(pickle.dumps(result))) == repr(deepcopy(result)) == repr(result)

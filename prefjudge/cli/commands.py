@@ -17,7 +17,7 @@ from importlib import import_module
 from inspect import Parameter, Signature, signature
 from math import inf, nan
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -27,6 +27,7 @@ from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
 from prefjudge.cli.typed import read_lightly
+from prefjudge.renamed import told
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
@@ -49,8 +50,16 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is typed, with its options."""
+        _refuse_old("verb", args[0])
         name, known, rest = super().resolve_command(ctx, args)
         return name, known and command_of(next(verb for verb in VERBS if verb.name == name)), rest
+
+
+def _refuse_old(kind: Literal["verb", "option"], name: str) -> None:
+    """Say in one line what stands for an old name that was typed, and end as for any wrong usage."""
+    if words := told(kind, name):
+        typer.echo(words, err=True)
+        raise typer.Exit(2)
 
 
 class _VerbCommand(TyperCommand):
@@ -64,6 +73,9 @@ class _VerbCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what was typed. What is empty, or not a number, is refused here in words of ours."""
+        taken = {spelled for option in self.params for spelled in option.opts}
+        for word in {one.partition("=")[0] for one in args} - taken:
+            _refuse_old("option", word)
         given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         numbers = _numbers(signature(self.callback)) if self.callback else {}
         for option in self.get_params(ctx):

@@ -21,7 +21,7 @@ _READ_ONLY = (
 )
 _DAMAGED = (
     "The file is damaged, or is not a store. Restore a backup (docs/backup.md). Where it is a study's store, "
-    "and there is none: move the file away, and run: prefjudge recover STUDY"
+    "and there is none: move the file away, and run: prefjudge store recover STUDY"
 )
 _UNREADABLE = "You may not read this file, or not enter its folder: ask its owner, or use another account."
 _HINTS = {

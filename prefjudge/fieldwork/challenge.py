@@ -111,7 +111,7 @@ def open_challenge(
 def _conclude_rebuilt(study: Study) -> None:
     """Conclude the challenge of a study that is being rebuilt: a later one shows that it was concluded.
 
-    Votes of later rounds may have made its queries less sure again, so that ``recover`` could not tell.
+    Votes of later rounds may have made its queries less sure again, so that ``store recover`` could not tell.
     """
     with study.transaction(write=False) as db:
         former, version, log = load_open_challenge(db), last_version(db), load_judgments(db)

@@ -70,8 +70,8 @@ def _refuse_lost_marketplace(study: Study, target: str) -> None:
             f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
             "knows the study's HITs and who is owed for them",
             "Restore a backup of it (docs/backup.md). Without one, run: "
-            f"{command('recover', study.folder, target)} --give-up; it keeps what was collected. If {folder} "
-            f"was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
+            f"{command('store recover', study.folder, target)} --give-up; it keeps what was collected. If "
+            f"{folder} was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
         )
 
 

@@ -211,7 +211,7 @@ def release_unused(study: Study, crowd: Crowd, target: str) -> None:
     for hit in unused:
         used = hit.came * int(crowd.prices.submission(hit.reward_cents * CENT, hit.assignments) / CENT)
         release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
-        # Before the call: the crowd no longer lists a deleted HIT, so `recover` finds it only by this note.
+        # Before the call: the crowd no longer lists a deleted HIT, so `store recover` needs this note.
         note_deleted(study.folder, hit.hit_id)
         with intended(study, release, budget=None):
             crowd.delete(hit.hit_id)

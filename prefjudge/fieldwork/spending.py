@@ -72,7 +72,7 @@ def refuse_unknown_hits(study: Study, crowd: Crowd, target: str) -> None:
             raise StudyError(
                 "the marketplace has HITs of this study that its store does not know, such as "
                 f"{listed.task_id}",
-                f"Run: {command('recover', study.folder, target)}; it asks the marketplace.",
+                f"Run: {command('store recover', study.folder, target)}; it asks the marketplace.",
             )
         return
 
@@ -88,7 +88,7 @@ def refuse_unwhole(study: Study) -> None:
     if why := study.setting(RECOVERING):
         raise StudyError(
             f"the study's store {why}, and may lack what happened since",
-            f"Run: {advised(study, 'recover')}; it asks the marketplace.",
+            f"Run: {advised(study, 'store recover')}; it asks the marketplace.",
         )
 
 

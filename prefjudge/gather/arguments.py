@@ -27,6 +27,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.datasets import downloads_allowed
 from prefjudge.gather.memory import InMemory, NotTaken
+from prefjudge.renamed import told
 from prefjudge.study.study import Study
 
 P = ParamSpec("P")
@@ -101,6 +102,8 @@ def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error:
     if unknown is None:
         return InputError(f"{verb}: {error}", f"Use its arguments: {', '.join(names)}.")
     close = get_close_matches(unknown, names, 1)
+    if words := told("option", f"--{unknown.replace('_', '-')}"):
+        return InputError(f"{verb}: there is no argument {unknown}", f"{words}.")
     hint = f"Use {close[0]}, if that was meant." if close else f"Use its arguments: {', '.join(names)}."
     return InputError(f"{verb}: there is no argument {unknown}", hint)
 

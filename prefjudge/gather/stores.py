@@ -43,7 +43,7 @@ class Store:
         return {name: f"{Decimal(cents) / 100:.2f}" for name, cents in self.ledger_sums(db).items()}
 
 
-def need_one(verb: str, study: object, store: str | None) -> None:
+def need_one(action: str, study: object, store: str | None) -> None:
     """Refuse to guess which store is meant.
 
     Raises
@@ -53,8 +53,9 @@ def need_one(verb: str, study: object, store: str | None) -> None:
     """
     if (study is None) == (store is None):
         raise InputError(
-            f"{verb} takes either a study or the URL of a store",
-            f"Run, for instance: prefjudge {verb} STUDY, or: prefjudge {verb} --store sqlite:///marketplace.db",
+            f"store {action} takes either a study or the URL of a store",
+            f"Run, for instance: prefjudge store {action} STUDY, or: prefjudge store {action} --store "
+            "sqlite:///marketplace.db",
         )
 
 

@@ -161,5 +161,5 @@ def _notices(folder: Path, target: str, recovering: str | None, happened: str | 
     return (
         *there,
         f"the store {recovering}, and may lack what happened since; run: "
-        f"{command('recover', folder, target)}",
+        f"{command('store recover', folder, target)}",
     )

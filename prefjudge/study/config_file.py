@@ -13,27 +13,13 @@ from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from prefjudge.errors import ConfigError
+from prefjudge.renamed import KEYS
 from prefjudge.resources import resource_dir
 from prefjudge.study.config import StudyConfig
 from prefjudge.study.values import parse_values, read_values
 
 _SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
 """Variables that override a key above the first section."""
-
-_GONE: dict[str, tuple[str, str]] = {
-    "design.layouts": ("4", "a HIT is shown in 4 ways"),
-    "design.one_pair_per_query": ("false", "a HIT may show several pairs of a query"),
-    "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),
-    "fees.minimum": ("0.01", "a fee is a cent at least, and none where rate is 0"),
-    "hit.keywords": ("search, reading, comparison, relevance", "all HITs have the same keywords"),
-    "words.passages": ("", "instructions in [design] may say it"),
-    "words.requester": ("", "the worker site says Requester"),
-    "words.requesters": ("", "the worker site says Requester"),
-    "words.tasks": ("", "several are the word task and an s"),
-    "workers.most_query_share": ("1", "most_hits and most_share in [workers] cap what a worker does"),
-    "workers.practice_retry_hours": ("24", "who took the test may try again after 24 hours"),
-}
-"""Keys that were: the value that holds now, with which a config may still have them, and what holds."""
 
 
 def load_config(path: Path) -> StudyConfig:
@@ -58,7 +44,7 @@ def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
     """Return the config of a file's values and the environment's; as :func:`load_config`."""
     values = deepcopy(dict(found))
     told = _override(values, os.environ)
-    for key, (holds, _) in _GONE.items():
+    for key, (holds, _) in KEYS.items():
         section, name = key.split(".")
         inside = values.get(section)
         if isinstance(inside, dict) and _is_same(inside.get(name), holds):
@@ -112,8 +98,8 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
         where = ".".join(str(part) for part in problem["loc"]) or "the file"
         if where in told:
             where = f"{where}, which {told[where]} sets"
-        if (key := ".".join(map(str, problem["loc"]))) in _GONE:
-            lines.append(f"  {where}: this key is gone, and {_GONE[key][1]}; delete this line")
+        if (key := ".".join(map(str, problem["loc"]))) in KEYS:
+            lines.append(f"  {where}: this key is gone, and {KEYS[key][1]}; delete this line")
         elif problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
         else:

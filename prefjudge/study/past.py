@@ -39,7 +39,7 @@ def refuse_lost(folder: Path, database: Database) -> None:
             f"the study's store {redacted(database.url)} is missing or empty, but the study was published: "
             f"its folder holds {', '.join(signs)}",
             "Restore a backup of the store (docs/backup.md), or run: "
-            f"prefjudge recover {quoted(folder)}; it asks the marketplace.",
+            f"prefjudge store recover {quoted(folder)}; it asks the marketplace.",
         )
 
 

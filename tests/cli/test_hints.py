@@ -15,14 +15,14 @@ from prefjudge.cli.status import status as say_status
 from prefjudge.errors import StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import Server
-from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup
+from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
@@ -238,7 +238,7 @@ def test_a_live_study_is_recovered_as_advised(road: Road, live: Server) -> None:
     assert take(str(unknown.value)).returncode == 0, unknown.value
     assert collect(study, live=True).open == 7
     shutil.copy(study.parent / "after.db", study / "study.db")
-    assert recover(study).remains[0].startswith("the study is live: run `prefjudge recover ")
+    assert recover(study).remains[0].startswith("the study is live: run `prefjudge store recover ")
     with pytest.raises(StudyError, match="may lack what happened since") as outdated:
         collect(study, live=True)
     assert take(str(outdated.value)).returncode == 0, outdated.value

@@ -154,9 +154,9 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("work", study, "--workers", 6, "--error", 0.1, "--truth", TRUTH)
         verb("collect", study)
         verb("pay", study)
-        verb("recover", study)
-        verb("backup", study, study.with_name("backup.db"))
-        verb("doctor", study)
+        verb("store", "recover", study)
+        verb("store", "backup", study, study.with_name("backup.db"))
+        verb("store", "check", study)
         with Study(study).transaction(write=False) as db:
             ((someone,),) = db.execute("SELECT worker_id FROM assignments LIMIT 1")
         verb("worker", "export", someone, study)

@@ -14,14 +14,14 @@ from prefjudge.crowd.simulated import SeenPage, Truth, read_page
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, read_prices
 from prefjudge.steps.collect import CollectResult, collect
-from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
+from prefjudge.steps.store.check import examine
+from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.study import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform
@@ -213,10 +213,10 @@ def test_a_lost_store_is_rebuilt_from_another_crowd(elsewhere: Path, platform: P
 
 def test_doctor_holds_a_study_against_another_crowd(elsewhere: Path, platform: Platform) -> None:
     publish(elsewhere, yes=True)
-    found = {check.name: check for check in doctor(elsewhere).checks}
+    found = {check.name: check for check in examine(elsewhere).checks}
     assert found["study against sandbox"].found == "7 HITs and 0 assignments are the same in both"
     platform.tasks.popitem()
-    found = {check.name: check for check in doctor(elsewhere).checks}
+    found = {check.name: check for check in examine(elsewhere).checks}
     assert "1 HIT that the marketplace does not know" in found["study against sandbox"].found
 
 

@@ -1,4 +1,4 @@
-"""Backups taken at work, what they hold, and what doctor finds."""
+"""Backups taken at work, what they hold, and what a check finds."""
 
 import json
 import os
@@ -19,21 +19,20 @@ from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import start
-from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor.checks import State
-from prefjudge.steps.doctor.doctor import DoctorResult, doctor
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup
+from prefjudge.steps.store.check import State, StoreCheckResult, examine
+from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.steps.test_recover import judged as mixed  # noqa: F401 - a fixture
 
 
-def wrong(found: DoctorResult) -> dict[str, str]:
+def wrong(found: StoreCheckResult) -> dict[str, str]:
     assert found.well == all(check.state != State.WRONG for check in found.checks)
     return {check.name: check.found for check in found.checks if check.state == State.WRONG}
 
@@ -125,7 +124,9 @@ def test_what_cannot_be_backed_up_is_refused(
 
 
 def test_postgresql_is_told_what_to_run_and_the_exit_code_says_that_nothing_was_copied() -> None:
-    done = CliRunner().invoke(app, ["backup", "--store", "postgresql://me:secret@nowhere/x", "x.dump"])
+    done = CliRunner().invoke(
+        app, ["store", "backup", "--store", "postgresql://me:secret@nowhere/x", "x.dump"]
+    )
     assert isinstance(done.exception, StudyError)
     assert done.exception.exit_code == 1
     assert "pg_dump --format=custom --no-owner --file='x.dump' 'postgresql://me@nowhere/x'" in str(
@@ -157,10 +158,10 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
     at_work = [copy for copy, count in zip(taken, seen, strict=True) if 0 < count < done.assignments]
     assert at_work, f"none was made while work came in: {seen}"
     for copy in taken:
-        assert wrong(doctor(store=f"sqlite:///{copy}")) == {}
+        assert wrong(examine(store=f"sqlite:///{copy}")) == {}
 
     put_back(pooled, "marketplace.db", at_work[0])
-    found = doctor(pooled)
+    found = examine(pooled)
     lacking = done.assignments - submitted(at_work[0])
     assert f"{lacking} assignment" in wrong(found)["study against sandbox"]
     said = {check.name: check.found for check in found.checks}["marketplace backup"]
@@ -172,16 +173,16 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
     for spend in (lambda: publish(pooled, yes=True), lambda: collect(pooled), lambda: pay(pooled)):
         with pytest.raises(StudyError, match="was restored from a backup of 20"):
             spend()
-    assert "recover" in wrong(doctor(pooled))["backup"]
+    assert "recover" in wrong(examine(pooled))["backup"]
     learnt = recover(pooled)
     assert (learnt.assignments, learnt.remains) == (done.assignments, ())
     assert status(pooled).judgments == done.judgments
     collect(pooled)
-    assert wrong(doctor(pooled)) == {}
+    assert wrong(examine(pooled)) == {}
 
 
 def test_doctor_changes_nothing_and_finds_a_sound_study_well(judged: Path) -> None:
-    found = doctor(judged)
+    found = examine(judged)
     assert wrong(found) == {}
     names = {check.name for check in found.checks}
     assert names >= {"config", "store", "schema", "backup", "ledger", "clock", "files", "room", "versions"}
@@ -220,8 +221,8 @@ def change(path: Path, *statements: str) -> None:
 )  # fmt: skip
 def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, check: str, says: str) -> None:
     change(judged / file, statement)
-    assert says in wrong(doctor(judged))[check]
-    done = CliRunner().invoke(app, ["doctor", str(judged), "--json"])
+    assert says in wrong(examine(judged))[check]
+    done = CliRunner().invoke(app, ["store", "check", str(judged), "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["well"] is False
 
@@ -236,9 +237,9 @@ def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, che
     ],
 )
 def test_doctor_finds_rows_that_are_lost(mixed: Path, table: str, rows: str, check: str, says: str) -> None:  # noqa: F811
-    assert wrong(doctor(mixed)) == {}
+    assert wrong(examine(mixed)) == {}
     change(mixed / "study.db", f"DELETE FROM {table} WHERE {rows}")
-    assert says in wrong(doctor(mixed))[check]
+    assert says in wrong(examine(mixed))[check]
 
 
 def test_doctor_finds_work_that_is_lost(mixed: Path) -> None:  # noqa: F811
@@ -248,7 +249,7 @@ def test_doctor_finds_work_that_is_lost(mixed: Path) -> None:  # noqa: F811
     change(mixed / "study.db", f"DELETE FROM drops WHERE judgment_id IN ({judged})")
     change(mixed / "study.db", f"DELETE FROM judgments WHERE judgment_id IN ({judged})")
     change(mixed / "study.db", f"DELETE FROM assignments WHERE assignment_id IN ({closed})")
-    assert "that the study does not know" in wrong(doctor(mixed))["study against sandbox"]
+    assert "that the study does not know" in wrong(examine(mixed))["study against sandbox"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX")
@@ -256,7 +257,7 @@ def test_a_new_study_is_told_how_to_begin(tmp_path: Path) -> None:
     study = tmp_path / "new study"
     init(study)
     said = f"no store yet[\\s\\S]*prefjudge pool '{re.escape(str(study))}' --runs"
-    (found,) = (check for check in doctor(study).checks if check.name == "store")
+    (found,) = (check for check in examine(study).checks if check.name == "store")
     assert re.search(said, f"{found.found} {found.hint}")
     with pytest.raises(StudyError, match=said):
         backup(study, tmp_path / "copy.db")
@@ -264,7 +265,7 @@ def test_a_new_study_is_told_how_to_begin(tmp_path: Path) -> None:
 
 def test_doctor_finds_a_store_that_others_may_read(judged: Path) -> None:
     (judged / "study.db").chmod(0o644)
-    assert "study.db may be read by others (mode 644)" in wrong(doctor(judged))["files"]
+    assert "study.db may be read by others (mode 644)" in wrong(examine(judged))["files"]
 
 
 def test_doctor_finds_damage_and_goes_on(judged: Path, tmp_path: Path) -> None:
@@ -273,7 +274,7 @@ def test_doctor_finds_damage_and_goes_on(judged: Path, tmp_path: Path) -> None:
     with copy.open("r+b") as raw:
         raw.seek(8192)
         raw.write(b"\xff" * 60_000)
-    found = wrong(doctor(store=f"sqlite:///{copy}"))
+    found = wrong(examine(store=f"sqlite:///{copy}"))
     assert "store" in found
 
 

@@ -11,14 +11,14 @@ from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import RecoverResult, recover
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
+from prefjudge.steps.store.check import examine
+from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits
 from prefjudge.study.pooling import load_pairs_by_number
@@ -124,7 +124,7 @@ def test_a_study_whose_texts_are_lost_goes_on_once_their_hits_are_given_up(half_
     assert (now.waiting, now.pairs) == (0, pairs)
     assert {state for came in given_up(half_done).values() for state in came} == {"approved"}
     assert Decimal(now.committed) - Decimal(spent) == left_over - balance(half_done)
-    assert doctor(half_done).well
+    assert examine(half_done).well
     assert resolve(half_done).queries
     again = recover(half_done, give_up=True)
     assert (again.given_up, again.rebuilt, again.assignments, again.decisions) == (0, 0, 0, 0)
@@ -175,7 +175,7 @@ def test_a_kill_while_hits_are_given_up_leaves_them_to_a_repeat(
             done = True
     assert kills > left
     assert (len(given_up(half_done)), status(half_done).committed) == (left, spent)
-    assert doctor(half_done).well
+    assert examine(half_done).well
 
 
 def test_nothing_is_given_up_before_there_is_a_pool_to_find_the_texts_in(half_done: Path) -> None:

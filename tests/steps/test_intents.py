@@ -190,7 +190,7 @@ def test_spending_stops_at_a_hit_of_the_study_that_its_store_does_not_know(study
     assert refused.value.message == (
         "the marketplace has HITs of this study that its store does not know, such as HIT1"
     )
-    assert refused.value.hint == f"Run: prefjudge recover {study.folder}; it asks the marketplace."
+    assert refused.value.hint == f"Run: prefjudge store recover {study.folder}; it asks the marketplace."
 
 
 def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
@@ -206,7 +206,7 @@ def test_a_store_that_is_being_rebuilt_spends_nothing(study: Study) -> None:
         assert refused.value.message == (
             f"the study's store {BEING_REBUILT}, and may lack what happened since"
         )
-        assert refused.value.hint == f"Run: prefjudge recover {study.folder}; it asks the marketplace."
+        assert refused.value.hint == f"Run: prefjudge store recover {study.folder}; it asks the marketplace."
 
 
 def test_verbs_of_a_study_spend_one_after_the_other(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

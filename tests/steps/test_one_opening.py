@@ -10,10 +10,8 @@ import pytest
 from prefjudge.database import Connection, Database
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.steps.agreement import agreement
-from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
 from prefjudge.steps.compare import compare
-from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.init import init
@@ -28,6 +26,8 @@ from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup
+from prefjudge.steps.store.check import examine
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
 from prefjudge.steps.workers.workers import workers
@@ -52,9 +52,9 @@ READING: dict[str, Verb] = {
 }
 
 OTHERS: dict[str, Verb] = {
-    "backup": lambda study: backup(study, file=folder_of(study).parent / "copy.db", replace=True),
+    "store backup": lambda study: backup(study, file=folder_of(study).parent / "copy.db", replace=True),
     "collect": collect,
-    "doctor": doctor,
+    "store check": examine,
     "gold": lambda study: gold(study, accept=True, file=COLLECTION / "gold.tsv"),
     "pay": pay,
     "publish": lambda study: publish(study, yes=True),

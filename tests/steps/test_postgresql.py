@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import StudyError
-from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup
+from prefjudge.steps.store.check import examine
+from prefjudge.steps.store.recover import recover
 from prefjudge.study.study import STORE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
@@ -60,7 +60,7 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     assert release(study, rehearsal=True, texts=True).judgments == status(study).judgments
     assert status(study).waiting == 0
     assert not (study / STORE_FILE).exists()
-    assert doctor(study).well, doctor(study)
+    assert examine(study).well, examine(study)
     with pytest.raises(StudyError, match="nothing was copied"):
         backup(study, tmp_path / "backup.db")
 
@@ -73,7 +73,7 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     assert recover(study).remains == ()
     assert kept_votes(study) == kept
-    assert doctor(study).well, doctor(study)
+    assert examine(study).well, examine(study)
 
 
 def empty(study: Path) -> None:

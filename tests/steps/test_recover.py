@@ -17,11 +17,11 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.history import history
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import RecoverResult, recover
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.status import status
+from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo
@@ -143,7 +143,7 @@ def test_a_lost_store_is_not_taken_for_a_new_study(served: Path, how: str) -> No
     for verb in VERBS:
         with pytest.raises(StudyError, match="is missing or empty, but the study was published") as refused:
             verb(served)
-        assert f"prefjudge recover {served}" in refused.value.hint
+        assert f"prefjudge store recover {served}" in refused.value.hint
     assert there(served) == before
     assert {path.name for path in served.iterdir()} - set(names) <= {"study.db-wal", "study.db-shm"}
 
@@ -171,7 +171,7 @@ def test_a_marketplace_that_knows_more_than_the_store_is_obeyed(
     shutil.copyfile(served.with_name("older.db"), served / "study.db")
     with pytest.raises(StudyError, match="HITs of this study that its store does not know") as refused:
         verb(served)
-    assert "prefjudge recover" in refused.value.hint
+    assert "prefjudge store recover" in refused.value.hint
     assert there(served) == before
     found = recover(served)
     assert (found.unmatched, found.remains) == (0, ())

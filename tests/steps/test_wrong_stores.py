@@ -9,16 +9,15 @@ import pytest
 from prefjudge.errors import PrefjudgeError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import start
-from prefjudge.steps.backup import backup
 from prefjudge.steps.collect import collect
-from prefjudge.steps.doctor.checks import State
-from prefjudge.steps.doctor.doctor import doctor
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.recover.recover import recover
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup
+from prefjudge.steps.store.check import State, examine
+from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, pool_demo
@@ -55,7 +54,7 @@ def test_a_marketplaces_store_is_not_taken_for_a_studys(published: Path) -> None
     for verb in VERBS:
         with pytest.raises(StudyError, match=r"holds something else|is the store of a marketplace"):
             verb(published)
-    found = {check.name: check for check in doctor(published).checks}
+    found = {check.name: check for check in examine(published).checks}
     assert (found["store"].state, "is the store of a marketplace" in found["store"].found) == ("wrong", True)
     assert (published / "study.db").read_bytes() == content
     assert not published.with_name("copy.db").exists()
@@ -76,16 +75,16 @@ def test_another_studys_store_is_neither_backed_up_nor_examined_as_this_ones(pub
     shutil.copyfile(other / "study.db", published / "study.db")
     with pytest.raises(StudyError, match="belongs to another study"):
         backup(published, published.with_name("copy.db"))
-    assert any("belongs to another study" in check.found for check in doctor(published).checks)
+    assert any("belongs to another study" in check.found for check in examine(published).checks)
 
 
 def test_backup_and_doctor_name_the_way_back_to_a_lost_store(published: Path) -> None:
     lose(published)
     with pytest.raises(StudyError, match="missing or empty") as refused:
         backup(published, published.with_name("copy.db"))
-    assert "prefjudge recover" in refused.value.hint
-    (store,) = [check for check in doctor(published).checks if check.state == State.WRONG]
-    assert "prefjudge recover" in store.hint
+    assert "prefjudge store recover" in refused.value.hint
+    (store,) = [check for check in examine(published).checks if check.state == State.WRONG]
+    assert "prefjudge store recover" in store.hint
 
 
 @pytest.mark.parametrize("verb", [collect, recover, lambda study: publish(study, yes=True)])
@@ -94,7 +93,7 @@ def test_a_lost_marketplace_is_not_begun_anew(published: Path, verb: Callable[[P
     with pytest.raises(StudyError, match=r"marketplace .* is missing or empty") as refused:
         verb(published)
     assert "Restore a backup" in refused.value.hint
-    doctor(published)
+    examine(published)
     assert not (published / "marketplace.db").exists()
 
 
@@ -114,7 +113,7 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
     lose_marketplace(pooled)
     with pytest.raises(StudyError, match="missing or empty") as refused:
         publish(pooled, yes=True)
-    assert f"prefjudge recover {pooled} --give-up" in refused.value.hint
+    assert f"prefjudge store recover {pooled} --give-up" in refused.value.hint
     done = recover(pooled, give_up=True)
     assert (done.given_up, done.remains) == (before.hits["open"], ())
     assert any("pay their workers yourself" in text for text in done.notices)
@@ -129,7 +128,7 @@ def test_a_study_goes_on_without_its_marketplace_once_that_is_given_up(pooled: P
         while not collect(pooled).finished:
             assert work(pooled, workers=6, error=0.1, slip=0.0).submitted
         assert pay(pooled).dues
-        assert doctor(pooled).well
+        assert examine(pooled).well
     assert (status(pooled).waiting, status(pooled).judgments > before.judgments) == (0, True)
 
 

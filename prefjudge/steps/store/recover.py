@@ -1,23 +1,27 @@
 """Rebuilds a study's store from its marketplace: HITs, assignments, decisions and payments."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
+from prefjudge.core.planning.challenge import Duel
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import StudyError, quoted
 from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.drives import read_strategy
+from prefjudge.fieldwork.drives import find_drive, read_strategy
 from prefjudge.fieldwork.own_marketplace import is_lost
 from prefjudge.fieldwork.spending import lock_spending
+from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.render.shown import Shown
-from prefjudge.steps.recover.answers import keep_answers_so_far
-from prefjudge.steps.recover.hits import HitRecovery, Learnt
-from prefjudge.steps.recover.lost_marketplace import give_up_marketplace
+from prefjudge.steps.store.hits import HitRecovery, Learnt
+from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
+from prefjudge.study.assignments import close_undecided, load_judgments
 from prefjudge.study.gold import load_gold
-from prefjudge.study.hits import read_hit_key
+from prefjudge.study.hits import close_lost, read_hit_key
 from prefjudge.study.past import load_deleted
 from prefjudge.study.pooling import clear_votes_wanted, load_passages, load_queries
 from prefjudge.study.progress import count_rows, waiting_pairs
@@ -26,6 +30,7 @@ from prefjudge.study.settings import (
     BEING_UPDATED,
     RECOVERING,
     drop_setting,
+    drop_settings,
     keep_setting,
     load_setting,
 )
@@ -61,61 +66,26 @@ class RecoverResult(Shown):
 
 
 def recover(
-    study: str | Path,
+    study: str | Path | Study,
     *,
     live: bool = False,
     strategy: str | None = None,
     give_up: bool = False,
     progress: Progress | None = None,
 ) -> RecoverResult:
-    """Rebuild a lost, empty or outdated store from the marketplace; nothing is spent.
-
-    The marketplace knows the study's HITs, by the key that each one carries, and their assignments,
-    decisions and payments. It does not know document ids or gold pairs: pool again with the same files,
-    accept the gold pairs again, and repeat this verb until nothing remains to be done. Until then the study
-    does not publish or pay. A repeat changes nothing.
-
-    Where the texts of some HITs are lost for good, ``give_up`` closes these HITs. What they may cost still
-    counts against the budget. Their work is paid whole and never rejected, but its judgments are lost:
-    `publish` and `collect` ask for their pairs again. Where the study's own marketplace is lost without a
-    backup, ``give_up`` closes its HITs, keeps what was collected, and lets a new one begin.
-
-    Parameters
-    ----------
-    study : Path
-        The study's folder, with its ``study.toml``.
-    live : bool
-        Ask the live target.
-    strategy : str, optional
-        The strategy by which ``run`` drove the study, if it did.
-    give_up : bool
-        Close the HITs that are lost for good, by their texts or with their marketplace; their pairs are
-        asked for again.
-    progress : callable, optional
-        Called with how many HITs have been looked at, and how many there are.
-
-    Raises
-    ------
-    StudyError
-        The folder holds no study, or its store is another study's; or HITs are to be given up before there
-        is a pool to find their texts in.
-    InputError
-        There is no such strategy.
-    CrowdError
-        The marketplace failed or cannot be reached.
-    """
+    """Rebuild a lost, empty or outdated store from the marketplace; nothing is spent."""
     read_strategy(strategy)
-    opened = Study(study, recovering=True)
+    opened = Study(study.folder if isinstance(study, Study) else study, recovering=True)
     target = LIVE if live else SANDBOX
     if give_up and is_lost(opened, target):
         with lock_spending(opened):
             given_up, notices = give_up_marketplace(opened, target)
-        return RecoverResult(study=str(study), target=target, given_up=given_up, notices=notices)
+        return RecoverResult(study=str(opened.folder), target=target, given_up=given_up, notices=notices)
     if give_up and (lacking := _lacking(opened)):
         raise StudyError(
             "nothing was given up: without the pool and the gold pairs, all HITs of the study would be",
             f"{lacking[0][0].upper()}{lacking[0][1:]}. Then run: "
-            f"{command('recover', opened.folder, target)}; it says whether any HIT is left to give up.",
+            f"{command('store recover', opened.folder, target)}; it says whether any HIT is left to give up.",
         )
     with lock_spending(opened), open_crowd(opened, target) as crowd:
         with opened.transaction() as db:  # after a kill from here on, the study asks for this verb again
@@ -126,7 +96,7 @@ def recover(
         remains = remains or _left_live(opened, target)
         _settle(opened, target, strategy, whole=not remains)
         return RecoverResult(
-            study=str(study),
+            study=str(opened.folder),
             target=target,
             endpoint=crowd.endpoint,
             hits=len(own),
@@ -181,7 +151,9 @@ def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
     if study.setting(RECOVERING) != BEING_REBUILT:
         return ()
     elsewhere = target == SANDBOX and "live" in study.config.targets
-    ask = f"run `prefjudge recover {quoted(study.folder)} --live`" if elsewhere else "restore its backup"
+    ask = (
+        f"run `prefjudge store recover {quoted(study.folder)} --live`" if elsewhere else "restore its backup"
+    )
     return (
         f"{target} ({endpoint}) has no HITs of this study, by its id in study.toml. If it was published, "
         f"{ask}; until then nothing is published or paid",
@@ -194,14 +166,17 @@ def _left_live(study: Study, target: str) -> tuple[str, ...]:
     """Return what to do where a study is live, and only its sandbox has been asked."""
     if target == LIVE or find_target(study) != LIVE:
         return ()
-    return (f"the study is live: run `{advised(study, 'recover')}`; until then nothing is published or paid",)
+    return (
+        f"the study is live: run `{advised(study, 'store recover')}`; until then nothing is published or "
+        "paid",
+    )
 
 
 def _remains(study: Study, unmatched: list[str], target: str) -> tuple[str, ...]:
     """Return what to do before all HITs can be rebuilt."""
     if not unmatched:
         return ()
-    again = command("recover", study.folder, target)
+    again = command("store recover", study.folder, target)
     if lacking := _lacking(study):
         return (*lacking, f"then run `{again}` again; until then nothing is published or paid")
     shown = many(len(unmatched), "HIT shows", "HITs show")
@@ -266,5 +241,70 @@ def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | N
         return ()
     return (
         f"{many(waiting, 'pair has', 'pairs have')} no HIT, and `publish` will ask for them. If `run` drove "
-        f"the study, name its strategy first: {command('recover', study.folder, target)} --strategy NAME",
+        f"the study, name its strategy first: {command('store recover', study.folder, target)} --strategy "
+        "NAME",
     )
+
+
+FIRST_VERSION = "preference-v1.qrels"
+
+
+def keep_answers_so_far(study: Study, target: str) -> None:
+    """Record the next version of the answers, where the recovered judgments decide it.
+
+    The answers come from the judgments, because `preference.qrels` may hold a later version: a challenge
+    repeated against that one finds neither the newcomers that became answers, nor the pairs published for
+    them. No file is written: the store may not know yet what the files hold.
+    """
+    with study.transaction(write=False) as db:
+        version, log = last_version(db), load_judgments(db, target=target)
+        challenge, driven = load_open_challenge(db), load_setting(db, "strategy")
+    first, duels = study.folder / FIRST_VERSION, tuple[Duel, ...]()
+    if challenge is None and (version or not len(log)):
+        return
+    if challenge is None and first.is_file():
+        answers = read_qrels(first, name="preference")
+    elif challenge is None and driven is None:
+        return
+    else:
+        drive = find_drive(study, None, None, asks=False)
+        if challenge is not None and drive.next(log).open.any():
+            return
+        answers, duels = drive.conclude(log)
+    with study.transaction() as db:
+        save_answers(db, version + 1, answers)
+        if challenge is not None:
+            save_conclusion(db, challenge.number, duels, time.time())
+
+
+def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]]:
+    """Close all HITs of a lost marketplace, so that a new one may begin.
+
+    What was collected stays. What the HITs committed still counts against the budget, because nobody can
+    tell how much of it was earned. Returns how many HITs were open, and notices.
+
+    Raises
+    ------
+    StudyError
+        The study's store is lost as well.
+    """
+    restored = study.setting(RECOVERING)
+    if restored == BEING_REBUILT:
+        raise StudyError(
+            "the study's store and its marketplace are both lost: there is nothing to continue from",
+            "Restore a backup of either (docs/backup.md), or begin a new study with the same files.",
+        )
+    with study.transaction() as db:
+        still_open = close_lost(db, target)
+        unpaid, cents = close_undecided(db, target)
+        for key in (f"marketplace:{target}", RECOVERING):
+            drop_setting(db, key)
+        for prefix in ("worker:", "visits:"):  # the accounts of simulated workers there
+            drop_settings(db, prefix)
+    notices = ["the next verb that needs a marketplace begins a new one: invite your workers again"]
+    if unpaid:
+        owed = f"{many(unpaid, 'assignment was', 'assignments were')} not decided on, worth at most"
+        notices.append(f"{owed} ${Decimal(cents) / 100:.2f}: pay their workers yourself")
+    if restored:
+        notices.append("what was published and paid after the backup was made does not count in the budget")
+    return still_open, tuple(notices)

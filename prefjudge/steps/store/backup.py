@@ -38,34 +38,10 @@ def backup(
     store: str | None = None,
     replace: bool = False,
 ) -> BackupResult:
-    """Copy a study's store, or a marketplace's, into one file, while servers and verbs use it.
-
-    The copy is the store as it was at one moment. It is read back before it gets its name: its integrity,
-    the rows of every table and the sum of its ledger are compared with the store's at that moment. Only its
-    owner may read it. A study that is restored from it publishes and pays nothing before ``recover`` has
-    asked the marketplace what happened since the backup.
-
-    Parameters
-    ----------
-    study : Path, optional
-        The study whose store is copied.
-    file : Path
-        The file to write.
-    store : str, optional
-        The URL of the store instead, of a study or a marketplace.
-    replace : bool
-        Replace a file that exists.
-
-    Raises
-    ------
-    InputError
-        The file exists or cannot be written, or the store and the file are not given once each.
-    StudyError
-        There is no store, it is in PostgreSQL, or the copy differs from the store.
-    """
+    """Copy a study's store, or the one at a URL, into one file, while servers and verbs use it."""
     if file is None:
         raise InputError(
-            "backup needs a file to write", "Run, for instance: prefjudge backup STUDY backup.db"
+            "store backup needs a file to write", "Run, for instance: prefjudge store backup STUDY backup.db"
         )
     need_one("backup", study, store)
     opened, target = open_study(study), Path(file)
@@ -103,7 +79,7 @@ def _copy(found: Store, part: Path, target: Path) -> BackupResult:
             what = damage[0] if damage else "its rows or its ledger differ from the store's"
             raise StudyError(
                 f"no backup was written, as the copy is not sound: {what}",
-                "Examine the store itself: prefjudge doctor",
+                "Examine the store itself: prefjudge store check",
             )
         _mark(copy, found, taken)
     finally:

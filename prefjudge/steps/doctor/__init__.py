@@ -1,1 +1,0 @@
-"""``prefjudge doctor``: the step is in doctor.py, its helpers are beside it."""

@@ -1,1 +1,0 @@
-"""``prefjudge recover``: the step is in recover.py, its helpers are beside it."""

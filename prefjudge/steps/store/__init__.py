@@ -1,0 +1,1 @@
+"""``prefjudge store``: the step is in store.py, its actions are beside it."""

@@ -1,0 +1,37 @@
+"""Who uses an old name of a verb or an option is told the new one, in one line."""
+
+import pytest
+from typer.testing import CliRunner
+
+import prefjudge
+from prefjudge import VERBS, renamed
+from prefjudge.cli.app import app
+from prefjudge.cli.commands import command_of
+from prefjudge.errors import InputError
+
+
+def test_an_old_verb_says_in_one_line_what_it_is_now() -> None:
+    done = CliRunner().invoke(app, ["doctor", "study"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "prefjudge doctor is now: prefjudge store check\n"
+    assert "doctor" not in CliRunner().invoke(app, ["--help"]).stdout
+    with pytest.raises(AttributeError, match="prefjudge doctor is now: prefjudge store check"):
+        prefjudge.doctor  # noqa: B018
+
+
+def test_what_an_old_verb_is_now_is_a_verb_with_such_options() -> None:
+    verbs = {verb.name: verb for verb in VERBS}
+    for old, now in renamed.NOW["verb"].items():
+        name, *words = now.split()
+        options = {spelled for option in command_of(verbs[name]).params for spelled in option.opts}
+        assert old not in verbs
+        assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_old_options_are_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renamed, "NOW", {"option": {"--deep": "--depth"}, "verb": {}})
+    for typed in ("--deep", "--deep=3"):
+        done = CliRunner().invoke(app, ["pool", "--runs", "x", typed])
+        assert (done.exit_code, done.stderr) == (2, "--deep is now: --depth\n")
+    with pytest.raises(InputError, match="--deep is now: --depth"):
+        prefjudge.pool(runs="x", deep=3)
