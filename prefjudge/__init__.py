@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.store.store import store as store
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
-    from prefjudge.steps.worker import worker as worker
     from prefjudge.steps.workers.workers import workers as workers
     from prefjudge.study.study import Study as Study
 
@@ -172,9 +171,8 @@ VERBS = (
     Verb(
         "workers",
         _CROWD,
-        "Say how each worker works: reliability, sides, pace, gold, agreement and hourly pay.",
+        "Say how each worker works: reliability, sides, pace, gold and pay; forget the person behind one.",
     ),
-    Verb("worker", _SAFE, "Forget the person behind a worker id, or export all that is stored about them."),
     Verb(
         "store",
         _SAFE,

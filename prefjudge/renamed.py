@@ -11,6 +11,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "backup": "store backup",
         "doctor": "store check",
         "recover": "store recover",
+        "worker": "workers --forget ID, or: prefjudge workers --export ID",
     },
     "option": {},
 }

@@ -159,8 +159,8 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("store", "check", study)
         with Study(study).transaction(write=False) as db:
             ((someone,),) = db.execute("SELECT worker_id FROM assignments LIMIT 1")
-        verb("worker", "export", someone, study)
-        verb("worker", "forget", someone, study)
+        verb("workers", study, "--export", someone)
+        verb("workers", study, "--forget", someone)
         verb("status", study)
         verb("workers", study)
         verb("resolve", study)

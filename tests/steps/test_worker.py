@@ -1,4 +1,4 @@
-"""``worker``: a person gets what is stored, and is forgotten in the marketplace and in the study."""
+"""``workers --forget`` and ``--export``: what is stored about a person, given to them and forgotten."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.worker import WorkerAction, worker
+from prefjudge.steps.workers.person import export_person, forget_person
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study import persons
 from prefjudge.study.study import Study
@@ -53,13 +53,13 @@ def test_a_person_is_forgotten_in_both_stores_and_the_judgments_stay(judged: Pat
     opened = Study(judged)
     with opened.transaction(write=False) as db:
         ((someone, judgments),) = db.execute("SELECT worker_id, count(*) FROM judgments GROUP BY worker_id")
-    stored = worker(WorkerAction.EXPORT, someone, judged).stored
+    stored = export_person(someone, judged).stored
     assert stored["marketplace"]["account"][0]["name"] == PRIVATE[0]
     assert len(stored["study"]["judgments"]) == judgments
     assert {row["comment"] for row in stored["study"]["remarks"]} == set(PRIVATE[1:])
     before = bytes_in(judged)
     assert [text for text in PRIVATE if text.encode() not in before] == [], "else this shows nothing"
-    receipt = worker(WorkerAction.FORGET, someone, judged)
+    receipt = forget_person(someone, judged)
     assert receipt.erased["comments in the study"] == 2
     assert receipt.assignments == 1
     opened.close()
@@ -68,7 +68,7 @@ def test_a_person_is_forgotten_in_both_stores_and_the_judgments_stay(judged: Pat
     with opened.transaction(write=False) as db:
         assert db.execute("SELECT worker_id, count(*) FROM judgments GROUP BY 1") == [(someone, judgments)]
     assert workers(judged).remarks == ()
-    assert worker(WorkerAction.FORGET, someone, judged).erased == {}
+    assert forget_person(someone, judged).erased == {}
     with keep_marketplace_open(opened):
         collect(judged)
 
@@ -111,23 +111,25 @@ def test_the_verb_as_it_is_typed(judged: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(judged)
 
     def typed(action: str, who: str) -> Result:
-        return CliRunner().invoke(app, ["worker", action, who])
+        return CliRunner().invoke(app, ["workers", f"--{action}", who])
 
-    assert worker("export", someone).stored  # as text, and nobody is forgotten by it
+    assert typed("export", someone).exit_code == 0  # and nobody is forgotten by it
+    for wrong in (["--forget", someone, "--export", someone], ["--unpaid"]):
+        assert CliRunner().invoke(app, ["workers", *wrong]).exit_code == 1
     assert PRIVATE[0] in typed("export", someone).stdout
     done = typed("forget", someone)
     assert (done.exit_code, done.stdout) == (0, ""), done.output
     assert "kept: 1 assignment under the worker id" in done.stderr
     assert PRIVATE[0] not in typed("export", someone).stdout
     with pytest.raises(InputError, match="ANOBODY does not exist"):
-        worker(WorkerAction.FORGET, "ANOBODY")
+        forget_person("ANOBODY")
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StudyError, match="no marketplace"):
-        worker(WorkerAction.FORGET, "A1")
+        forget_person("A1")
     assert list(tmp_path.iterdir()) == [], "nothing is made"
     (tmp_path / "marketplace.db").touch()
     with pytest.raises(InputError, match="is empty"):
-        worker(WorkerAction.FORGET, " ")
+        forget_person(" ")

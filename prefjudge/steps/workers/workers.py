@@ -19,6 +19,7 @@ from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agree
 from prefjudge.core.judges.verdicts import gather_verdicts
 from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
 from prefjudge.counts import many
+from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, maybe, take_judgments
@@ -26,6 +27,7 @@ from prefjudge.render.shown import Shown
 from prefjudge.render.tables.worker import remarks_table, signs_table, workers_table
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.workers.conduct import Observed, observe
+from prefjudge.steps.workers.person import PersonResult, export_person, forget_person
 from prefjudge.study.study import Study, open_study
 
 _FEW = 20
@@ -156,10 +158,18 @@ def workers(
     golds: Votes | None = None,
     model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
-) -> WorkersResult:
-    """Say how each worker works.
+    forget: str | None = None,
+    export: str | None = None,
+    store: str | None = None,
+    unpaid: bool = False,
+) -> WorkersResult | PersonResult:
+    """Say how each worker works; or forget the person behind one, or export what is stored about them.
 
     Nothing here is a reason to refuse pay: it tells whose work to look at, and how far to trust it.
+
+    ``forget`` erases the name, the password, the locale, the panel's ids, messages, drafts and comments, also
+    from the store's bytes. Judgments stay under the worker id, which says nothing by itself, and the ledger
+    stays whole.
 
     Parameters
     ----------
@@ -176,14 +186,40 @@ def workers(
     ids : bool
         Show a study's worker ids. By default there are pseudonyms, which only the study's secret links to
         the ids.
+    forget : str, optional
+        Forget the person behind this worker id, in the study and in its own marketplace.
+    export : str, optional
+        Return all that is stored about the worker of this id.
+    store : str, optional
+        With ``forget`` and ``export``: the marketplace's store by URL; ``marketplace.db`` in the study or the
+        current folder by default.
+    unpaid : bool
+        With ``forget``: although the worker is owed something, which nobody can pay afterwards.
+
+    Returns
+    -------
+    WorkersResult or PersonResult
+        The workers; of one whom ``forget`` or ``export`` names, the receipt or what is stored.
 
     Raises
     ------
     InputError
-        A file cannot be read, or neither a study nor a file is given.
+        A file cannot be read, or neither a study nor a file is given; there is no such worker, or the worker
+        is owed something; or the options do not go together.
     StudyError
-        The study has no judgments.
+        The study has no judgments, or there is no store.
     """
+    person = export if forget is None else forget
+    if person is not None:
+        if (forget is not None and export is not None) or judgments is not None or golds is not None:
+            raise InputError(
+                "--forget, --export and --judgments exclude each other", "Give one of them at a time."
+            )
+        if forget is None:
+            return export_person(person, study, store=store)
+        return forget_person(person, study, store=store, unpaid=unpaid)
+    if store is not None or unpaid:
+        raise InputError("--store and --unpaid go with one worker", "Add --forget ID or --export ID.")
     models = (WorkerModel(model),) if model else tuple(WorkerModel)
     seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
     odd: list[Notice] = []
