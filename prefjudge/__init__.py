@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.export import export as export
     from prefjudge.steps.gold import gold as gold
-    from prefjudge.steps.history import history as history
     from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge.judge import judge as judge
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.serve.serve import serve as serve
     from prefjudge.steps.site.site import site as site
     from prefjudge.steps.stability.stability import stability as stability
-    from prefjudge.steps.status import status as status
+    from prefjudge.steps.status.status import status as status
     from prefjudge.steps.store.store import store as store
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
@@ -108,12 +107,7 @@ VERBS = (
     ),
     Verb("resolve", _ROAD, "Resolve each query's judgments as a tournament into preference qrels."),
     Verb("score", _ROAD, "Score runs under one or more qrels, with intervals, and compare the leaderboards."),
-    Verb("status", _ROAD, "Say where a study stands."),
-    Verb(
-        "history",
-        _ROAD,
-        "Show how the best-known answers changed, version by version, and which runs moved.",
-    ),
+    Verb("status", _ROAD, "Say where a study stands, and how its answers changed."),
     Verb(
         "report",
         _ROAD,

@@ -10,6 +10,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
     "verb": {
         "backup": "store backup",
         "doctor": "store check",
+        "history": "status --history",
         "recover": "store recover",
         "worker": "workers --forget ID, or: prefjudge workers --export ID",
     },

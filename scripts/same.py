@@ -40,7 +40,7 @@ DEMO = {
     "winratio": ("winratio", "study", "--json"),
     "workers": ("workers", "study", "--json"),
     "plan": ("plan", "study", "--json"),
-    "history": ("history", "study", "--json"),
+    "history": ("status", "study", "--history", "--json"),
     "report": ("report", "study", "--out", "out/report.html", "--tables", "csv", "out/tables"),
     "release": ("release", "study", "--runs", "--texts", "--out", "out/release", "--json"),
     "site": ("site", "study", "--out", "out/site"),

@@ -186,7 +186,7 @@ FILES: dict[str, dict[str, object]] = {
 }
 """What these verbs need to do their work; the others are asked about a study, or about none."""
 
-STUDY = ("gold", "history", "release", "status")
+STUDY = ("gold", "release", "status")
 
 
 @pytest.mark.parametrize("verb", sorted({*FUNCTIONS} - {"serve"}))

@@ -34,7 +34,7 @@ def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         if prefjudge.collect("study").finished:
             break
     prefjudge.resolve("study")
-    results = [prefjudge.status("study"), prefjudge.workers("study"), prefjudge.history("study")]
+    results = [prefjudge.status("study"), prefjudge.workers("study"), prefjudge.status("study", history=True)]
     assert prefjudge.status("study").waiting == 0
     assert prefjudge.pay("study", dry_run=True).owed == 0
     assert len(prefjudge.score("study", out="boards.csv").boards) == 2

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, say, stamp
+from prefjudge.cli.output import advice, notice, print_json, print_tables, say, stamp
 from prefjudge.counts import many
 from prefjudge.errors import quoted
 
 if TYPE_CHECKING:
-    from prefjudge.steps.status import StatusResult
+    from prefjudge.steps.status.history import History
+    from prefjudge.steps.status.status import StatusResult
 
 
 def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = False) -> None:
@@ -52,11 +53,26 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
     if result.version:
         challenge = result.challenge
         under_way = f"; challenge {challenge.challenge} is under way" if challenge else ""
-        say(f"answers      version {result.version}{under_way} (prefjudge history {quoted(study)})")
+        told = "" if result.history else f" (prefjudge status {quoted(study)} --history)"
+        say(f"answers      version {result.version}{under_way}{told}")
     if result.missing:
         left = result.hours_left
         pace = "" if left is None else f", about {_span(left)} at the pace so far"
         say(f"expected     {many(result.missing, 'assignment')}{pace}")
+    if result.history:
+        _show_history(result.history, result)
+
+
+def _show_history(history: "History", result: "StatusResult") -> None:
+    """Print the versions, what each changed, and the runs that moved."""
+    print_tables((table for table in history.tables() if table.rows), rehearsal=result.rehearsal)
+    if not history.versions:
+        say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
+    if result.challenge:
+        newcomers = many(result.challenge.newcomers, "newcomer")
+        queries = many(result.challenge.queries, "query")
+        say(f"challenge {result.challenge.challenge} is under way: {newcomers} on {queries}")
+        say(f"next: {advice(result.study, 'run')}")
 
 
 def _say_sureness(result: "StatusResult") -> None:

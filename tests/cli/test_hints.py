@@ -20,7 +20,7 @@ from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work

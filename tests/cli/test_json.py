@@ -165,7 +165,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("workers", study)
         verb("resolve", study)
         verb("score", study, "--leave-one-out")
-        verb("history", study)
+        verb("status", study, "--history")
         verb("report", study)
         verb("site", study, "--out", study.with_name("site"))
         verb("release", study, "--rehearsal", "--out", study.with_name("release"))
@@ -185,7 +185,7 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
     with keep_marketplace_open(Study(folder / "driven")):
         simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
         verb("run", folder / "driven", "--strategy", "knockout:1", "--yes", *simulated)
-        verb("history", folder / "driven")
+        verb("status", folder / "driven", "--history")
     settle_by_hand(folder / "held")
     with keep_marketplace_open(Study(folder / "held")):
         verb("publish", folder / "held", "--sandbox", "--yes")

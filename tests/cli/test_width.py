@@ -31,7 +31,7 @@ VERBS = {
     ),
     "plan": ("--sizes", "2:120,4:200,6:180", "--error", "0.33", "--budget", "1500", "--trials", "20"),
     "workers": ("PLACE/driven",),
-    "history": ("PLACE/driven",),
+    "status": ("PLACE/driven", "--history"),
     "pay": ("PLACE/judged", "--dry-run"),
     "audit": ("PLACE/leaderboard.csv",),
 }

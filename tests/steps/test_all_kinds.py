@@ -21,7 +21,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import WorkResult, work
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.study import Study

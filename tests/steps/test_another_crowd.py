@@ -19,7 +19,7 @@ from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import simulated_truth, work

@@ -22,7 +22,7 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge

@@ -16,7 +16,7 @@ from prefjudge.steps.pay import pay
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work

@@ -8,12 +8,12 @@ import pytest
 
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.gold import gold
-from prefjudge.steps.history import history
 from prefjudge.steps.init import init
 from prefjudge.steps.report.report import report
 from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.status.history import history
+from prefjudge.steps.status.status import status
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
@@ -32,8 +32,11 @@ def driven(young: Path) -> Path:
 
 def test_a_study_without_kept_answers_has_none_and_says_so(young: Path) -> None:
     told = history(young)
-    assert (told.versions, told.under_way, status(young).version) == ((), None, 0)
-    assert "no answers are kept yet: `prefjudge run` keeps them" in prefjudge("history", young).stderr
+    assert (told.versions, status(young).challenge, status(young).version) == ((), None, 0)
+    assert (
+        "no answers are kept yet: `prefjudge run` keeps them"
+        in prefjudge("status", young, "--history").stderr
+    )
 
 
 def test_history_tells_what_the_run_told(driven: Path) -> None:
@@ -46,13 +49,12 @@ def test_history_tells_what_the_run_told(driven: Path) -> None:
     under_way = status(driven).challenge
     assert under_way is not None
     assert (under_way.challenge, under_way.newcomers) == (1, opened.documents)
-    assert history(driven).under_way == under_way
     assert "version 1; challenge 1 is under way" in prefjudge("status", driven).stderr
     result = run(driven, **HONEST)  # type: ignore[arg-type]
     after = answers(driven)
     told = history(driven)
     second = told.versions[1]
-    assert (told.under_way, second.version, second.challenge) == (None, 2, 1)
+    assert (status(driven).challenge, second.version, second.challenge) == (None, 2, 1)
     assert told.versions[0] == first
     assert second.duels == result.duels
     assert second.moved == result.moved != ()
@@ -63,13 +65,13 @@ def test_history_tells_what_the_run_told(driven: Path) -> None:
     }
     assert status(driven).version == 2
 
-    shown = prefjudge("history", driven).stdout
+    shown = prefjudge("status", driven, "--history").stdout
     won = next(duel for duel in result.duels if duel.dethroned)
     line = next(line for line in shown.splitlines() if won.newcomer in line)
     assert line.split()[:4] == ["2", won.query_id, won.incumbent, won.newcomer]
     assert f"{won.votes_for:.1f}" in line
     assert f"Runs that moved, by {told.measure}" in shown
-    printed = json.loads(prefjudge("history", driven, "--json").stdout)
+    printed = json.loads(prefjudge("status", driven, "--history", "--json").stdout)["history"]
     assert [one["version"] for one in printed["versions"]] == [1, 2]
 
 
@@ -118,7 +120,9 @@ def test_a_query_that_was_settled_later_is_a_change_without_a_duel(driven: Path)
         db.execute("INSERT INTO answers VALUES (2, 'late', 'd-late')")
     late = next(change for change in history(driven).versions[1].changes if change.query_id == "late")
     assert (late.before, late.after) == ((), ("d-late",))
-    line = next(line for line in prefjudge("history", driven).stdout.splitlines() if "d-late" in line)
+    line = next(
+        line for line in prefjudge("status", driven, "--history").stdout.splitlines() if "d-late" in line
+    )
     assert line.split() == ["2", "late", "d-late", "–", "–"]
 
 
@@ -139,7 +143,7 @@ def test_runs_that_are_gone_or_changed_are_named_and_left_out(driven: Path, tmp_
     unread = history(driven, moves=False)
     assert (unread.measure, unread.notices, unread.versions[1].moved) == (None, (), ())
     assert unread.versions[1].changes == told.versions[1].changes
-    shown = prefjudge("history", driven, "--no-moves").stdout
+    shown = prefjudge("status", driven, "--history", "--no-moves").stdout
     assert next(line for line in shown.splitlines() if line.split()[:1] == ["2"]).split()[-1] == "–"
 
 
@@ -152,7 +156,7 @@ def test_the_history_is_read_from_postgresql(tmp_path: Path, cluster: Cluster) -
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     run(study, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     pool_runs(study, RUNS[3:], challenge=True)
-    assert status(study).challenge == history(study).under_way is not None
+    assert status(study, history=True).challenge is not None
     result = run(study, **HONEST)  # type: ignore[arg-type]
     first, second = history(study).versions
     assert first.made is not None

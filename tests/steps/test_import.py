@@ -25,7 +25,7 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments

@@ -140,7 +140,7 @@ VERBS = (
     ("compare", "--study", "STUDY", "--out", "OUT/tests.csv"),
     ("stability", "--trials", "20", "--out", "OUT/ranks.md"),
     ("agreement", "--splits", "4", "--out", "OUT/halves.tex"),
-    ("history",),
+    ("status", "--history"),
     ("workers",),
     ("report", "--out", "OUT/report.html"),
     ("release", "--out", "OUT/release", "--rehearsal"),

@@ -13,7 +13,6 @@ from prefjudge.steps.agreement import agreement
 from prefjudge.steps.collect import collect
 from prefjudge.steps.compare import compare
 from prefjudge.steps.gold import gold
-from prefjudge.steps.history import history
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.plan.plan import plan
@@ -25,7 +24,7 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.winratio import winratio
@@ -39,7 +38,7 @@ Verb = Callable[[Path | Study], object]
 READING: dict[str, Verb] = {
     "agreement": agreement,
     "compare": lambda study: compare(study=study),
-    "history": history,
+    "history": lambda study: status(study, history=True),
     "plan": lambda study: plan(study, trials=2, strategy=["round-robin:1"]),
     "release": lambda study: (release(study, rehearsal=True), files_in(study, "release")),
     "report": lambda study: (report(study), files_in(study, "report.html")),

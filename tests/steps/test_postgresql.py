@@ -14,7 +14,7 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import recover

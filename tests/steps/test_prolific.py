@@ -27,7 +27,7 @@ from prefjudge.steps.reject import reject
 from prefjudge.steps.run.run import run
 from prefjudge.steps.serve.screener import Screener
 from prefjudge.steps.serve.serve import serve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE

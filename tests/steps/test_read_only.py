@@ -13,7 +13,7 @@ import pytest
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.study import Study
 from tests.unprivileged import run_bound
@@ -49,7 +49,7 @@ def held(folder: Path) -> dict[str, tuple[int, int]]:
     return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.iterdir()}
 
 
-LOOKING = ["status", "resolve", "score", "history", "workers", "winratio", "plan"]
+LOOKING = ["status", "resolve", "score", "workers", "winratio", "plan"]
 
 
 def test_what_only_looks_looks_and_leaves_everything_as_it_is(sealed: Path) -> None:

@@ -20,7 +20,7 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.models import save_votes
 from prefjudge.study.pooling import load_pairs

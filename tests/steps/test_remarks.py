@@ -17,7 +17,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.progress import waiting_pairs

@@ -38,7 +38,7 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.study.logs import load_judgment_log
 from prefjudge.study.pooling import load_pool_sizes, load_pools
 from prefjudge.study.remarks import Remark, save_remarks

@@ -22,7 +22,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_passages, load_pools, load_queries

@@ -25,7 +25,6 @@ from prefjudge.render.text.cells import RING
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.gold import gold
-from prefjudge.steps.history import history
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
@@ -34,6 +33,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.site.folder import check_folder, write_site
 from prefjudge.steps.site.query_pages import in_order
 from prefjudge.steps.site.site import SiteResult, site
+from prefjudge.steps.status.history import history
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_pools

@@ -10,9 +10,9 @@ from prefjudge.render.pages.report import Section
 from prefjudge.render.tables.history import changes_table
 from prefjudge.render.tables.worker import remarks_table, workers_table
 from prefjudge.render.text.cells import Column, Table
-from prefjudge.steps.history import Version, history
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_picture
+from prefjudge.steps.status.history import Version, history
 from prefjudge.study.imports import load_imports
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes

@@ -17,7 +17,7 @@ from prefjudge.gather.seeds import generator
 from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status import StatusResult
+from prefjudge.steps.status.status import StatusResult
 from prefjudge.steps.workers.workers import WorkersResult, workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries

@@ -23,7 +23,7 @@ from prefjudge.steps.report.judging import challenges_section, design_section, j
 from prefjudge.steps.report.material import Given, Material
 from prefjudge.steps.report.methods import methods_section, people_of
 from prefjudge.steps.report.papers import top_section
-from prefjudge.steps.status import status
+from prefjudge.steps.status.status import status
 from prefjudge.study.models import load_votes
 from prefjudge.study.study import Study
 

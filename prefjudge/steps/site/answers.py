@@ -10,7 +10,7 @@ from prefjudge.gather.best_answers import explain_best_answers
 from prefjudge.gather.inputs import QRELS_NAME
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
-from prefjudge.steps.history import HistoryResult
+from prefjudge.steps.status.history import History
 from prefjudge.study.history import Finding
 from prefjudge.study.study import Study
 
@@ -44,7 +44,7 @@ class Answers:
     notices: tuple[str, ...]
 
 
-def explain_answers(study: Study, past: HistoryResult, versions: Mapping[int, Qrels]) -> Answers:
+def explain_answers(study: Study, past: History, versions: Mapping[int, Qrels]) -> Answers:
     """Return what is known of the best answers, by the judgments as they are.
 
     The probabilities are those of ``resolve``: the same stream of random numbers gives them.
@@ -62,7 +62,7 @@ def explain_answers(study: Study, past: HistoryResult, versions: Mapping[int, Qr
     )
 
 
-def _steps(past: HistoryResult, versions: Mapping[int, Qrels]) -> dict[str, tuple[Step, ...]]:
+def _steps(past: History, versions: Mapping[int, Qrels]) -> dict[str, tuple[Step, ...]]:
     first, one = next(iter(versions.items()))
     docs: dict[str, list[str]] = {}
     for query, doc in zip(one.query.tolist(), one.doc.tolist(), strict=True):

@@ -16,10 +16,10 @@ from prefjudge.render.tables.leaderboard import leaderboard_table
 from prefjudge.render.tables.official import official_table
 from prefjudge.render.tables.score import score_tables
 from prefjudge.render.text.cells import Cell, Column, Table, bare
-from prefjudge.steps.history import Version
 from prefjudge.steps.site.answers import NOT_SHOWN
 from prefjudge.steps.site.boards import VersionBoards
 from prefjudge.steps.site.state import SiteState
+from prefjudge.steps.status.history import Version
 
 _DAY = len("2026-11-22")
 

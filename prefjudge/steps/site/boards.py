@@ -11,7 +11,7 @@ from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.gather.readers import Reader
 from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
-from prefjudge.steps.history import HistoryResult
+from prefjudge.steps.status.history import History
 from prefjudge.study.history import Finding
 
 
@@ -134,7 +134,7 @@ def _placed(ranks: Sequence[JudgedRanks], answers: Qrels) -> tuple[dict[str, int
     return first, ten
 
 
-def first_versions(findings: Mapping[tuple[str, str], Finding], past: HistoryResult) -> dict[str, int]:
+def first_versions(findings: Mapping[tuple[str, str], Finding], past: History) -> dict[str, int]:
     """Return the version of the answers at which each run was first there.
 
     A run of the pools was there from the beginning, one of a challenge from the version that this made. Of a

@@ -26,12 +26,12 @@ from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.score_inputs import ScoreInputs, gather
 from prefjudge.gather.vote_sets import VoteSet
-from prefjudge.steps.history import HistoryResult, history
 from prefjudge.steps.score.boards import Ceilings, correlations
 from prefjudge.steps.site.answers import Answers, explain_answers
 from prefjudge.steps.site.boards import AllBoards, first_versions, make_boards
 from prefjudge.steps.site.entries import Entries, audit_entries, find_entries, with_leaderboard
-from prefjudge.steps.status import StatusResult, status
+from prefjudge.steps.status.history import History, history
+from prefjudge.steps.status.status import StatusResult, status
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import Finding, first_answers_since, load_findings
 from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
@@ -62,7 +62,7 @@ class SiteState:
 
     study: Study
     stored: Stored
-    past: HistoryResult
+    past: History
     progress: StatusResult
     answers: Answers
     boards: AllBoards
@@ -144,7 +144,7 @@ def _stored(study: Study) -> Stored:
         )
 
 
-def _versions(study: Study, past: HistoryResult) -> dict[int, Qrels]:
+def _versions(study: Study, past: History) -> dict[int, Qrels]:
     """Return the versions of the answers: those that ``run`` keeps, or the one of ``resolve``, number 0."""
     if not past.versions:
         return {0: load_best_answers(study)[0]}

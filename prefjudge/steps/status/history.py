@@ -1,10 +1,9 @@
 """Shows the versions of the best-known answers, and what changed from one to the next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.core.resolving.history import Change, find_changes
 from prefjudge.evaluation.leaderboards.correlation import RankShift
@@ -15,13 +14,11 @@ from prefjudge.render.tables.history import changes_table, moves_table, versions
 from prefjudge.render.text.cells import Table
 from prefjudge.study.answers import load_answers
 from prefjudge.study.history import (
-    ChallengeRecord,
     count_answers,
     first_answers_since,
     load_challenges,
     load_duels,
 )
-from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study, open_study
 
 
@@ -59,18 +56,15 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HistoryResult(Shown):
-    """The versions, the first one first, and the challenge that is under way, if any.
+class History(Shown):
+    """The versions, the first one first; ``measure`` is what their leaderboards are compared by, if they are.
 
-    ``measure`` is what the leaderboards are compared by; None where they are not.
+    ``notices`` are the status's, which shows them.
     """
 
-    study: str
     measure: str | None
     versions: tuple[Version, ...]
-    under_way: ChallengeRecord | None
-    rehearsal: Rehearsal | None
-    notices: tuple[str, ...]
+    notices: tuple[str, ...] = field(repr=False, default=())
 
     def tables(self) -> tuple[Table, ...]:
         """Return the versions, what each changed, and the runs that moved."""
@@ -94,23 +88,14 @@ class HistoryResult(Shown):
         return (versions_table(rows), *(table for table in further if table.rows))
 
 
-def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
-    """Show how the best-known answers changed: their versions, and what each of them changed.
-
-    Parameters
-    ----------
-    study : Path
-        The study's folder.
-    moves : bool
-        Compare the leaderboards of the versions, too: of all runs in the study, by its first measure. It
-        reads the runs, so it takes as long as ``score``.
-    """
+def history(study: str | Path | Study, *, moves: bool = True) -> History:
+    """Return the versions of the answers, what each changed, and with ``moves`` the runs that moved."""
     opened, notices = open_study(study), list[str]()
     with opened.reading():
         with opened.transaction(write=False) as db:
             counts, challenges = count_answers(db), load_challenges(db)
             answers = {version: load_answers(db, version, f"version {version}") for version in counts}
-            since, rehearsal = first_answers_since(db), load_rehearsal(db)
+            since = first_answers_since(db)
             # a conclusion makes the next version, and challenges follow one another
             makers = dict(enumerate((one for one in challenges if one.concluded is not None), start=2))
             duels = {version: load_duels(db, maker.challenge) for version, maker in makers.items()}
@@ -135,11 +120,8 @@ def history(study: str | Path | Study, *, moves: bool = True) -> HistoryResult:
                 moved=moved[version - 1],
             )
         )
-    return HistoryResult(
-        study=str(opened.folder),
+    return History(
         measure=opened.config.measures[0] if moves else None,
         versions=tuple(versions),
-        under_way=next((one for one in challenges if one.concluded is None), None),
-        rehearsal=rehearsal,
         notices=tuple(notices),
     )

@@ -1,12 +1,14 @@
 """Says where a study stands: how sure its answers are, and how far the work is."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
+from prefjudge.render.tables.record import record_tables
+from prefjudge.render.text.cells import Table
 from prefjudge.study.disputes import load_disputed
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges, moment
 from prefjudge.study.ledger import committed_cents
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
     from prefjudge.evaluation.testing.contenders import Contenders
     from prefjudge.gather.sureness import StudySureness
+    from prefjudge.steps.status.history import History
 
 _QUICK = 500
 """Up to this many queries, the probabilities take about a second."""
@@ -50,7 +53,8 @@ class StatusResult(Shown):
     ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
     ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which runs
     may still be the best, and holds however often one looks; None where the runs were not read.
-    ``target`` is where the work is that the study counts. ``notices`` says where the store may lack what
+    ``target`` is where the work is that the study counts. ``history`` says how the answers changed, where it
+    was asked for. ``notices`` says where the store may lack what
     happened since.
     """
 
@@ -79,12 +83,22 @@ class StatusResult(Shown):
     confidence: "ConfidenceSummary | None"
     top: "Contenders | None"
     target: str
+    history: "History | None"
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
+    def tables(self) -> tuple[Table, ...]:
+        """Return the figures, and the history where it was asked for."""
+        return (*record_tables(replace(self, history=None)), *(self.history.tables() if self.history else ()))
+
 
 def status(
-    study: str | Path | Study, *, confidence: bool | None = None, top: bool | None = None
+    study: str | Path | Study,
+    *,
+    confidence: bool | None = None,
+    top: bool | None = None,
+    history: bool = False,
+    moves: bool = True,
 ) -> StatusResult:
     """Say where a study stands.
 
@@ -97,14 +111,24 @@ def status(
     top : bool, optional
         Say which runs may still be the best, by a test that holds however often one looks; by default with
         the probabilities, where the run files have up to 16 MB.
+    history : bool
+        Tell how the best-known answers changed, too: their versions, and what each of them changed.
+    moves : bool
+        With ``history``: compare the leaderboards of the versions, of all runs in the study, by its first
+        measure. It reads the runs, so it takes as long as ``score``.
     """
     opened = open_study(study)
     # One state of the study, in all figures.
     with opened.reading():
-        return _counted(opened, _sureness(opened, True if top else confidence, top))
+        past = None
+        if history:
+            from prefjudge.steps.status.history import history as find_history
+
+            past = find_history(opened, moves=moves)
+        return _counted(opened, _sureness(opened, True if top else confidence, top), past)
 
 
-def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
+def _counted(opened: Study, sure: "StudySureness | None", past: "History | None") -> StatusResult:
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
@@ -137,8 +161,12 @@ def _counted(opened: Study, sure: "StudySureness | None") -> StatusResult:
             confidence=sure.confidence if sure else None,
             top=sure.top if sure else None,
             target=target,
+            history=past,
             rehearsal=load_rehearsal(db),
-            notices=_notices(opened.folder, target, load_setting(db, RECOVERING), load_setting(db, HAPPENED)),
+            notices=(
+                *_notices(opened.folder, target, load_setting(db, RECOVERING), load_setting(db, HAPPENED)),
+                *(past.notices if past else ()),
+            ),
         )
 
 

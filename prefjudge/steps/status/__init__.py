@@ -1,0 +1,1 @@
+"""``prefjudge status``: the step is in status.py, the history of the answers beside it."""
