@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.run.run import run as run
     from prefjudge.steps.score.score import score as score
     from prefjudge.steps.serve.serve import serve as serve
-    from prefjudge.steps.site.site import site as site
     from prefjudge.steps.stability.stability import stability as stability
     from prefjudge.steps.status.status import status as status
     from prefjudge.steps.store.store import store as store
@@ -111,12 +110,7 @@ VERBS = (
     Verb(
         "report",
         _ROAD,
-        "Write one HTML page of what a study found: leaderboards, changed answers, and how it was judged.",
-    ),
-    Verb(
-        "site",
-        _ROAD,
-        "Write a study's leaderboard as static pages: boards, runs, queries, and feeds of what is new.",
+        "Write what a study found as one HTML page, or as a site: leaderboards, answers, and how it was judged.",
     ),
     Verb(
         "release",

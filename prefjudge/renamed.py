@@ -12,6 +12,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "doctor": "store check",
         "history": "status --history",
         "recover": "store recover",
+        "site": "report --site DIR",
         "worker": "workers --forget ID, or: prefjudge workers --export ID",
     },
     "option": {},

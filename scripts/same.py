@@ -43,7 +43,7 @@ DEMO = {
     "history": ("status", "study", "--history", "--json"),
     "report": ("report", "study", "--out", "out/report.html", "--tables", "csv", "out/tables"),
     "release": ("release", "study", "--runs", "--texts", "--out", "out/release", "--json"),
-    "site": ("site", "study", "--out", "out/site"),
+    "site": ("report", "study", "--site", "out/site"),
 }
 """Commands on the demo's study, by the name of what they print; what they write is compared, too."""
 NIST, RUNS, VOTES = "dl21/qrels-nist.txt", "dl21/runs", "dl21/judgments.txt"

@@ -167,7 +167,7 @@ def on_a_study(verb: Printed, study: Path) -> None:
         verb("score", study, "--leave-one-out")
         verb("status", study, "--history")
         verb("report", study)
-        verb("site", study, "--out", study.with_name("site"))
+        verb("report", study, "--site", study.with_name("site"))
         verb("release", study, "--rehearsal", "--out", study.with_name("release"))
 
 

@@ -172,7 +172,7 @@ def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
     of_runs = ["trust", "on_duplicate", "workers", "cache", "engine"]
     of_texts = ["field", "id_field", "text_field", "download"]
     for options, shared, verbs in (
-        (ReadOptions, of_runs, ("audit", "report", "reproduce", "site")),
+        (ReadOptions, of_runs, ("audit", "report", "reproduce")),
         (TextOptions, of_texts, ("check",)),
         (
             InputOptions,

@@ -94,7 +94,7 @@ def repository(study: Path) -> Path:
 WRITING = {
     verb.function: {"out", "plot"} & {option.name for option in step_options(verb.function)}
     for verb in VERBS
-    if verb.name not in ("release", "reproduce", "site")  # which write into a folder of their own
+    if verb.name not in ("release", "reproduce")  # which write into a folder of their own
 }
 
 

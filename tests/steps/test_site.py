@@ -28,11 +28,11 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.report.report import report
+from prefjudge.steps.report.site.query_pages import in_order
+from prefjudge.steps.report.site.site import SiteResult, check_folder, write_site
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.site.folder import check_folder, write_site
-from prefjudge.steps.site.query_pages import in_order
-from prefjudge.steps.site.site import SiteResult, site
 from prefjudge.steps.status.history import history
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
@@ -148,7 +148,7 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(driven: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[SiteResult, Path]:
     folder = tmp_path_factory.mktemp("site") / "public"
-    return site(driven, out=folder, contact="who@example.org", url="https://example.org/board"), folder
+    return report(driven, site=folder, contact="who@example.org", url="https://example.org/board"), folder
 
 
 def test_the_pages_say_what_the_other_verbs_say(
@@ -259,7 +259,7 @@ def test_the_same_study_gives_the_same_bytes_and_only_what_changed_is_written(
         (folder / other).write_text("somebody's")
     ours.write_text(ours.read_text() + " ")
     before = {name: path.stat().st_mtime_ns for name in everything(folder) if (path := folder / name)}
-    again = site(driven, out=folder, contact="who@example.org", url="https://example.org/board")
+    again = report(driven, site=folder, contact="who@example.org", url="https://example.org/board")
     assert (again.written, again.removed) == (1, 1)
     changed = {
         name
@@ -275,7 +275,7 @@ def test_what_is_somebody_elses_is_never_replaced(driven: Path, tmp_path: Path) 
     def refused(words: str) -> None:
         before = everything(tmp_path)
         with pytest.raises(InputError, match=words):
-            site(driven, out=tmp_path / "site", health=False)
+            report(driven, site=tmp_path / "site", health=False)
         assert everything(tmp_path) == before
 
     folder = tmp_path / "site"
@@ -364,7 +364,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def strange(hostile: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[SiteResult, Path]:
     folder = tmp_path_factory.mktemp("strange") / "site"
-    return site(hostile, out=folder, runs=[hostile.parent / "submissions"]), folder
+    return report(hostile, site=folder, runs=[hostile.parent / "submissions"]), folder
 
 
 def test_hostile_names_and_texts_stay_names_and_texts(strange: tuple[SiteResult, Path]) -> None:
@@ -417,7 +417,7 @@ def test_an_official_leaderboard_stands_beside_the_study(hostile: Path, tmp_path
         "CON,2026/01/02,,Con,Ada,,,full ranking,0.2,0.1,\n"
         "con,2026/01/03,,Con,Ada,,,full ranking,0.2,0.15,\n"
     )
-    site(hostile, out=tmp_path / "site", leaderboard=tmp_path / "board.csv")
+    report(hostile, site=tmp_path / "site", leaderboard=tmp_path / "board.csv")
     rows = {row["run"]: row for row in table(tmp_path / "site" / "index.html", "RR@10 under preference")}
     assert (rows["CON"]["team"], rows["CON"]["submitted"]) == ("Ada", "2026-01-02")
     page = next(
@@ -430,7 +430,7 @@ def test_an_official_leaderboard_stands_beside_the_study(hostile: Path, tmp_path
 def test_a_study_without_answers_has_no_site_yet(tmp_path: Path) -> None:
     init(tmp_path / "study")
     with pytest.raises(StudyError, match="has no pool"):
-        site(tmp_path / "study", out=tmp_path / "site")
+        report(tmp_path / "study", site=tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
 
@@ -476,8 +476,19 @@ def test_queries_are_listed_in_the_order_of_their_numbers() -> None:
 
 def test_runs_that_are_not_there_or_not_the_study_s_are_named(driven: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere does not exist"):
-        site(driven, out=tmp_path / "site", runs=[tmp_path / "nowhere"])
+        report(driven, site=tmp_path / "site", runs=[tmp_path / "nowhere"])
     (tmp_path / "other.txt").write_text("q1 Q0 d1 1 1.0 other\n")
     with pytest.raises(InputError, match=f"among those that may be shown, such as {RUNS[0].stem}"):
-        site(driven, out=tmp_path / "site", runs=[tmp_path / "other.txt"])
+        report(driven, site=tmp_path / "site", runs=[tmp_path / "other.txt"])
+    assert not (tmp_path / "site").exists()
+
+
+def test_what_goes_with_one_page_alone_is_refused(driven: Path, tmp_path: Path) -> None:
+    for words, says in (
+        ({"site": tmp_path / "site", "live": True}, "--live goes with one page"),
+        ({"site": tmp_path / "site", "out": "page.html"}, "--out goes with one page"),
+        ({"contact": "me"}, "--contact goes with --site"),
+    ):
+        with pytest.raises(InputError, match=says):
+            report(driven, **words)
     assert not (tmp_path / "site").exists()

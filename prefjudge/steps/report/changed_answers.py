@@ -14,7 +14,7 @@ from prefjudge.gather.best_answers import BestAnswers
 from prefjudge.render.pages.closer_look import shortened
 from prefjudge.render.pages.report import Change, Passage, Section
 from prefjudge.render.text.cells import Bold, Column, Table
-from prefjudge.steps.report.material import Answers, Material
+from prefjudge.steps.report.material import Answers, Material, sentence
 from prefjudge.steps.report.pictures import chance_picture
 
 _MOST_CHANGES = 12
@@ -57,8 +57,8 @@ def answers_section(material: Material) -> list[Section]:
         )
     if found.sure is not None:
         first, *others = found.sure.words
-        finding += f"{_sentence(first)} "
-        words += map(_sentence, others)
+        finding += f"{sentence(first)} "
+        words += map(sentence, others)
     if both:
         finding += (
             f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
@@ -82,10 +82,6 @@ def answers_section(material: Material) -> list[Section]:
             tables=(_answers_table(rows, found, changed),),
         )
     ]
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict[str, str]:

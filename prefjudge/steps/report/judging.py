@@ -10,7 +10,7 @@ from prefjudge.render.pages.report import Section
 from prefjudge.render.tables.history import changes_table
 from prefjudge.render.tables.worker import remarks_table, workers_table
 from prefjudge.render.text.cells import Column, Table
-from prefjudge.steps.report.material import Material
+from prefjudge.steps.report.material import Material, made_from, strategy_words
 from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_picture
 from prefjudge.steps.status.history import Version, history
 from prefjudge.study.imports import load_imports
@@ -120,7 +120,7 @@ def design_section(material: Material) -> list[Section]:
     with study.transaction(write=False) as db:
         inputs, imports = load_inputs(db), load_imports(db)
         published = is_published(db) or not imports
-    strategy = ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
+    strategy = strategy_words(study)
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
         ("HIT", f"{many(design.pairs_per_hit, 'pair')}, {many(design.gold_per_hit, 'hidden gold pair')}"),
@@ -131,12 +131,11 @@ def design_section(material: Material) -> list[Section]:
         ("seed", str(config.seed)),
         ("prefjudge", __version__),
     )
-    made_from = (
+    files = (
         *((one.kind, one.name, one.digest) for one in inputs),
         *(("votes", one.name, one.digest) for one in imports),
     )
     what, value = Column(name="what"), Column(name="value")
-    kind, name, digest = Column(name="kind"), Column(name="name"), Column(name="digest")
     return [
         Section(
             heading="How it was made",
@@ -145,7 +144,7 @@ def design_section(material: Material) -> list[Section]:
             else "The votes were imported; what people were asked is not known here.",
             tables=(
                 Table(title="Design", columns=(what, value), rows=rows if published else rows[-3:]),
-                Table(title="Made from", columns=(kind, name, digest), rows=made_from),
+                made_from(files),
             ),
         )
     ]

@@ -1,5 +1,6 @@
 """What the sections of a report are made of: each verb is asked once, whoever needs its answer."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from prefjudge.gather.memory import Source
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.seeds import generator
 from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
+from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import StatusResult
@@ -89,17 +91,12 @@ class Material:
         StudyError
             There are no judgments, or no answers.
         """
-        best = explain_best_answers(self.study, verb="report")
+        best, chances, sure = assess_best(self.study)
         self.notices.extend(best.notices)
         with self.study.transaction(write=False) as db:
             names = {one.name for one in load_inputs(db) if one.kind == "qrels"}
             queries, passages = load_queries(db), load_passages(db)
         assert best.votes.pools is not None
-        chances = sure = None
-        if len(best.resolutions) <= SURE_QUERIES:
-            # The stream of `resolve`: both say the same.
-            rng = generator(self.study, "resolve")
-            chances, sure = assess_answers(best.votes, best.resolutions, rng=rng)
         return Answers(
             best=best,
             labelled=_labelled(best.votes.pools, names),
@@ -121,6 +118,38 @@ class Material:
         with self.study.transaction(write=False) as db:
             named = has_workers(db)
         return workers(self.study) if named else None
+
+
+def assess_best(study: Study) -> tuple[BestAnswers, Confidence | None, ConfidenceSummary | None]:
+    """Return the best-known answers, and how sure they are where there are not too many queries.
+
+    The stream of random numbers is that of ``resolve``: both say the same.
+
+    Raises
+    ------
+    StudyError
+        There are no judgments, or no answers.
+    """
+    best = explain_best_answers(study, verb="report")
+    if len(best.resolutions) > SURE_QUERIES:
+        return best, None, None
+    return best, *assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
+
+
+def strategy_words(study: Study) -> str:
+    """Return the strategy by which ``run`` drove a study, with its model; empty where it did not."""
+    return ", with ".join(filter(None, map(study.setting, ("strategy", "strategy model"))))
+
+
+def made_from(rows: Iterable[tuple[str, str | None, str | None]]) -> Table:
+    """Return the table of what a study was made from: kind, name and digest of each file."""
+    columns = (Column(name="kind"), Column(name="name"), Column(name="digest"))
+    return Table(title="Made from", columns=columns, rows=tuple(rows))
+
+
+def sentence(words: str) -> str:
+    """Return words as a sentence."""
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _labelled(pools: Pools, names: set[str]) -> dict[str, tuple[str, ...]]:

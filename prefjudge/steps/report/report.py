@@ -1,14 +1,14 @@
-"""Writes a study's report, an HTML page: leaderboards, changed answers, and how it was judged."""
+"""Writes a study's report, as one HTML page or many: leaderboards, changed answers, and how it was judged."""
 
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from annotated_types import Interval
 
 from prefjudge.errors import InputError
-from prefjudge.gather.inputs import as_path, expand
+from prefjudge.gather.inputs import as_folder, as_path, expand, in_memory, several
 from prefjudge.gather.memory import LabelSets, Runs, take_qrels
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
@@ -24,6 +24,9 @@ from prefjudge.study.pooling import is_published
 from prefjudge.study.progress import load_mark
 from prefjudge.study.study import CONFIG_FILE, QRELS_FILE, Study, open_study
 
+if TYPE_CHECKING:
+    from prefjudge.steps.report.site.site import SiteResult
+
 REPORT_FILE = "report.html"
 
 
@@ -33,6 +36,12 @@ def report(
     runs: Runs = (),
     qrels: LabelSets = (),
     out: str | Path | None = None,
+    site: str | Path | None = None,
+    leaderboard: str | Path | None = None,
+    contact: str = "",
+    url: str = "",
+    texts: bool = True,
+    health: bool = True,
     plots: str | Path | None = None,
     tables: tuple[str, str | Path] | None = None,
     bibtex: bool = False,
@@ -40,22 +49,43 @@ def report(
     port: Annotated[int, Interval(ge=0, le=65535)] = 7268,
     ready: Callable[[str], None] | None = None,
     **how: Unpack[ReadOptions],
-) -> ReportResult:
-    """Write a study's report: one HTML file that needs nothing else, with no worker's id in it.
+) -> "ReportResult | SiteResult":
+    """Write a study's report: one HTML file that needs nothing else, with no worker's id in it, or a site.
 
     What the study does not have yet is left out, and a notice says so. Nothing but the page is written, and
     what else is asked for; but imported votes that were not resolved yet are resolved first.
+
+    ``site`` writes the living leaderboard as static pages instead, for a file system or any web server:
+    boards, runs, queries, and feeds of what is new. The same study gives the same bytes; only what changed is
+    written, and only pages of the site itself are removed.
 
     Parameters
     ----------
     study : Path
         The study's folder.
     runs : sequence of paths or patterns
-        Runs to score beside the study's own, or for a study of imported votes that has none.
+        Runs to score beside the study's own, or for a study of imported votes that has none. With ``site``:
+        the runs to show, or folders of them, with what ``ID-metadata.json`` beside a run or ir_metadata at
+        its head tell; those of the study by default. Never shown are runs with ``withdrawn`` or, until that
+        day, ``embargo_until`` in their metadata.
     qrels : sequence of str
         Label sets to score them under beside the study's own, each a file or ``NAME=FILE``.
     out : Path, optional
         The file; ``report.html`` in the study by default.
+    site : Path, optional
+        The folder of a site to write instead: new, empty, or this study's site, which is brought up to date.
+    leaderboard : Path, optional
+        With ``site``: the CSV of the official leaderboard. Its ranks and scores stand beside those of the
+        study, and its submissions are audited.
+    contact : str
+        With ``site``: whom to ask, an address of mail or of a web page. The authors of ``[release]`` are
+        named, too.
+    url : str
+        With ``site``: where it will be on the web, for the addresses in its feeds.
+    texts : bool
+        With ``site``: show the texts of passages.
+    health : bool
+        With ``site``: say of each run what its file holds, which reads every line of it.
     plots : Path, optional
         A folder: write every plot of the page there, as SVG and PNG.
     tables : (str, Path), optional
@@ -71,14 +101,40 @@ def report(
     **how
         How the runs are read: the words of `ReadOptions`.
 
+    Returns
+    -------
+    ReportResult or SiteResult
+        The page and what was written beside it; with ``site`` what the site has.
+
     Raises
     ------
     InputError
-        The file is not one that HTML can be written to.
+        The file is not one that HTML can be written to, the folder of a site holds something else, or the
+        options do not go together.
     StudyError
-        The folder holds no study, or the study has no pool.
+        The folder holds no study, or the study has no pool; a site needs best-known answers.
     """
     opened = open_study(study)
+    page_only = {"qrels": qrels, "out": out, "plots": plots, "tables": tables, "bibtex": bibtex, "live": live}
+    site_only = {"leaderboard": leaderboard, "contact": contact, "url": url}
+    for name, value in (site_only if site is None else page_only).items():
+        if value is not None and value not in (False, "", ()):
+            goes = "goes with --site" if site is None else "goes with one page, and --site writes many"
+            raise InputError(f"--{name} {goes}", "Leave one of them out." if site else "Add --site DIR.")
+    if site is not None:
+        from prefjudge.steps.report.site.site import make_site
+
+        return make_site(
+            opened,
+            as_folder(site),
+            runs=_in_files(runs),
+            leaderboard=as_path(leaderboard),
+            contact=contact,
+            url=url,
+            texts=texts,
+            health=health,
+            **how,
+        )
     path = as_path(out) or own_file(opened, REPORT_FILE)
     if path is None:
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
@@ -123,6 +179,14 @@ def _resolved(study: Study) -> tuple[str, ...]:
     if collected or path is None or path.is_file():
         return ()
     return (*resolve(study, confidence=False).notices, f"the votes were resolved into {path}")
+
+
+def _in_files(runs: Runs) -> tuple[str | Path, ...]:
+    """Return the runs that a site shows, of which it reads what stands beside the files."""
+    found = tuple(one for one in several(runs) if isinstance(one, str | Path) and not in_memory(one))
+    if len(found) != len(several(runs)):
+        raise InputError("a site shows runs of files, and these are in memory", "Give --runs FOLDER.")
+    return found
 
 
 def _mark(folder: Path) -> str:

@@ -2,24 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 
 from prefjudge.core.planning.challenge import Duel
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.boards import Board
 from prefjudge.evaluation.leaderboards.correlation import correlate
+from prefjudge.evaluation.submissions.submissions import Submission, record_holders
+from prefjudge.formats.leaderboard_csv import leaderboard_text
 from prefjudge.formats.run_metadata import RunMetadata
+from prefjudge.gather.open_work import what_is_open
 from prefjudge.render.pages.site.addresses import version_address
-from prefjudge.render.pages.site.page import Fact, Page, Part
+from prefjudge.render.pages.site.feeds import Entry, Feed
+from prefjudge.render.pages.site.page import Fact, Page, Part, is_web_address
 from prefjudge.render.tables.history import changes_table, versions_table
 from prefjudge.render.tables.leaderboard import leaderboard_table
 from prefjudge.render.tables.official import official_table
 from prefjudge.render.tables.score import score_tables
 from prefjudge.render.text.cells import Cell, Column, Table, bare
-from prefjudge.steps.site.answers import NOT_SHOWN
-from prefjudge.steps.site.boards import VersionBoards
-from prefjudge.steps.site.state import SiteState
+from prefjudge.steps.report.material import made_from, sentence, strategy_words
+from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
 from prefjudge.steps.status.history import Version
+from prefjudge.study.pooling import is_published
+from prefjudge.study.targets import current_target
 
 _DAY = len("2026-11-22")
 
@@ -32,7 +38,7 @@ def first_page(state: SiteState, title: str) -> Page:
     lead = (
         f"{many(len(board.ranked), 'run')} by {board.measure} under the best-known answers to "
         f"{many(board.queries, 'query')}{f'{when}{_since(current.made)}' if current.made else ''}.",
-        *([_sentence(state.answers.confidence.words[0])] if state.answers.confidence else []),
+        *([sentence(state.answers.confidence.words[0])] if state.answers.confidence else []),
     )
     return Page(
         address="index.html",
@@ -226,5 +232,189 @@ def _day(made: str | None) -> str | None:
     return made[:_DAY] if made else None
 
 
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+def about_page(state: SiteState, contact: str) -> Page:
+    """Return the page."""
+    return Page(
+        address="about.html",
+        title="About this leaderboard",
+        parts=(
+            Part(heading="What is judged", facts=_judged(state)),
+            Part(heading="What it cost", facts=_cost(state)),
+            Part(heading="Whom to ask", facts=_contacts(state, contact)),
+            Part(heading="How it is made", facts=_design(state), tables=(_inputs(state),)),
+            Part(heading="How to read the boards", words=_reading(state)),
+        ),
+    )
+
+
+def _judged(state: SiteState) -> tuple[Fact, ...]:
+    progress, answered = state.progress, len(state.answers.steps)
+    open_ = what_is_open(state.study)
+    challenge = progress.challenge
+    return (
+        Fact(what="Queries", value=f"{progress.queries:,}, {answered:,} of them with a best-known answer"),
+        Fact(what="Pairs", value=f"{progress.pairs:,}"),
+        Fact(what="Judgments", value=f"{progress.judgments:,} that count"),
+        Fact(what="Under way", value=open_ or "nothing"),
+        *(
+            [
+                Fact(
+                    what="Challenge",
+                    value=f"{many(challenge.newcomers, 'newcomer')} meet the best-known answers to "
+                    f"{many(challenge.queries, 'query')}",
+                )
+            ]
+            if challenge
+            else []
+        ),
+    )
+
+
+def _cost(state: SiteState) -> tuple[Fact, ...]:
+    progress, study = state.progress, state.study
+    with study.transaction(write=False) as db:
+        name = current_target(db)
+        published = is_published(db)
+    if not published:
+        return (Fact(what="Paid", value="nothing here: the votes were imported"),)
+    target = study.config.target(name)
+    play = "" if target and target.live else ", in play money"
+    of_budget = f" of a budget of ${progress.budget}" if progress.budget else ""
+    return (
+        Fact(what="Committed", value=f"${progress.committed}{of_budget}{play}"),
+        Fact(what="Reward of a HIT", value=f"${study.config.hit.reward:.2f}{play}"),
+    )
+
+
+def _contacts(state: SiteState, contact: str) -> tuple[Fact, ...]:
+    about, workers = state.study.config.release, state.study.config.workers
+    asked = [f"in {', '.join(workers.locales)}"] if workers.locales else []
+    if workers.min_approval_rate is not None:
+        asked.append(f"with {workers.min_approval_rate} % of their work approved")
+    mail = f"mailto:{contact}" if "@" in contact and not is_web_address(contact) else ""
+    return (
+        *(
+            [Fact(what="Contact", value=contact, address=contact if is_web_address(contact) else mail)]
+            if contact
+            else []
+        ),
+        *(
+            Fact(
+                what="Made by",
+                value=", ".join(filter(None, (author.name, author.affiliation))),
+                address=f"https://orcid.org/{author.orcid}" if author.orcid else "",
+            )
+            for author in about.authors
+        ),
+        *([Fact(what="More", value=about.url, address=about.url)] if is_web_address(about.url) else []),
+        Fact(what="Workers", value=f"people {' '.join(asked)}" if asked else "whoever passes the screening"),
+    )
+
+
+def _design(state: SiteState) -> tuple[Fact, ...]:
+    config = state.study.config
+    strategy = strategy_words(state.study)
+    return (
+        Fact(what="Question", value=config.design.question),
+        Fact(what="Candidates", value=f"the top {config.pool.depth} of each run, and the labels"),
+        Fact(what="Best answers by", value=state.answers.rule),
+        *([Fact(what="Strategy", value=strategy)] if strategy else []),
+        Fact(what="Measures", value=", ".join(config.measures)),
+        Fact(what="Order of documents", value=str(config.pool.order)),
+        Fact(what="Seed", value=str(config.seed)),
+    )
+
+
+def _inputs(state: SiteState) -> Table:
+    hidden = state.entries.hidden
+    return made_from(
+        (one.kind, one.name or None, one.digest or None)
+        for one in state.stored.inputs
+        if not (one.kind == "run" and one.name in hidden)
+    )
+
+
+def _reading(state: SiteState) -> tuple[str, ...]:
+    sure = state.answers.confidence
+    return (
+        "Boards under preference score by the best-known answers, the others by labels of the name.",
+        "The best-known answer to a query is the passage that people prefer to all that runs have put on top "
+        "so far. A new run may bring a better one, and then it meets the answer that is known.",
+        "Each version of the answers has a board of its own. A score of one version cannot be compared with "
+        "that of another: the answers differ.",
+        *(f"{words[0].upper()}{words[1:]}." for words in (sure.words if sure else ())),
+    )
+
+
+def site_feed(state: SiteState, title: str, url: str) -> Feed:
+    """Return the versions of the answers as news, the latest first; of one version, the board."""
+    stamp = (str(state.rehearsal),) if state.rehearsal else ()
+    known = {past.version: past for past in state.past.versions}
+    entries = [
+        Entry(
+            address=version_address(one.version),
+            title=f"Version {one.version} of the best-known answers",
+            words=(version_words(known[one.version], one), *stamp),
+            when=one.made or "",
+        )
+        for one in (state.boards.versions if known else ())
+    ]
+    if not entries:
+        current = state.boards.current
+        board = current.first.leaderboard
+        entries = [
+            Entry(
+                address="index.html",
+                title="The best-known answers",
+                words=(f"{len(board.ranked):,} runs by {board.measure}.", *stamp),
+                when=current.made or "",
+            )
+        ]
+    return Feed(
+        title=title,
+        mark=state.study.mark,
+        url=url,
+        authors=tuple(author.name for author in state.study.config.release.authors) or (title,),
+        entries=tuple(reversed(entries)),
+    )
+
+
+def leaderboard_csv(state: SiteState) -> str:
+    """Return the board as it is in MS MARCO's layout, the best first, the days as far as they are known.
+
+    ``Eval`` is the score under the best-known answers, ``Dev`` that under the labels. A run whose submission
+    has no day has that of the first version at which it was ranked; without any day there is no entry.
+    """
+    board = state.boards.current.first.leaderboard
+    labels = next(
+        (one.leaderboard for one in state.boards.labels if one.leaderboard.measure == board.measure), None
+    )
+    dev = {row.run: row.score for row in labels.ranked} if labels else {}
+    entries: list[Submission] = []
+    for row in board.ranked:
+        told = state.entries.shown[row.run]
+        day = told.submitted or _first_ranked(state, row.run)
+        if day is not None:
+            entries.append(
+                Submission(
+                    line=len(entries) + 2,
+                    submission_id=row.run,
+                    date=day,
+                    team=told.team,
+                    description=told.description,
+                    type=told.type,
+                    paper=told.paper,
+                    code=told.code,
+                    dev=dev.get(row.run),
+                    eval=row.score,
+                )
+            )
+    best = {one.name for one in record_holders(sorted(entries, key=lambda one: one.date))}
+    return leaderboard_text([replace(one, record=one.name in best) for one in entries], board.measure)
+
+
+def _first_ranked(state: SiteState, run: str) -> date | None:
+    for one in state.boards.versions:
+        if one.made and any(row.run == run for row in one.first.leaderboard.ranked):
+            return date.fromisoformat(one.made[:10])
+    return None

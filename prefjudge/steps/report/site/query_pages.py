@@ -9,8 +9,7 @@ from prefjudge.counts import many
 from prefjudge.render.pages.site.addresses import list_address, query_address
 from prefjudge.render.pages.site.page import Fact, Page, Part, Passage
 from prefjudge.render.text.cells import Cell, Column, Table
-from prefjudge.steps.site.answers import Step, found_by
-from prefjudge.steps.site.state import SiteState
+from prefjudge.steps.report.site.state import SiteState, Step, found_by
 
 _A_PAGE = 500
 """Queries on a page of the list: more take a phone long to lay out."""

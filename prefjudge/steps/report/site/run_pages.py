@@ -13,7 +13,8 @@ from prefjudge.gather.surprises import run_surprises
 from prefjudge.render.pages.site.addresses import query_address, run_address
 from prefjudge.render.pages.site.page import Fact, Page, Part, is_web_address
 from prefjudge.render.text.cells import Bold, Cell, Column, Table
-from prefjudge.steps.site.state import SiteState
+from prefjudge.steps.report.material import sentence
+from prefjudge.steps.report.site.state import SiteState
 
 _ANSWERS = 200
 """Queries that are listed of those whose answer a run found."""
@@ -190,7 +191,7 @@ def _audited(state: SiteState, name: str) -> list[Part]:
     if state.audit is None:
         return []
     words = [one.words for one in state.audit.findings if name in one.submissions]
-    said = [f"{text[0].upper()}{text[1:]}." for text in words]
+    said = list(map(sentence, words))
     if not said and state.entries.shown.get(name, RunMetadata(run=name)).submitted is None:
         return []  # the audit did not look at it
     if not said:
@@ -211,5 +212,5 @@ def _healthy(state: SiteState, name: str) -> list[Part]:
         *([Fact(what=f"Judged@{run.cutoff}", value=f"{run.judged:.1%}")] if run.judged is not None else []),
         Fact(what="SHA-256", value=run.digest.removeprefix("sha256:")),
     ]
-    words = [f"{text[0].upper()}{text[1:]}." for text in run_surprises(run)]
+    words = list(map(sentence, run_surprises(run)))
     return [Part(heading="The file", facts=tuple(facts), words=tuple(words))]

@@ -1,0 +1,546 @@
+"""Everything that the pages of a site say, gathered from one state of the study."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.runs import Heads
+from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, ResolvedQuery, resolved_queries
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME
+from prefjudge.counts import many
+from prefjudge.engines.health import RunHealth
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.evaluation.leaderboards.boards import Board, label_board
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
+from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
+from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.submissions.audit import Audit, audit
+from prefjudge.evaluation.submissions.findings import Rules
+from prefjudge.evaluation.submissions.official import OfficialBoard, find_entry
+from prefjudge.evaluation.submissions.submissions import Submission
+from prefjudge.formats.leaderboard_csv import read_leaderboard
+from prefjudge.formats.lines.held import NamedFile
+from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.run_metadata import RunMetadata, day_of, read_run_metadata
+from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.gather.inputs import QRELS_NAME, expand, in_memory
+from prefjudge.gather.official import official_scores, stamped
+from prefjudge.gather.read_options import ReadOptions
+from prefjudge.gather.readers import Reader, reading
+from prefjudge.gather.score_inputs import ScoreInputs, gather, official_qrels
+from prefjudge.gather.vote_sets import VoteSet
+from prefjudge.steps.report.material import assess_best
+from prefjudge.steps.score.boards import Ceilings, correlations
+from prefjudge.steps.status.history import History, history
+from prefjudge.steps.status.status import StatusResult, status
+from prefjudge.study.answers import load_answers
+from prefjudge.study.board_config import BoardConfig
+from prefjudge.study.history import Finding, first_answers_since, load_findings
+from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
+from prefjudge.study.study import Study
+
+_DEPTH = 10
+"""The top documents by which two runs are found to be nearly the same, as in ``audit``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """What is told of the runs that are shown, by their names; those of ``waiting`` are not in the study.
+
+    Where ``hidden`` runs took part, they are named nowhere.
+    """
+
+    shown: Mapping[str, RunMetadata]
+    waiting: Mapping[str, RunMetadata]
+    hidden: frozenset[str]
+
+
+def find_entries(study: Study, given: Sequence[str | Path], today: date, notices: list[Notice]) -> Entries:
+    """Return the runs to show: those given, or those of the study, without the embargoed and withdrawn.
+
+    A run that is given and that the study has is known by its place, or else by its name.
+    """
+    with study.transaction(write=False) as db:
+        inputs = [one for one in load_inputs(db) if one.kind == "run"]
+    places = {one.path: one.name for one in inputs}
+    files = list(_files(given)) if given else [Path(one.path) for one in inputs if not in_memory(one.path)]
+    found: dict[str, RunMetadata] = {}
+    # A file of the study speaks for its run before any other file that is called like it.
+    for path in sorted(files, key=lambda path: str(path.resolve()) not in places):
+        told = read_run_metadata(path, notices)
+        name = places.get(str(path.resolve()), told.run)
+        found.setdefault(name, replace(told, run=name, submitted=told.submitted or day_of(name)))
+    names = {one.name for one in inputs}
+    aside = {
+        name
+        for name, one in found.items()
+        if one.withdrawn or (one.hidden_until and one.hidden_until > today)
+    }
+    public = {name: one for name, one in sorted(found.items()) if name not in aside}
+    shown = {name: one for name, one in public.items() if name in names}
+    if not shown:
+        such = f", such as {min(names)}" if names else ""
+        raise InputError(
+            f"no run of the study is among those that may be shown{such}",
+            "Name the files or the folder of its runs: --runs FOLDER. They are known by their places, or "
+            "by the names of their metadata, their tags, or their own.",
+        )
+    if names - public.keys():
+        left = many(len(names - public.keys()), "run")
+        what = f"{left} of the study not shown: under an embargo, withdrawn, or not among --runs"
+        notices.append(Notice(where=str(study.folder), what=what))
+    return Entries(
+        shown=shown,
+        waiting={name: one for name, one in public.items() if name not in names},
+        hidden=frozenset(names - shown.keys()),
+    )
+
+
+def _files(given: Sequence[str | Path]) -> Iterator[Path]:
+    """Yield the run files that are given, and those in the folders that are, at any depth."""
+    for one in given:
+        path = Path(one)
+        if path.is_dir():
+            folders = sorted({path, *(inner for inner in path.rglob("*") if inner.is_dir())})
+            for folder in folders:
+                if any(part.startswith((".", "_")) for part in folder.relative_to(path).parts):
+                    continue
+                yield from (Path(str(file)) for file in expand([str(folder)]) if _has_files(folder))
+        else:
+            found = [Path(str(file)) for file in expand([str(one)])]
+            if gone := next((file for file in found if not file.exists()), None):
+                raise InputError(
+                    f"{gone} does not exist", "Give run files, or folders of them: --runs FOLDER."
+                )
+            yield from found
+
+
+def _has_files(folder: Path) -> bool:
+    return any(entry.is_file() for entry in folder.iterdir())
+
+
+def with_leaderboard(
+    shown: Mapping[str, RunMetadata], entries: Sequence[Submission]
+) -> dict[str, RunMetadata]:
+    """Return what is told of runs, completed by a leaderboard, whose entries have their names as ids."""
+    found = {}
+    for name, one in shown.items():
+        entry = find_entry(name, entries)
+        found[name] = (
+            one
+            if entry is None
+            else replace(
+                one,
+                team=one.team or entry.team,
+                description=one.description or entry.description,
+                paper=one.paper or entry.paper,
+                code=one.code or entry.code,
+                type=one.type or entry.type,
+                submitted=one.submitted or entry.date,
+            )
+        )
+    return found
+
+
+def audit_entries(
+    shown: Mapping[str, RunMetadata], entries: Sequence[Submission], heads: Heads | None, board: BoardConfig
+) -> Audit | None:
+    """Return the audit of a leaderboard, or of the runs shown; None where no day of a submission is known.
+
+    The runs shown are held to the limits of the study's board, which do not bind its maintainers.
+    """
+    own = [
+        Submission(
+            line=number,
+            submission_id=name,
+            date=one.submitted,
+            team=one.team,
+            description=one.description,
+            type=one.type,
+            dev=None,
+            eval=None,
+            baseline=board.trusts(one.submitter),
+        )
+        for number, (name, one) in enumerate(shown.items(), 1)
+        if one.submitted is not None
+    ]
+    listed = entries or own
+    rules = None if entries else Rules(limit=board.per_team, days=board.days)
+    return audit(listed, rules=rules, heads=heads) if listed else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionBoards:
+    """The boards under a version of the answers, one for each measure, of the runs that were there then.
+
+    ``version`` is 0 and ``made`` None where ``resolve`` keeps one version of the answers only.
+    """
+
+    version: int
+    made: str | None
+    boards: tuple[Board, ...]
+
+    @property
+    def first(self) -> Board:
+        """The board by the study's first measure, which runs are followed by."""
+        return self.boards[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllBoards:
+    """The boards under the labels that were pooled, and under each version of the answers, the last one last.
+
+    A version of whose runs none is shown has no board.
+
+    ``top`` and ``top_ten`` say how many runs have a best-known answer to a query first, or among their first
+    ten; ``runs`` how many were looked at.
+    """
+
+    labels: tuple[Board, ...]
+    versions: tuple[VersionBoards, ...]
+    top: Mapping[str, int]
+    top_ten: Mapping[str, int]
+    runs: tuple[str, ...]
+
+    @property
+    def current(self) -> VersionBoards:
+        """The boards under the answers as they are."""
+        return self.versions[-1]
+
+
+def make_boards(
+    found: ScoreInputs,
+    answers: Mapping[int, Qrels],
+    made: Mapping[int, str | None],
+    joined: Mapping[str, int],
+    reader: Reader,
+) -> AllBoards:
+    """Make all boards from one reading of the runs, each as ``score`` makes it.
+
+    Parameters
+    ----------
+    found : ScoreInputs
+        The runs and the label sets: those that were pooled, and the best-known answers last.
+    answers : mapping of int to Qrels
+        The versions of the answers; the last one is among the label sets of ``found``.
+    made : mapping of int to str or None
+        When each version was made.
+    joined : mapping of str to int
+        The first version at which each run was there.
+    reader : Reader
+        Of the runs of ``found``.
+    """
+    measures = [Measure.parse(text) for text in found.measures(())]
+    labels, official = found.qrels[:-1], official_qrels(found)
+    pooled = official if labels and official and official.name == labels[0].name else None
+    sets = [*labels, *answers.values()]
+    documents = union_documents(sets)
+    ranks = reader.judged(documents)
+
+    def boards(one: Qrels, placed: Sequence[JudgedRanks], *, first: bool) -> Iterator[Board]:
+        top = None if first or not labels else labels[0]
+        for measure in measures:
+            yield label_board(placed, one, measure, top=top, pooled=pooled)
+
+    of_labels = tuple(
+        board
+        for number, one in enumerate(labels)
+        for board in boards(one, relabel(ranks, documents, one), first=not number)
+    )
+    versions = []
+    latest = max(answers)
+    for version, one in answers.items():
+        there = [run for run in ranks if joined.get(run.run, 0) <= version]
+        if not there:
+            continue  # the runs of its day are not shown
+        fresh = boards(one, relabel(there, documents, one), first=not labels)
+        versions.append(
+            VersionBoards(
+                version=version,
+                made=made.get(version),
+                boards=tuple(fresh if version == latest else map(_without_scores, fresh)),
+            )
+        )
+    last = answers[latest]
+    top, ten = _placed(relabel(ranks, documents, last), last)
+    return AllBoards(
+        labels=of_labels,
+        versions=tuple(versions),
+        top=top,
+        top_ten=ten,
+        runs=tuple(one.run for one in ranks),
+    )
+
+
+def _without_scores(board: Board) -> Board:
+    """Return a past board without its queries' scores: those of dozens of boards would fill the memory."""
+    nothing = np.zeros(len(board.scores.queries), dtype=np.bool_)
+    return replace(board, scores=board.scores.where(nothing), perfect=None)
+
+
+def _placed(ranks: Sequence[JudgedRanks], answers: Qrels) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the runs that have a best answer to each query first, and among the first ten."""
+    counts = np.zeros((2, len(answers.queries)), dtype=np.int64)
+    for one in ranks:
+        for row, depth in enumerate((1, 10)):
+            counts[row, np.unique(one.query[one.position <= depth])] += 1
+    first, ten = (dict(zip(answers.queries, row, strict=True)) for row in counts.tolist())
+    return first, ten
+
+
+def first_versions(findings: Mapping[tuple[str, str], Finding], past: History) -> dict[str, int]:
+    """Return the version of the answers at which each run was first there.
+
+    A run of the pools was there from the beginning, one of a challenge from the version that this made. Of a
+    run that brought nothing new to any of them nobody knows when it came: it is there from the beginning.
+    """
+    of_challenge = {one.challenge or 0: one.version for one in past.versions}
+    found: dict[str, int] = {}
+    for one in findings.values():
+        version = of_challenge.get(one.challenge, one.challenge and len(past.versions) + 1)
+        for source in one.sources:
+            found[source] = min(found.get(source, version), version)
+    return found
+
+
+NOT_SHOWN = "a run that is not shown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Best answers of a query that took the place of others; ``before`` is empty for the first ones.
+
+    ``duel`` is how the newcomer fared; None where none decided it.
+    """
+
+    version: int
+    docs: tuple[str, ...]
+    before: tuple[str, ...]
+    duel: Duel | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The queries as they are resolved, in their order, and the steps that led there.
+
+    ``confidence`` is None where there are too many queries for probabilities.
+    """
+
+    queries: tuple[ResolvedQuery, ...]
+    steps: Mapping[str, tuple[Step, ...]]
+    confidence: ConfidenceSummary | None
+    rule: str
+    notices: tuple[str, ...]
+
+
+def explain_answers(study: Study, past: History, versions: Mapping[int, Qrels]) -> Answers:
+    """Return what is known of the best answers, by the judgments as they are."""
+    best, chances, sure = assess_best(study)
+    return Answers(
+        queries=resolved_queries(best.resolutions, chances),
+        steps=_steps(past, versions),
+        confidence=sure,
+        rule=best.resolutions.rule,
+        notices=best.notices,
+    )
+
+
+def _steps(past: History, versions: Mapping[int, Qrels]) -> dict[str, tuple[Step, ...]]:
+    first, one = next(iter(versions.items()))
+    docs: dict[str, list[str]] = {}
+    for query, doc in zip(one.query.tolist(), one.doc.tolist(), strict=True):
+        docs.setdefault(one.queries[query], []).append(one.docs[doc])
+    found = {
+        query: [Step(version=first, docs=tuple(sorted(best)), before=(), duel=None)]
+        for query, best in docs.items()
+    }
+    for version in past.versions:
+        won = {(duel.query_id, duel.newcomer): duel for duel in version.duels if duel.dethroned}
+        for change in version.changes:
+            duels = (won.get((change.query_id, doc)) for doc in change.after)
+            found.setdefault(change.query_id, []).append(
+                Step(
+                    version=version.version,
+                    docs=change.after,
+                    before=change.before,
+                    duel=next(filter(None, duels), None),
+                )
+            )
+    return {query: tuple(steps) for query, steps in found.items()}
+
+
+def found_by(
+    findings: Mapping[tuple[str, str], Finding], query: str, doc: str, hidden: Collection[str]
+) -> tuple[str, ...]:
+    """Return who first had a passage: runs, ``the labels``, and a word for runs that are not shown."""
+    found = findings.get((query, doc))
+    sources = found.sources if found else ()
+    names = (
+        "the labels" if source == QRELS_NAME else NOT_SHOWN if source in hidden else source
+        for source in sources
+    )
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What the study keeps besides its judgments; ``findings`` is who first had each candidate."""
+
+    queries: Mapping[str, str]
+    passages: Mapping[str, str]
+    findings: Mapping[tuple[str, str], Finding]
+    inputs: tuple[InputFile, ...]
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteState:
+    """Everything that the pages say.
+
+    ``taus`` hold the boards under the answers against those under the labels, as ``score`` does. ``waiting``
+    are runs whose challenge is under way.
+    """
+
+    study: Study
+    stored: Stored
+    past: History
+    progress: StatusResult
+    answers: Answers
+    boards: AllBoards
+    taus: tuple[RankCorrelation, ...]
+    entries: Entries
+    waiting: tuple[str, ...]
+    health: Mapping[str, RunHealth]
+    audit: Audit | None
+    official: OfficialBoard | None
+    rehearsal: Rehearsal | None
+
+
+def gather_state(
+    study: Study,
+    runs: Sequence[str | Path],
+    leaderboard: Path | None,
+    today: date,
+    notices: list[Notice],
+    *,
+    health: bool,
+    **how: Unpack[ReadOptions],
+) -> SiteState:
+    """Gather what the pages of a site say.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or no run of the study is shown.
+    StudyError
+        The study has no answers yet, or all runs shown wait for a challenge to end.
+    """
+    past, progress = history(study, moves=False), status(study, confidence=False)
+    if not progress.queries:
+        raise StudyError(
+            f"{study.folder} has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
+        )
+    entries = find_entries(study, runs, today, notices)
+    listed: tuple[Submission, ...] = read_leaderboard(leaderboard) if leaderboard else ()
+    entries = replace(entries, shown=with_leaderboard(entries.shown, listed))
+    stored = _stored(study)
+    versions = _versions(study, past)
+    found = stamped(_only_shown(gather(study, notices=notices), entries), leaderboard)
+    made = {one.version: one.made for one in past.versions} or {0: stored.since}
+    joined = first_versions(stored.findings, past)
+    order = found.order(None)
+    with reading(found.runs, order, notices, **how) as reader:
+        boards = make_boards(found, versions, made, joined, reader)
+        taus = tuple(_correlations(found, boards, reader, notices))
+        heads = reader.top(_DEPTH) if listed or any(one.submitted for one in entries.shown.values()) else None
+        official = _official(leaderboard, found, boards, reader)
+        checked = _health(found, boards, reader) if health else {}
+    return SiteState(
+        study=study,
+        stored=stored,
+        past=past,
+        progress=progress,
+        answers=explain_answers(study, past, versions),
+        boards=boards,
+        taus=taus,
+        entries=entries,
+        waiting=tuple(
+            name for name in (found.waiting.names if found.waiting else ()) if name in entries.shown
+        ),
+        health=checked,
+        audit=audit_entries(entries.shown, listed, heads, study.config.board),
+        official=official,
+        rehearsal=found.rehearsal,
+    )
+
+
+def _stored(study: Study) -> Stored:
+    with study.transaction(write=False) as db:
+        return Stored(
+            queries=load_queries(db),
+            passages=load_passages(db),
+            findings=load_findings(db),
+            inputs=tuple(load_inputs(db)),
+            since=first_answers_since(db),
+        )
+
+
+def _versions(study: Study, past: History) -> dict[int, Qrels]:
+    """Return the versions of the answers: those that ``run`` keeps, or the one of ``resolve``, number 0."""
+    if not past.versions:
+        return {0: load_best_answers(study)[0]}
+    with study.transaction(write=False) as db:
+        return {one.version: load_answers(db, one.version, PREFERENCE_NAME) for one in past.versions}
+
+
+def _only_shown(found: ScoreInputs, entries: Entries) -> ScoreInputs:
+    kept = [path for path in found.runs if isinstance(path, NamedFile) and path.name in entries.shown]
+    if not kept:
+        raise StudyError(
+            "all runs that would be shown wait for a challenge to end", "Run `prefjudge run` to end it."
+        )
+    return replace(found, runs=tuple(kept))
+
+
+def _correlations(
+    found: ScoreInputs, boards: AllBoards, reader: Reader, notices: list[Notice]
+) -> Iterator[RankCorrelation]:
+    """Compare the boards under the labels and the answers: no τ is shown without its noise ceiling."""
+    if not boards.labels:
+        return
+    ceilings = None
+    if found.judgments is not None and len(found.judgments) and found.pools:
+        documents = pooled_documents(found.pools)
+        votes = VoteSet(
+            PREFERENCE_NAME,
+            found.judgments,
+            documents,
+            reader.judged(documents),
+            how=found.how,
+            pools=found.pools,
+            asked=found.asked,
+            kept=found.kept,
+        )
+        ceilings = Ceilings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
+    yield from correlations([*boards.labels, *boards.current.boards], found, ceilings, notices)
+
+
+def _official(
+    leaderboard: Path | None, found: ScoreInputs, boards: AllBoards, reader: Reader
+) -> OfficialBoard | None:
+    if leaderboard is None:
+        return None
+    every = [*boards.labels, *boards.current.boards]
+    return official_scores(leaderboard, found, Measure.parse(found.measures(())[0]), every, reader)
+
+
+def _health(found: ScoreInputs, boards: AllBoards, reader: Reader) -> dict[str, RunHealth]:
+    return dict(zip(boards.runs, reader.health(found.qrels[0]), strict=True))
