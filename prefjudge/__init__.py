@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge.judge import judge as judge
-    from prefjudge.steps.models import models as models
     from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.plan.plan import plan as plan
     from prefjudge.steps.pool.pool import pool as pool
@@ -110,7 +109,7 @@ VERBS = (
     Verb(
         "report",
         _ROAD,
-        "Write what a study found as one HTML page, or as a site: leaderboards, answers, and how it was judged.",
+        "Write what a study found as one HTML page, or as a site: boards, answers, and how it was judged.",
     ),
     Verb(
         "release",
@@ -150,9 +149,8 @@ VERBS = (
     Verb(
         "judge",
         _CROWD,
-        "Ask a language model about the pairs, in both orders: an extra, distrusted assessor.",
+        "Ask a language model about the pairs, an extra, distrusted assessor; say what its votes are worth.",
     ),
-    Verb("models", _CROWD, "Say what models' votes are worth beside people's: a gate, and votes saved."),
     Verb("pay", _CROWD, "Show who is owed what and why, and pay it; nothing is paid twice."),
     Verb("reject", _CROWD, "Reject one assignment, with a reason; list and answer disputes of rejections."),
     Verb("work", _CROWD, "Let simulated workers judge at the sandbox, over HTTP as people would."),

@@ -11,6 +11,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "backup": "store backup",
         "doctor": "store check",
         "history": "status --history",
+        "models": "judge --worth",
         "recover": "store recover",
         "site": "report --site DIR",
         "worker": "workers --forget ID, or: prefjudge workers --export ID",

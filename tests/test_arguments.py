@@ -175,7 +175,6 @@ FILES: dict[str, dict[str, object]] = {
     "audit": {"leaderboard": "leaderboard.csv"},
     "check": {"files": RUNS["runs"]},
     "compare": {**RUNS, **QRELS},
-    "models": {"judgments": "votes.txt", "model": "w1"},
     "plan": {"sizes": "2:3", "error": 0.3, "trials": 3},
     "pool": {**RUNS, "qrels": COLLECTION / "qrels.txt"},
     "resolve": {"judgments": "votes.txt"},

@@ -1,26 +1,38 @@
 """``prefjudge judge``."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, progress, say, stamp
+from prefjudge.cli.output import notice, print_json, print_tables, progress, say, stamp, to_plain
 from prefjudge.counts import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.judge.judge import JudgeResult
+    from prefjudge.steps.judge.worth import WorthResult
 
 
-def judge(call: "Callable[..., JudgeResult]", json: Json = False) -> None:
-    """Print what the model chose, and what it cost."""
+def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:
+    """Print what the model chose, and what it cost; or what models' votes are worth."""
     with progress("judging") as bar:
         result = call(progress=bar, tell=say)
     notice(result.notices)
     stamp(result.rehearsal)
     if json:
-        print_json(result)
+        print_json(_worth(result) if worth else result, result.notices)
+    elif worth:
+        print_tables(result.tables(), rehearsal=result.rehearsal)
     else:
         _show(result)
+
+
+def _worth(result: "WorthResult") -> dict[str, object]:
+    """Return the documented JSON of ``--worth``, with what a gate comes to."""
+    derived = ("open", "enough", "winning_rate")
+    gates = [
+        {**to_plain(one), **{name: to_plain(getattr(one, name)) for name in derived}} for one in result.gates
+    ]
+    return {**to_plain(result), "gates": gates}
 
 
 def _show(result: "JudgeResult") -> None:

@@ -39,7 +39,7 @@ def check_gates(study: Study, models: Iterable[str], *, ungated: bool) -> tuple[
     if shut and not ungated:
         raise StudyError(
             f"people's votes do not vouch for {shut[0].model}: {why_shut(shut[0])}",
-            f"See prefjudge models {quoted(study.folder)}; --ungated uses the model all the same.",
+            f"See prefjudge judge {quoted(study.folder)} --worth; --ungated uses the model all the same.",
         )
     return tuple(f"{gate.model} is used, though people's votes do not vouch for it" for gate in shut)
 

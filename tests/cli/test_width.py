@@ -9,6 +9,10 @@ from typer.testing import CliRunner
 import prefjudge
 import prefjudge.cli
 from prefjudge.cli.app import app
+from prefjudge.core.judges.models import ModelVote
+from prefjudge.study.models import save_votes
+from prefjudge.study.pooling import load_pairs_by_number
+from prefjudge.study.study import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
 TRUTH = COLLECTION / "truth.tsv"
@@ -21,7 +25,7 @@ VERBS = {
     "stability": ("--runs", "PLACE/runs", *BOTH, "--trials", "20"),
     "agreement": ("--runs", "PLACE/runs", *BOTH, "--splits", "5"),
     "winratio": ("PLACE/driven", "--runs", "PLACE/runs", "--against-qrel", "first-try", "--runs-shown", "30"),
-    "models": ("--judgments", "PLACE/votes.txt", "--model", "gpt", "--runs", "PLACE/runs", *LABELS_FILE),
+    "judge": ("PLACE/driven", "--worth"),
     "pool": ("--runs", "PLACE/runs/03.txt", *LABELS_FILE, "--design", "top-against-qrel"),
     "resolve": (
         "PLACE/driven",
@@ -71,6 +75,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         paid_later.setenv("PREFJUDGE_PAY__WHEN", "pay")
         prefjudge.collect(folder / "judged")
     prefjudge.run(folder / "driven", strategy="round-robin:1", yes=True, workers=6, truth=TRUTH)
+    with Study(folder / "driven").transaction() as db:
+        said = (
+            (number, ModelVote(pair=pair, a_first=1, b_first=1))
+            for number, pair in load_pairs_by_number(db).items()
+        )
+        save_votes(db, "some-maker/a-model-with-a-long-name-70b-instruct", list(said))
     return folder
 
 

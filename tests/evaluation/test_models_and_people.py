@@ -9,7 +9,7 @@ import pytest
 from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.errors import StudyError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.comparing.with_models import estimate_new_best, gate_model
 from prefjudge.evaluation.testing.alternative_annotator import SharedVotes, alternative_annotator
 from prefjudge.evaluation.testing.prediction_powered import (
@@ -18,7 +18,9 @@ from prefjudge.evaluation.testing.prediction_powered import (
     prediction_powered_mean,
 )
 from prefjudge.gather import model_gates
+from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
+from prefjudge.steps.judge.judge import judge
 from prefjudge.study.study import Study
 
 
@@ -153,6 +155,30 @@ def test_a_gate_names_people_of_a_study_by_their_pseudonyms(
     assert gate.repeats == (study.opaque("worker", "w1"),)
     with pytest.raises(StudyError, match=f"votes as {gate.repeats[0]} does"):
         model_gates.check_gates(study, [gate.model], ungated=False)
+
+
+def test_a_judge_of_imported_votes_may_be_named_as_a_model(tmp_path: Path) -> None:
+    log = crowd(0.2, 0.2)
+    votes = tmp_path / "votes.txt"
+    rows = zip(log.query, log.left, log.right, log.choice, log.worker, strict=True)
+    votes.write_text(
+        "".join(
+            f"{log.queries[q]} {log.docs[a]} {log.docs[b]} {log.docs[a if c > 0 else b]} "
+            f"{log.workers[w].removeprefix('model:')}\n"
+            for q, a, b, c, w in rows
+        )
+    )
+    init(tmp_path / "study")
+    import_votes(tmp_path / "study", votes)
+    (gate,) = judge(tmp_path / "study", worth=True, model="m").gates
+    people, models = split_models(log)
+    assert gate == gate_model(people, "m", models["m"])
+    with pytest.raises(InputError, match="no judgment is by 'nobody'"):
+        judge(tmp_path / "study", worth=True, model="nobody")
+    with pytest.raises(StudyError, match="no model has judged"):
+        judge(tmp_path / "study", worth=True)
+    with pytest.raises(InputError, match="needs a model and its address"):
+        judge(tmp_path / "study")
 
 
 def test_people_are_taken_together_by_how_many_votes_they_cast() -> None:

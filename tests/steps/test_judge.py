@@ -368,7 +368,7 @@ def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, 
     found_with = resolve(pooled, with_models=True, ungated=True, out=out)
     assert found_with.judgments == people + compared.pairs
     assert found_with.notices[-1] == told[0]
-    worth = prefjudge("models", pooled, "--json")
+    worth = prefjudge("judge", pooled, "--worth", "--json")
     gate = json.loads(worth.stdout)["gates"][0]
     assert (gate["model"], gate["open"], gate["enough"]) == ("judge-1", False, False)
     assert resolve(pooled, with_models=True, without=["model:judge-1"], out=out).judgments == people

@@ -19,7 +19,6 @@ from prefjudge.steps.board.board import board as in_git
 from prefjudge.steps.compare import compare
 from prefjudge.steps.export import export
 from prefjudge.steps.gold import gold
-from prefjudge.steps.models import models
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
@@ -67,10 +66,6 @@ def verbs(at: dict[str, Path]) -> dict[str, tuple[Callable[..., Any], list[str]]
         "compare": (bind(compare, *both, **compared), [*named, "other"]),
         "board": (lambda **outputs: in_git("check", repository(at["study"].parent), **outputs), ["study"]),
         "export": (lambda **outputs: export(at["study"].parent, to="choix", **outputs), ["study"]),
-        "models": (
-            bind(models, judgments=votes, model=["m"], runs=both, qrels=at["qrels"]),
-            ["run", "qrels", "judgments"],
-        ),
         "pool": (bind(pool, runs=both, qrels=at["qrels"], **texts), [*named, "collection"]),
         "report": (lambda **outputs: report(at["study"].parent, **outputs), ["study"]),
         "resolve": (bind(resolve, judgments=votes, runs=both), ["judgments", "run"]),

@@ -1,6 +1,5 @@
 """With models: what a model's votes are worth beside people's, on one set of pairs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from prefjudge.evaluation.comparing.pair_votes import PairVotes, count_votes, pa
 from prefjudge.evaluation.comparing.winratio import runs_to_show, top_documents, win_ratios
 from prefjudge.evaluation.scoring.placings import Floats, Integers
 from prefjudge.evaluation.testing.alternative_annotator import (
-    EPSILON,
     ModelGate,
     SharedVotes,
     alternative_annotator,
@@ -23,6 +21,8 @@ from prefjudge.evaluation.testing.alternative_annotator import (
 from prefjudge.evaluation.testing.prediction_powered import PoweredMean, prediction_powered_mean
 
 NEW_BEST = "queries with a new best answer"
+_SHOWN = 4
+"""Runs that are compared: those that people prefer to most others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +43,10 @@ class PoweredShare:
     mean: PoweredMean
 
 
-def gate_model(
-    people: Judgments, model: str, votes: Judgments, *, epsilon: float = EPSILON, alpha: float = 0.05
-) -> ModelGate:
+def gate_model(people: Judgments, model: str, votes: Judgments) -> ModelGate:
     """Test whether a model may stand in for a person, on the pairs that it and at least two people judged.
 
-    Parameters
-    ----------
-    people, votes : Judgments
-        People's votes and the model's, with the same vocabularies.
-    model : str
-        Its name.
-    epsilon, alpha : float
-        As for :func:`~prefjudge.evaluation.testing.alternative_annotator.alternative_annotator`.
+    Both logs have the same vocabularies.
     """
     left, right = people.left.astype(np.int64), people.right.astype(np.int64)
     a, b, query = np.minimum(left, right), np.maximum(left, right), people.query.astype(np.int64)
@@ -77,7 +68,7 @@ def gate_model(
         choice=np.sign(balance).astype(np.int64)[both],
         model=np.sign(for_a - for_b)[both],
     )
-    gate = alternative_annotator(model, shared, epsilon=epsilon, alpha=alpha)
+    gate = alternative_annotator(model, shared)
     named = (code for code in repeated_people(shared) if code < len(people.workers))
     return replace(gate, repeats=tuple(people.workers[code] for code in named))
 
@@ -87,37 +78,21 @@ def estimate_preferences(
     model: str,
     votes: Judgments,
     heads: Heads,
-    *,
-    shown: int | str | Sequence[str] = 4,
-    confidence: float = 0.95,
 ) -> tuple[PoweredShare, ...]:
-    """Estimate, for pairs of runs, on how many queries the first one's top passage is preferred.
+    """Estimate on how many queries the first one's top passage is preferred, for pairs of the best runs.
 
-    Queries with the same passage on top of both are left out.
-
-    Parameters
-    ----------
-    people, votes : Judgments
-        People's votes and the model's, with the same vocabularies.
-    model : str
-        Its name.
-    heads : Heads
-        The top passages of the runs.
-    shown : int, str or sequence of str
-        Which runs: so many that people prefer to most others, or those named.
-    confidence : float
-        The level of the intervals.
+    Queries with the same passage on top of both are left out. Both logs have the same vocabularies.
     """
     queries, docs, tops, runs = top_documents(heads, None, set(votes.queries))
     ratios = win_ratios(people, heads)
-    names = runs_to_show(ratios, shown)
+    names = runs_to_show(ratios, _SHOWN)
     counted = [count_votes(log, queries, docs) for log in (people, votes)]
     column = {run: number for number, run in enumerate(runs)}
     found = []
     for place, a in enumerate(names):
         for b in names[place + 1 :]:
             by_people, by_model = (_shares(one, tops[:, column[a]], tops[:, column[b]]) for one in counted)
-            mean = _both(by_people, by_model, confidence)
+            mean = _both(by_people, by_model)
             if mean is not None:
                 found.append(PoweredShare(model=model, what=f"{a} preferred to {b}", mean=mean))
     return tuple(found)
@@ -131,27 +106,15 @@ def estimate_new_best(
     *,
     rule: str = "shallow-pooling",
     pools: Pools | None = None,
-    confidence: float = 0.95,
 ) -> PoweredShare | None:
     """Estimate the share of queries whose best answer is not one of the qrels; None where people judged none.
 
-    Parameters
-    ----------
-    people, votes : Judgments
-        People's votes and the model's, with the same vocabularies.
-    model : str
-        Its name.
-    qrels : Qrels
-        The known answers: documents with a grade of 1 or more.
-    rule, pools
-        How both are resolved; queries that are sparse in one are left out there.
-    confidence : float
-        The level of the interval.
+    Both logs have the same vocabularies; queries that are sparse in one are left out there.
     """
     voted_on = set(votes.queries)
     queries = tuple(query for query in qrels.queries if query in voted_on)
     by_people, by_model = (_new_best(log, qrels, queries, rule, pools) for log in (people, votes))
-    mean = _both(by_people, by_model, confidence)
+    mean = _both(by_people, by_model)
     return None if mean is None else PoweredShare(model=model, what=NEW_BEST, mean=mean)
 
 
@@ -185,12 +148,10 @@ def _new_best(
     return out
 
 
-def _both(people: Floats, model: Floats, confidence: float) -> PoweredMean | None:
+def _both(people: Floats, model: Floats) -> PoweredMean | None:
     """Estimate the mean of the queries of which people's are a sample; None where they judged none."""
     by_people = ~np.isnan(people)
     elsewhere = ~np.isnan(model) & ~by_people
     if not by_people.any():
         return None
-    return prediction_powered_mean(
-        people[by_people], model[by_people], model[elsewhere], confidence=confidence
-    )
+    return prediction_powered_mean(people[by_people], model[by_people], model[elsewhere])

@@ -24,7 +24,7 @@ from prefjudge.core.judges.models import (
     read_choice,
 )
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.errors import CrowdError, StudyError, quoted
+from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.render.shown import Shown
 from prefjudge.resources import resource_dir
 from prefjudge.steps.judge.ledger import ModelLedger
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from prefjudge.crowd.model import ChatModel
+    from prefjudge.steps.judge.worth import WorthResult
 
 KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
 PROMPT_FILE = "model_prompt.txt"
@@ -72,8 +73,9 @@ class JudgeResult(Shown):
 def judge(
     study: str | Path | Study,
     *,
-    url: str,
-    model: str,
+    url: str | None = None,
+    model: str | None = None,
+    worth: bool = False,
     family: str | None = None,
     own_kind: bool = False,
     workers: Annotated[int, Interval(ge=1, le=64)] = 8,
@@ -83,7 +85,7 @@ def judge(
     most_cost: Dollars | None = None,
     progress: Callable[[int, int], None] | None = None,
     tell: Callable[[str], None] | None = None,
-) -> JudgeResult:
+) -> "JudgeResult | WorthResult":
     """Ask a model about the study's pairs, each in both orders; where the orders disagree, it is a tie.
 
     A pair that a reply chooses nothing of gets no vote.
@@ -91,15 +93,20 @@ def judge(
     Its votes are kept apart from people's: preference qrels are made of people's alone. ``run --model`` lets
     it order the candidates and veto those that lose to all others; it settles nothing.
 
+    ``worth`` asks no model and needs no address. It says what votes of models are worth beside people's: may
+    a model stand in for a person, and how many votes of people does it save, with its interval?
+
     Parameters
     ----------
     study : Path
         The study, with its pool and texts.
-    url : str
+    url : str, optional
         The base address of an OpenAI-compatible endpoint, up to ``/v1``. Its key, if it wants one, is read
         from the environment variable PREFJUDGE_MODEL_KEY.
-    model : str
-        The model's name.
+    model : str, optional
+        The model's name; with ``worth`` all that have judged by default, and a judge of imported votes, too.
+    worth : bool
+        Say what models' votes are worth, instead of asking for more.
     family : str, optional
         Its maker, or what run tags would call its kind, where the model's name does not say it.
     own_kind : bool
@@ -120,10 +127,15 @@ def judge(
     tell : callable, optional
         Told what the endpoint makes it wait for.
 
+    Returns
+    -------
+    JudgeResult or WorthResult
+        How the model judged; with ``worth`` what models' votes are worth.
+
     Raises
     ------
     InputError
-        The address is not a URL.
+        The address is not a URL, or the address or the model is missing.
     StudyError
         There is nothing to judge, or the model's kind is in the pool.
     BudgetError
@@ -131,9 +143,18 @@ def judge(
     CrowdError
         The endpoint refuses or is out of reach, or most replies choose nothing; what was answered is kept.
     """
+    opened = open_study(study)
+    if worth:
+        from prefjudge.steps.judge.worth import find_worth
+
+        return find_worth(opened, model)
+    if url is None or model is None:
+        raise InputError(
+            "judge needs a model and its address",
+            f"Run: prefjudge judge {quoted(opened.folder)} --model NAME --url https://…/v1",
+        )
     from prefjudge.crowd.model import REPLY_TOKENS, ChatModel
 
-    opened = open_study(study)
     notices = _guard(opened, model, family, own_kind)
     endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
     ledger = ModelLedger(

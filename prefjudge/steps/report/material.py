@@ -20,7 +20,7 @@ from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import StatusResult
-from prefjudge.steps.workers.workers import WorkersResult, workers
+from prefjudge.steps.workers.workers import WorkersResult, examine_workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.pooling import load_inputs, load_passages, load_queries
 from prefjudge.study.rehearsal import Judges, load_judges
@@ -117,7 +117,7 @@ class Material:
         """What the workers did; None where nobody knows who they are."""
         with self.study.transaction(write=False) as db:
             named = has_workers(db)
-        return workers(self.study) if named else None
+        return examine_workers(self.study) if named else None
 
 
 def assess_best(study: Study) -> tuple[BestAnswers, Confidence | None, ConfidenceSummary | None]:

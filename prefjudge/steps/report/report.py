@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from annotated_types import Interval
 
 from prefjudge.errors import InputError
-from prefjudge.gather.inputs import as_folder, as_path, expand, in_memory, several
+from prefjudge.gather.inputs import as_folder, as_path, expand, in_memory
 from prefjudge.gather.memory import LabelSets, Runs, take_qrels
 from prefjudge.gather.outputs import check_outputs, own_file
 from prefjudge.gather.read_options import ReadOptions
@@ -183,8 +183,9 @@ def _resolved(study: Study) -> tuple[str, ...]:
 
 def _in_files(runs: Runs) -> tuple[str | Path, ...]:
     """Return the runs that a site shows, of which it reads what stands beside the files."""
-    found = tuple(one for one in several(runs) if isinstance(one, str | Path) and not in_memory(one))
-    if len(found) != len(several(runs)):
+    given = runs if isinstance(runs, list | tuple) else (runs,)
+    found = tuple(one for one in given if isinstance(one, str | Path) and not in_memory(one))
+    if len(found) != len(given):
         raise InputError("a site shows runs of files, and these are in memory", "Give --runs FOLDER.")
     return found
 

@@ -97,7 +97,7 @@ def resolve(
         Count what these workers did though they were barred, but for HITs with a missed gold pair.
     with_models : bool
         Count the votes of the models that ``judge`` asked, too; people's alone count by default. People's
-        votes must vouch for these models (see ``models``).
+        votes must vouch for these models (see ``judge --worth``).
     ungated : bool
         Count models though people's votes do not vouch for them.
     confidence : bool, optional

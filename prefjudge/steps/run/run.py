@@ -111,7 +111,7 @@ def run(
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too. People's votes must vouch for
-        the model first (see ``models``).
+        the model first (see ``judge --worth``).
     ungated : bool
         Use the model though people's votes do not vouch for it.
     sandbox : bool

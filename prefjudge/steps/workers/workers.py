@@ -220,6 +220,18 @@ def workers(
         return forget_person(person, study, store=store, unpaid=unpaid)
     if store is not None or unpaid:
         raise InputError("--store and --unpaid go with one worker", "Add --forget ID or --export ID.")
+    return examine_workers(study, judgments=judgments, golds=golds, model=model, ids=ids)
+
+
+def examine_workers(
+    study: str | Path | Study | None = None,
+    *,
+    judgments: Votes | None = None,
+    golds: Votes | None = None,
+    model: WorkerModel | str | None = None,
+    ids: bool = False,
+) -> WorkersResult:
+    """Return how each worker of a study, or of a file of judgments, works."""
     models = (WorkerModel(model),) if model else tuple(WorkerModel)
     seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
     odd: list[Notice] = []
