@@ -16,7 +16,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "site": "report --site DIR",
         "worker": "workers --forget ID, or: prefjudge workers --export ID",
     },
-    "option": {},
+    "option": {"--workers": "the environment variable PREFJUDGE_WORKERS"},
 }
 """What stands for an old verb or option: the words of a command, or an option and what it takes."""
 
@@ -33,7 +33,7 @@ KEYS: Mapping[str, tuple[str, str]] = {
     "workers.most_query_share": ("1", "most_hits and most_share in [workers] cap what a worker does"),
     "workers.practice_retry_hours": ("24", "who took the test may try again after 24 hours"),
 }
-"""Config keys that were: the value that holds now, with which a config may still have them, and what holds."""
+"""Config keys that were: the value that holds, with which a config may still have them, and what holds."""
 
 
 def told(kind: Literal["verb", "option"], name: str) -> str:

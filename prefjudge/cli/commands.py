@@ -8,6 +8,7 @@ is annotated with ``typer.Option`` takes the place of the step's. ``ENVIRONMENT`
 read from the environment where they are not typed.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from decimal import Decimal, InvalidOperation
@@ -27,6 +28,7 @@ from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
 from prefjudge.cli.typed import read_lightly
+from prefjudge.errors import InputError
 from prefjudge.renamed import told
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
@@ -176,7 +178,10 @@ def verb_function(name: str) -> Callable[..., None]:
 
     def run(**given: object) -> None:
         arguments = {word: _plain(value) for word, value in given.items() if word in known}
-        call, said = partial(step(name), **arguments), {word: given[word] for word in words}
+        call = partial(step(name), **arguments)
+        if "workers" not in known and "workers" in signature(call).parameters:
+            call = partial(call, workers=_processes())
+        said = {word: given[word] for word in words}
         if first == "result":
             _print(call(), show, getattr(module, "to_json", None), bool(given["json"]), said)
         else:
@@ -184,6 +189,19 @@ def verb_function(name: str) -> Callable[..., None]:
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _processes() -> int | None:
+    """Return how many processes read runs: PREFJUDGE_WORKERS, else as many as pay."""
+    text = os.environ.get("PREFJUDGE_WORKERS")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise InputError(
+            f"PREFJUDGE_WORKERS is {text!r}; it takes a whole number of 1 or more",
+            "Unset it, and as many processes as pay read runs.",
+        )
+    return int(text)
 
 
 def _print(
@@ -273,7 +291,7 @@ def _default(option: StepOption) -> Any:
         return Parameter.empty
     if "several" in option.kinds:
         return [] if option.default is None else [str(option.default)]
-    return None if "Executor" in option.kinds else option.default  # at a terminal as many processes as pay
+    return option.default
 
 
 def _money(text: str) -> Decimal:

@@ -24,7 +24,7 @@ class StepOption:
     ----------
     kinds : frozenset of str
         What it takes: ``str``, ``Path``, ``int``, ``float``, ``bool`` or ``Decimal``; ``several`` for a
-        sequence of them, ``Executor`` beside a number of processes, ``Study`` beside a folder.
+        sequence of them, ``Study`` beside a folder.
     choices : tuple of str
         The values of a closed choice; none where anything goes.
     low, high : float, optional
@@ -51,7 +51,7 @@ class StepOption:
 def step_options(verb: str) -> tuple[StepOption, ...]:
     """Return the options of a verb that people can type, in the order of the step's signature.
 
-    What takes a function, such as ``progress``, is for programs alone.
+    What takes a function, such as ``progress``, or an executor is for programs alone.
     """
     source, step = _found(step_module(verb), verb)
     assert isinstance(step, ast.FunctionDef), verb
@@ -148,7 +148,7 @@ def _with_kinds(option: StepOption, source: str, kind: ast.expr) -> StepOption |
     return None
 
 
-_TYPED = frozenset({"str", "Path", "int", "float", "bool", "Decimal", "Executor", "Study"})
+_TYPED = frozenset({"str", "Path", "int", "float", "bool", "Decimal", "Study"})
 
 
 def _named_kind(option: StepOption, source: str, name: str) -> StepOption | None:

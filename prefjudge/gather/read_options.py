@@ -21,8 +21,9 @@ class ReadOptions(TypedDict, total=False):
     on_duplicate : OnDuplicate
         What to do with a document that a run lists twice for a query.
     workers : int or Executor, optional
-        How many processes read runs side by side; at a terminal, for large files, one a core. A program that
-        says nothing gets 1, with None as many as pay; or the workers of an executor that it gives read.
+        How many processes read runs side by side. A program that says nothing gets 1, with None as many as
+        pay; or the workers of an executor that it gives read. At a terminal as many as pay, or as the
+        environment variable PREFJUDGE_WORKERS says.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
     engine : Engine

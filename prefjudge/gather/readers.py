@@ -269,7 +269,7 @@ class _Helped(Executor):
         except BrokenExecutor as error:
             raise InputError(
                 "a process that read for this one was killed",
-                "Check the machine's memory, or use --workers 1.",
+                "Check the machine's memory, or set PREFJUDGE_WORKERS=1.",
             ) from error
         finally:
             open_.clear()  # where nobody wants the rest any more

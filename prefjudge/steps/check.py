@@ -100,8 +100,7 @@ def check(
     order : Order, optional
         What ranks a document higher.
     workers : int or Executor, optional
-        How many processes check files side by side; at a terminal, for large files, one a core. For programs
-        as in `ReadOptions`.
+        How many processes check files side by side, as in `ReadOptions`.
     manifest : str or Path, optional
         The list of files that the folder should contain: ``trec-dl-2020``, or a TOML file.
     **how

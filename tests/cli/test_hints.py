@@ -30,7 +30,7 @@ from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
-ADVISED = re.compile(r"prefjudge [a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d(?:\S*\w)?)?)*")
+ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d(?:\S*\w)?)?)*")
 FILES = {
     "--runs": COLLECTION / "runs" / "*.txt", "--qrels": COLLECTION / "qrels.txt",
     "--queries": COLLECTION / "queries.tsv", "--collection": COLLECTION / "collection.tsv",

@@ -11,23 +11,27 @@ from pathlib import Path
 from typing import Any, Literal, Unpack, get_args, get_origin
 
 import pytest
+from typer.testing import CliRunner
 
 import prefjudge
 from prefjudge import VERBS, step_module
+from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
 from prefjudge.cli.step_options import StepOption, step_options
+from prefjudge.gather import readers
 from prefjudge.gather.arguments import full_signature
 from prefjudge.gather.input_options import InputOptions
 from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.text_options import TextOptions
 from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
+from tests.steps.conftest import COLLECTION
 
 NAMES = [verb.function for verb in VERBS]
 ONLY_CLI = {"format", "json", "watch", "every", "schema"}
 """How a person wants to see it, how long to wait, and what is printed instead, as ``--version`` is."""
-ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool"}
-"""What a person is asked and shown."""
+ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "workers"}
+"""What a person is asked and shown; processes that read runs, which PREFJUDGE_WORKERS counts."""
 
 
 def step_of(verb: str) -> Callable[..., object]:
@@ -182,5 +186,31 @@ def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
     ):
         for verb in verbs:
             assert list(words(verb))[-len(shared) :] == shared
-            assert [one.name for one in step_options(verb)][-len(shared) :] == shared
+            typed = [word for word in shared if word != "workers"]
+            assert [one.name for one in step_options(verb)][-len(typed) :] == typed
             assert inspect.signature(step_of(verb)).parameters["how"].annotation == Unpack[options]
+
+
+def test_the_environment_says_how_many_processes_read_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[object] = []
+    files = ["--runs", str(COLLECTION / "runs"), "--qrels", str(COLLECTION / "qrels.txt")]
+    working = readers.working
+
+    def noted(workers: object, *given: Any, **more: Any) -> Any:
+        asked.append(workers)
+        return working(1, *given, **more)
+
+    monkeypatch.setattr(readers, "working", noted)
+    for text in (None, "3"):
+        assert CliRunner().invoke(app, ["score", *files], env={"PREFJUDGE_WORKERS": text}).exit_code == 0
+    assert asked == [None, 3]
+    for text in ("0", "many", ""):
+        done = CliRunner().invoke(app, ["score", *files], env={"PREFJUDGE_WORKERS": text})
+        assert f"PREFJUDGE_WORKERS is {text!r}" in str(done.exception)
+    old = CliRunner().invoke(app, ["score", *files, "--workers", "2"])
+    assert (old.exit_code, old.stderr) == (
+        2,
+        "--workers is now: the environment variable PREFJUDGE_WORKERS\n",
+    )

@@ -198,10 +198,10 @@ def test_health_is_that_of_files() -> None:
 
 
 def test_the_command_line_says_what_does_not_fit() -> None:
-    words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "duckdb", "--workers", "2"]
+    words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "duckdb", "--on-duplicate", "first"]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1
-    assert "--workers: not for the engine duckdb" in str(found.exception)
+    assert "--on-duplicate: not for the engine duckdb" in str(found.exception)
 
 
 def test_processes_are_started_unasked_only_where_files_are_large(
