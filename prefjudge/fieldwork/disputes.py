@@ -7,7 +7,7 @@ from prefjudge.crowd.protocol import Crowd, Disputing
 from prefjudge.crowd.submissions import Dispute
 from prefjudge.errors import CrowdError
 from prefjudge.study.assignments import has_rejected, load_decisions
-from prefjudge.study.disputes import load_disputed, save_disputed
+from prefjudge.study.progress import load_disputed, save_disputed
 from prefjudge.study.study import Study
 
 _ASK_AGAIN = 60.0

@@ -10,7 +10,7 @@ from prefjudge.study.ledger import Intent
 from prefjudge.study.study import Study
 
 EXTEND = "CreateAdditionalAssignmentsForHIT"
-"""The ledger's name for an extension: Mechanical Turk's, for every crowd, because older stores have it."""
+"""The ledger names calls as Mechanical Turk does, whatever the crowd."""
 
 
 def creation(study: Study, prices: Prices, hit: StudyHit) -> Intent:

@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 REVIEW_FILE = "gold.tsv"
 """Holds suggested gold pairs for review; those that remain are accepted."""
 
-_WITHDRAWN = "gold withdrawn:"
-
 
 def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[int, int]:
     """Make these the study's gold pairs; return how many are new, and how many are withdrawn.
 
-    A gold pair that a HIT hides keeps its number: it is withdrawn by a record, and not hidden again. So does
+    A gold pair that a HIT hides keeps its number: it is marked as withdrawn, and not hidden again. So does
     one for practice: workers may have been told its answer.
 
     Raises
@@ -38,12 +36,11 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
     hidden = {number for (number,) in db.execute("SELECT DISTINCT gold_id FROM slots")}
     for number in gone:
         if number in hidden or known[number].practice:
-            record = f"{_WITHDRAWN}{number}"
-            db.insert("settings", {"key": record, "value": str(when)})
+            db.execute("UPDATE gold SET withdrawn = :when WHERE gold_id = :number", number=number, when=when)
         else:
             db.execute("DELETE FROM gold WHERE gold_id = :number", number=number)
     for number in back:
-        db.execute("DELETE FROM settings WHERE key = :key", key=f"{_WITHDRAWN}{number}")
+        db.execute("UPDATE gold SET withdrawn = NULL WHERE gold_id = :number", number=number)
     there = set(known.values())
     fresh = [pair for pair in wanted if pair not in there]
     _add(db, fresh)
@@ -112,8 +109,8 @@ def count_hidden(db: Connection, target: str) -> dict[int, int]:
 
 def load_withdrawn(db: Connection) -> frozenset[int]:
     """Return the numbers of the withdrawn gold pairs: missing one of them has no consequence."""
-    rows = db.execute("SELECT key FROM settings WHERE key LIKE :any", any=f"{_WITHDRAWN}%")
-    return frozenset(int(key.removeprefix(_WITHDRAWN)) for (key,) in rows)
+    rows = db.execute("SELECT gold_id FROM gold WHERE withdrawn IS NOT NULL")
+    return frozenset(int(number) for (number,) in rows)
 
 
 def ways_to_gold(study: "Study") -> str:

@@ -1,4 +1,4 @@
-"""The study's tables, as the steps that made them: append a step, never change one."""
+"""The study's tables, as the steps that made them: append a step, never change one that was released."""
 
 STEPS = [
     """
@@ -26,7 +26,8 @@ STEPS = [
     CREATE TABLE gold (
         gold_id BIGINT PRIMARY KEY,
         query_id TEXT NOT NULL, query TEXT NOT NULL,
-        good_id TEXT NOT NULL, good TEXT NOT NULL, bad_id TEXT NOT NULL, bad TEXT NOT NULL
+        good_id TEXT NOT NULL, good TEXT NOT NULL, bad_id TEXT NOT NULL, bad TEXT NOT NULL,
+        practice TEXT NOT NULL, withdrawn DOUBLE PRECISION
     );
 
     CREATE TABLE hits (
@@ -49,6 +50,8 @@ STEPS = [
         cents BIGINT NOT NULL, intended DOUBLE PRECISION NOT NULL,
         outcome TEXT, settled DOUBLE PRECISION
     );
+    CREATE INDEX intents_by_subject ON intents (subject);
+    CREATE INDEX intents_by_target ON intents (target, cents, outcome);
 
     CREATE TABLE assignments (
         assignment_id TEXT PRIMARY KEY,
@@ -56,9 +59,16 @@ STEPS = [
         accepted DOUBLE PRECISION, submitted DOUBLE PRECISION, collected DOUBLE PRECISION NOT NULL,
         answer TEXT NOT NULL, layout BIGINT NOT NULL, answered BIGINT NOT NULL,
         gold_right BIGINT NOT NULL, gold_missed BIGINT NOT NULL, seconds DOUBLE PRECISION NOT NULL,
-        verdict TEXT NOT NULL, decision TEXT
+        verdict TEXT NOT NULL, decision TEXT, pays_itself DOUBLE PRECISION
     );
     CREATE INDEX assignments_by_worker ON assignments (worker_id);
+    CREATE INDEX assignments_by_hit ON assignments (hit_key);
+    CREATE INDEX assignments_by_time ON assignments (submitted DESC, collected DESC, assignment_id);
+    CREATE TABLE remarks (
+        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), slot BIGINT NOT NULL,
+        pair_id BIGINT REFERENCES pairs (pair_id), unable TEXT NOT NULL, comment TEXT NOT NULL,
+        PRIMARY KEY (assignment_id, slot)
+    );
 
     CREATE TABLE judgments (
         judgment_id {serial},
@@ -66,7 +76,7 @@ STEPS = [
         query_id TEXT NOT NULL, left_id TEXT NOT NULL, right_id TEXT NOT NULL,
         choice BIGINT NOT NULL, strength BIGINT NOT NULL, milliseconds BIGINT NOT NULL,
         worker_id TEXT NOT NULL, judge TEXT NOT NULL, phase TEXT NOT NULL,
-        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id),
+        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), vote_id TEXT,
         UNIQUE (assignment_id, pair_id)
     );
     CREATE INDEX judgments_by_pair ON judgments (pair_id);
@@ -75,9 +85,25 @@ STEPS = [
         judgment_id BIGINT PRIMARY KEY REFERENCES judgments (judgment_id),
         reason TEXT NOT NULL, dropped DOUBLE PRECISION NOT NULL
     );
-    CREATE TABLE barred (worker_id TEXT PRIMARY KEY, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL);
-    """,
-    """
+    CREATE TABLE barred (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (target, worker_id)
+    );
+    CREATE TABLE allowances (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (target, worker_id)
+    );
+    CREATE TABLE disputes (
+        target TEXT PRIMARY KEY, waiting BIGINT NOT NULL, asked DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE imports (
+        number BIGINT PRIMARY KEY,
+        hit_key TEXT NOT NULL REFERENCES hits (hit_key),
+        name TEXT NOT NULL, form TEXT NOT NULL, criterion TEXT NOT NULL, digest TEXT NOT NULL,
+        judge TEXT NOT NULL, phase TEXT NOT NULL, sides BIGINT NOT NULL, mapped TEXT NOT NULL,
+        votes BIGINT NOT NULL, imported DOUBLE PRECISION NOT NULL,
+        UNIQUE (digest, criterion)
+    );
+
     CREATE TABLE answers (
         version BIGINT NOT NULL, query_id TEXT NOT NULL, doc_id TEXT NOT NULL,
         PRIMARY KEY (version, query_id, doc_id)
@@ -95,11 +121,10 @@ STEPS = [
         challenge BIGINT NOT NULL REFERENCES challenges (challenge),
         query_id TEXT NOT NULL, incumbent TEXT NOT NULL, newcomer TEXT NOT NULL, brought_by TEXT NOT NULL,
         votes_for DOUBLE PRECISION NOT NULL, votes_against DOUBLE PRECISION NOT NULL,
-        dethroned BIGINT NOT NULL,
+        dethroned BIGINT NOT NULL, chance DOUBLE PRECISION,
         PRIMARY KEY (challenge, query_id, newcomer)
     );
-    """,
-    """
+
     CREATE TABLE model_answers (
         prompt_key TEXT PRIMARY KEY, model TEXT NOT NULL, reply TEXT NOT NULL,
         prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL, answered DOUBLE PRECISION NOT NULL
@@ -109,71 +134,10 @@ STEPS = [
         a_first BIGINT NOT NULL, b_first BIGINT NOT NULL, choice BIGINT NOT NULL,
         PRIMARY KEY (model, pair_id)
     );
-    """,
-    """
-    CREATE TABLE barred_there (
-        target TEXT NOT NULL, worker_id TEXT NOT NULL, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL,
-        PRIMARY KEY (target, worker_id)
-    );
-    INSERT INTO barred_there (target, worker_id, reason, barred)
-        SELECT DISTINCT h.target, b.worker_id, b.reason, b.barred
-        FROM barred b JOIN assignments a USING (worker_id) JOIN hits h USING (hit_key);
-    DROP TABLE barred;
-    ALTER TABLE barred_there RENAME TO barred;
-
-    DELETE FROM slots WHERE hit_key IN (
-        SELECT hit_key FROM hits WHERE status = 'planned' AND hit_key NOT IN (SELECT subject FROM intents)
-    );
-    DELETE FROM hits WHERE status = 'planned' AND hit_key NOT IN (SELECT subject FROM intents);
-    """,
-    """
     CREATE TABLE model_requests (
         request {serial},
         model TEXT NOT NULL, prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL,
         intended DOUBLE PRECISION NOT NULL
     );
-    """,
-    # Earlier stores know simulated workers only by the accounts that `work` made and stored.
-    """
-    UPDATE judgments SET judge = 'simulated' WHERE worker_id IN (
-        SELECT a.worker_id FROM (SELECT DISTINCT worker_id FROM assignments) a JOIN settings s
-        ON s.key LIKE 'worker:%' AND s.value LIKE '%"worker_id": "' || a.worker_id || '"%'
-    );
-    """,
-    # What is asked for each HIT, of assignments and of intents: without these each asks all of them.
-    """
-    CREATE INDEX assignments_by_hit ON assignments (hit_key);
-    CREATE INDEX intents_by_subject ON intents (subject);
-    """,
-    """
-    CREATE TABLE imports (
-        number BIGINT PRIMARY KEY,
-        hit_key TEXT NOT NULL REFERENCES hits (hit_key),
-        name TEXT NOT NULL, form TEXT NOT NULL, criterion TEXT NOT NULL, digest TEXT NOT NULL,
-        judge TEXT NOT NULL, phase TEXT NOT NULL, sides BIGINT NOT NULL, mapped TEXT NOT NULL,
-        votes BIGINT NOT NULL, imported DOUBLE PRECISION NOT NULL,
-        UNIQUE (digest, criterion)
-    );
-    ALTER TABLE judgments ADD COLUMN vote_id TEXT;
-    """,
-    """
-    CREATE TABLE allowances (
-        target TEXT NOT NULL, worker_id TEXT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (target, worker_id)
-    );
-    """,
-    """
-    ALTER TABLE gold ADD COLUMN practice TEXT NOT NULL DEFAULT '';
-    CREATE TABLE remarks (
-        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), slot BIGINT NOT NULL,
-        pair_id BIGINT REFERENCES pairs (pair_id), unable TEXT NOT NULL, comment TEXT NOT NULL,
-        PRIMARY KEY (assignment_id, slot)
-    );
-    """,
-    "ALTER TABLE duels ADD COLUMN chance DOUBLE PRECISION;",
-    "ALTER TABLE assignments ADD COLUMN pays_itself DOUBLE PRECISION;",
-    # What is asked for every few HITs, of the last assignments and of what is committed.
-    """
-    CREATE INDEX assignments_by_time ON assignments (submitted DESC, collected DESC, assignment_id);
-    CREATE INDEX intents_by_target ON intents (target, cents, outcome);
     """,
 ]

@@ -136,3 +136,18 @@ def hourly_rate(db: Connection) -> float | None:
         target=current_target(db),
     )[0]
     return 3600 * (count - 1) / (last - first) if count > 1 and last > first else None
+
+
+def load_disputed(db: Connection, target: str) -> tuple[int, float]:
+    """Return how many rejections were disputed when that was asked, and when; 0 where nobody has asked."""
+    rows = db.execute("SELECT waiting, asked FROM disputes WHERE target = :target", target=target)
+    return (int(rows[0][0]), float(rows[0][1])) if rows else (0, 0.0)
+
+
+def save_disputed(db: Connection, target: str, waiting: int, asked: float) -> None:
+    """Record how many disputes wait for an answer, and when that was asked."""
+    db.insert(
+        "disputes",
+        {"target": target, "waiting": waiting, "asked": asked},
+        "ON CONFLICT (target) DO UPDATE SET waiting = excluded.waiting, asked = excluded.asked",
+    )

@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -116,19 +114,6 @@ def test_the_log_that_a_killed_program_left_is_read_too(pooled: Path) -> None:
     done = run_bound(copy.parent, "status", copy, "--json")
     unseal(copy)
     assert json.loads(done.stdout)["gold"] == 0, done.stderr
-
-
-def test_a_study_that_an_older_version_wrote_is_not_upgraded_by_a_look(sealed: Path) -> None:
-    unseal(sealed)
-    with closing(sqlite3.connect(sealed / "study.db")) as raw, raw:
-        raw.execute("DELETE FROM schema_version WHERE version = (SELECT max(version) FROM schema_version)")
-        raw.execute("PRAGMA journal_mode=DELETE")
-    raw.close()
-    seal(sealed)
-    done = run_bound(sealed.parent, "status", sealed)
-    assert done.returncode == 1
-    assert "study.db cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_a_look_waits_for_no_writer(pooled: Path) -> None:

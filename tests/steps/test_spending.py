@@ -27,8 +27,8 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
-from prefjudge.study.disputes import save_disputed
 from prefjudge.study.ledger import find_rejection
+from prefjudge.study.progress import save_disputed
 from prefjudge.study.study import MARKETPLACE_FILE, Study
 from prefjudge.study.targets import SANDBOX
 from tests.marketplace.conftest import cluster as cluster

@@ -1,67 +1,72 @@
-"""Stores that an earlier prefjudge wrote are taken over."""
+"""The study's schema: a later step takes stores over, and what nobody knows is refused."""
 
 from pathlib import Path
 
+import pytest
+
+from prefjudge.core.asking.gold import GoldPair
 from prefjudge.database import Database
+from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.steps.init import init
+from prefjudge.steps.status.status import status
+from prefjudge.study.gold import load_active_gold, load_gold, load_withdrawn, save_gold
 from prefjudge.study.migrations import STEPS
-from prefjudge.study.progress import count_hits, load_barred
-from prefjudge.study.rehearsal import load_rehearsal
+from prefjudge.study.study import Study
+
+NEXT = (
+    "ALTER TABLE queries ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE INDEX notes ON queries (note)"
+)
+"""A step of a later version."""
 
 
-def test_barred_workers_are_of_a_target_and_hits_that_were_only_planned_are_planned_anew(
-    tmp_path: Path,
-) -> None:
+def test_a_later_step_takes_a_store_over_once_and_loses_nothing(tmp_path: Path) -> None:
     store = Database(f"sqlite:///{tmp_path / 'study.db'}")
-    store.migrate(STEPS[:3])
-    with store.transaction() as db:
-        for key, status in (("out", "open"), ("called", "planned"), ("only planned", "planned")):
-            db.execute(
-                "INSERT INTO hits VALUES (:key, 1, 1, 'sandbox', 1, 200, '[]', NULL, :status, NULL)",
-                key=key,
-                status=status,
-            )
-            db.execute("INSERT INTO slots VALUES (:key, 0, 'name', NULL, NULL, 'a', 'b')", key=key)
-        for key in ("out", "called"):
-            db.execute(
-                "INSERT INTO intents VALUES (:key, 'CreateHIT', 'sandbox', :key, 240, 0, NULL, NULL)", key=key
-            )
-        db.execute(
-            "INSERT INTO assignments VALUES ('A', 'out', 'W', 0, 0, 0, '', 0, 0, 0, 1, 0, 'missed', NULL)"
-        )
-        db.execute("INSERT INTO barred VALUES ('W', 'missed 1 of 1 gold pairs', 0)")
     store.migrate(STEPS)
+    with store.transaction() as db:
+        db.execute("INSERT INTO queries VALUES ('q', 'what is it')")
+    assert store.version() == len(STEPS)
+    for _ in range(2):
+        store.migrate([*STEPS, NEXT])
+        assert store.version() == len(STEPS) + 1
     with store.transaction(write=False) as db:
-        assert load_barred(db, "sandbox") == {"W": "missed 1 of 1 gold pairs"}
-        assert load_barred(db, "live") == {}
-        assert count_hits(db, "sandbox") == {"open": 1, "planned": 1}
+        assert db.execute("SELECT * FROM queries") == [("q", "what is it", "none")]
     store.close()
 
 
-def test_what_simulated_workers_judged_is_told_from_peoples_work(tmp_path: Path) -> None:
+def test_a_store_that_may_only_be_read_is_not_taken_over(tmp_path: Path) -> None:
     store = Database(f"sqlite:///{tmp_path / 'study.db'}")
-    store.migrate(STEPS[:5])
-    with store.transaction() as db:
-        card = '{"worker_id": "ASIM", "invite": "ABCD"}'
-        db.execute("INSERT INTO settings VALUES ('worker:0', :card)", card=card)
-        db.execute("INSERT INTO pairs VALUES (1, 'q', 'a', 'b', 1)")
-        db.execute("INSERT INTO hits VALUES ('h', 1, 1, 'sandbox', 1, 200, '[]', 'H', 'open', 0)")
-        for worker in ("ASIM", "ASI", "ABCD"):
-            db.execute(
-                "INSERT INTO assignments VALUES (:w, 'h', :w, 0, 0, 0, '', 0, 1, 0, 0, 1, 'kept', NULL)",
-                w=worker,
-            )
-            db.execute(
-                "INSERT INTO judgments (pair_id, query_id, left_id, right_id, choice, strength, "
-                "milliseconds, worker_id, judge, phase, assignment_id) "
-                "VALUES (1, 'q', 'a', 'b', 1, 1, 9, :w, 'person', 'batch 1', :w)",
-                w=worker,
-            )
     store.migrate(STEPS)
-    with store.transaction(write=False) as db:
-        assert dict(db.execute("SELECT worker_id, judge FROM judgments")) == {
-            "ASIM": "simulated",
-            "ASI": "person",
-            "ABCD": "person",
-        }
-        assert str(load_rehearsal(db)) == "rehearsal: 1 of 3 judgments are simulated"
+    store.read_only = True
+    store.migrate(STEPS)
+    with pytest.raises(PrefjudgeError, match="cannot be written"):
+        store.migrate([*STEPS, NEXT])
+    assert store.version() == len(STEPS)
     store.close()
+
+
+def test_a_store_of_a_development_version_is_refused(tmp_path: Path) -> None:
+    """Such stores counted 13 steps and more, with other tables."""
+    init(tmp_path / "study")
+    store = Database(f"sqlite:///{tmp_path / 'study' / 'study.db'}")
+    store.migrate(["CREATE TABLE settings (key TEXT)"])
+    with store.transaction() as db:
+        db.execute("INSERT INTO schema_version VALUES (13)")
+    store.close()
+    with pytest.raises(StudyError, match="has schema 13; this prefjudge knows up to 1") as refused:
+        status(tmp_path / "study")
+    assert "before 0.1" in refused.value.hint
+
+
+def test_a_withdrawn_gold_pair_keeps_its_number_and_may_come_back(tmp_path: Path) -> None:
+    pairs = [
+        GoldPair(query_id=name, query=name, good_id="g", good="yes", bad_id="b", bad="no", practice="so")
+        for name in "xy"
+    ]
+    init(tmp_path / "study")
+    with Study(tmp_path / "study").transaction() as db:
+        assert save_gold(db, pairs, 1.0) == (2, 0)
+        assert save_gold(db, pairs[1:], 2.0) == (0, 1)
+        assert (load_withdrawn(db), set(load_gold(db))) == ({1}, {1, 2})
+        assert save_gold(db, pairs, 3.0) == (1, 0)
+        assert (load_withdrawn(db), load_active_gold(db)) == (frozenset(), {})
+        assert db.execute("SELECT count(*) FROM settings WHERE key LIKE 'gold%'") == [(0,)]

@@ -9,7 +9,6 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.text.cells import Table
-from prefjudge.study.disputes import load_disputed
 from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges, moment
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.progress import (
@@ -21,6 +20,7 @@ from prefjudge.study.progress import (
     count_verdicts,
     hourly_rate,
     load_barred,
+    load_disputed,
     waiting_pairs,
 )
 from prefjudge.study.rehearsal import load_rehearsal

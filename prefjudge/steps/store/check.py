@@ -14,7 +14,7 @@ from pathlib import Path
 from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
-from prefjudge.database import Connection, file_of, redacted
+from prefjudge.database import NEWER, Connection, file_of, redacted
 from prefjudge.errors import PrefjudgeError
 from prefjudge.fieldwork.crowds import open_crowd
 from prefjudge.fieldwork.settlement import STOPPED_EARLY
@@ -168,7 +168,7 @@ def _check_schema(store: Store, whose: str) -> Check:
     version, name = store.database.version(), f"{whose}schema"
     if version > store.schema:
         newer = f"schema {version} is newer than this prefjudge, which knows up to {store.schema}"
-        return Check(name=name, state=State.WRONG, found=newer, hint="Upgrade prefjudge.")
+        return Check(name=name, state=State.WRONG, found=newer, hint=NEWER)
     if version < store.schema:
         older = f"schema {version}; the next verb that writes brings it to {store.schema}"
         return Check(
