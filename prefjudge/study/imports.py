@@ -208,6 +208,10 @@ def join_pool(db: Connection, rows: Iterable[tuple[str, str, str]], pairs: Itera
     db.execute("DELETE FROM inputs")
     voted = db.execute("SELECT DISTINCT query_id, left_id, right_id FROM judgments")
     add_pooled(db, rows)
+    db.execute(  # what votes had from nowhere, and a run or the labels have now
+        "DELETE FROM pooled WHERE source = '' AND EXISTS (SELECT 1 FROM pooled AS named"
+        " WHERE named.source <> '' AND named.query_id = pooled.query_id AND named.doc_id = pooled.doc_id)"
+    )
     members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
     docs = dict.fromkeys((query, doc) for query, *both in voted for doc in both)
     add_pooled(db, ((query, doc, "") for query, doc in docs if (query, doc) not in members))

@@ -1,8 +1,7 @@
 """Stores imported votes in a study: all in one transaction, and those that are there already not again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
-from prefjudge.core.pooling.pools import Pools
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
@@ -60,12 +59,16 @@ def store_votes(study: Study, made: Import) -> Stored:
         rows = without_known_ids(rows, load_vote_ids(db, made.votes.form), result)
         rows = without_repeats(rows, load_named_votes(db, made.votes.form, made.criterion), result)
         pools = load_pools(db, newcomers=True)
+        members = {
+            (pools.queries[query], pools.docs[doc])
+            for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+        }
         pooled = len(pools.queries) > 0 and not _pooled_by_imports(db)
         published = pooled and is_published(db)
         if pooled:
-            rows = _in_pool(rows, pools, result, published=published)
+            rows = _in_pool(rows, members, result, published=published)
         if not published:
-            add_pooled(db, _contributions(made.votes, rows))
+            add_pooled(db, _contributions(made.votes, rows, members))
         if not rows and not made.votes.carried:
             return result
         if rows:
@@ -81,12 +84,10 @@ def _pooled_by_imports(db: Connection) -> bool:
     return bool(load_imports(db)) and not pooled_by(db)
 
 
-def _in_pool(rows: list[VoteRow], pools: Pools, result: Stored, *, published: bool) -> list[VoteRow]:
+def _in_pool(
+    rows: list[VoteRow], members: Set[tuple[str, str]], result: Stored, *, published: bool
+) -> list[VoteRow]:
     """Return the votes that a pool of runs takes: once it is published, those between its documents."""
-    members = {
-        (pools.queries[query], pools.docs[doc])
-        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
-    }
     known = [((row.query, row.left) in members) + ((row.query, row.right) in members) for row in rows]
     if rows and max(known) < (2 if published else 1):
         what = "two documents" if published else "a document"
@@ -106,9 +107,14 @@ def _in_pool(rows: list[VoteRow], pools: Pools, result: Stored, *, published: bo
     return inside
 
 
-def _contributions(votes: Votes, rows: Sequence[VoteRow]) -> Iterator[tuple[str, str, str]]:
-    """Yield the candidates: those that the file names, and all that the votes are about."""
-    named = {(query, doc) for query, doc, _ in votes.pooled}
+def _contributions(
+    votes: Votes, rows: Sequence[VoteRow], members: Set[tuple[str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the candidates: those that the file names, and all others that the votes are about.
+
+    Who first had the ``members`` of the pool is known: no votes have them from nowhere.
+    """
+    named = {(query, doc) for query, doc, _ in votes.pooled} | members
     yield from votes.pooled
     seen = dict.fromkeys(one for row in rows for one in ((row.query, row.left), (row.query, row.right)))
     yield from ((query, doc, "") for query, doc in seen if (query, doc) not in named)
