@@ -1,13 +1,20 @@
 """Opens a challenge: the top results of new runs are compared with the best-known answers."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prefjudge.core.planning.challenge import Challenge, conclude_challenge, gather_challenge
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pooling.copies import (
+    Candidate,
+    candidates_of,
+    copies_in,
+    labels_of_candidates,
+    merge_copies,
+)
 from prefjudge.core.pooling.pools import (
     Pools,
     QrelsPerQuery,
@@ -19,6 +26,7 @@ from prefjudge.core.pooling.pools import (
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
+from prefjudge.formats.labels.pools import read_copies
 from prefjudge.formats.texts.texts import read_texts
 from prefjudge.formats.texts.topic_fields import PLAIN, TextFields
 from prefjudge.gather.best_answers import load_best_answers
@@ -34,7 +42,15 @@ from prefjudge.study.answers import (
     save_conclusion,
 )
 from prefjudge.study.assignments import load_choices, load_judgments
-from prefjudge.study.pooling import load_inputs, load_passages, load_pools, save_inputs, save_texts
+from prefjudge.study.pooling import (
+    load_copies,
+    load_inputs,
+    load_passages,
+    load_pools,
+    save_copies,
+    save_inputs,
+    save_texts,
+)
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING, load_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import command, current_target
@@ -46,12 +62,16 @@ further right winner would take more votes than this. ``scripts/upkeep`` compare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A challenge as it begins: how many newcomers, on how many queries, and what the new runs bring."""
+    """A challenge as it begins: how many newcomers, on how many queries, and what the new runs bring.
+
+    ``copies`` are the first documents that are copies of a candidate, by query_id and doc_id.
+    """
 
     newcomers: int
     queries: int
     unknown: tuple[str, ...]
     runs: tuple[str, ...]
+    copies: dict[Candidate, str]
 
 
 def open_challenge(
@@ -59,6 +79,7 @@ def open_challenge(
     reader: Reader,
     paths: Sequence[str | Path],
     collection: str | Path | None,
+    copies: str | Path | None = None,
     fields: TextFields = PLAIN,
     sure: float | None = None,
 ) -> Opened:
@@ -80,21 +101,32 @@ def open_challenge(
             advice = command("run", study.folder, current_target(db))
             raise StudyError("a challenge is under way", f"Finish it first: {advice}")
         known = load_pools(db, newcomers=True)  # a former newcomer is no newcomer again
+        same, shown = load_copies(db), load_passages(db)
         rule = _rule(sure, load_setting(db, "strategy")).name
-        runs = {found.name for found in load_inputs(db) if found.kind == "run"}
+        inputs = load_inputs(db)
     best, _ = load_best_answers(study)
     heads = reader.top(1, set(best.queries))
-    again = runs & set(heads.runs)
+    again = {found.name for found in inputs if found.kind == "run"} & set(heads.runs)
     if again:
         raise InputError(
             f"the study already has a run {sorted(again)[0]!r}",
             "Give new runs only, under new tags.",
         )
     arrivals = select_queries(build_pools(heads, per_query=QrelsPerQuery.NONE), best.queries)
+    there, stand_in = set(candidates_of(known)), same.standing(known)
+    best = labels_of_candidates(best, stand_in)
+    fresh = {doc for query, doc in candidates_of(arrivals) if (query, doc) not in there | stand_in.keys()}
+    texts = read_texts(collection, sorted(fresh), fields=fields) if collection else {}
+    same |= copies_in(shown | texts, near=study.config.pool.near_copies)
+    told = [copies] if copies else [found.path for found in inputs if found.kind == "copies"]
+    if told and fresh:
+        same |= read_copies(told[0], {*known.docs, *fresh})
+    arrivals, replaced = merge_copies(arrivals, same, kept=there)
     challenge = gather_challenge(best, known, arrivals)
-    texts = _texts(collection, fields, challenge)
+    texts = _texts(texts, challenge)
     with study.transaction() as db:
-        save_inputs(db, input_files(paths, heads.runs, {}))
+        save_inputs(db, input_files(paths, heads.runs, {"copies": copies}))
+        save_copies(db, same.about({*known.docs, *texts}))
         if last_version(db) == 0:
             save_answers(db, 1, best)
         if challenge.newcomers:
@@ -105,6 +137,7 @@ def open_challenge(
         queries=len(challenge.newcomers),
         unknown=challenge.unknown,
         runs=heads.runs,
+        copies=replaced,
     )
 
 
@@ -165,9 +198,9 @@ def _past(db: Connection) -> Pools:
     return drop_candidates(pools, {(pools.queries[q], pools.docs[d]) for q, d in rows} - judged)
 
 
-def _texts(collection: str | Path | None, fields: TextFields, challenge: Challenge) -> dict[str, str]:
+def _texts(found: Mapping[str, str], challenge: Challenge) -> dict[str, str]:
+    """Return the texts of the newcomers, which must be there."""
     wanted = sorted({doc for docs in challenge.newcomers.values() for doc in docs})
-    found = read_texts(collection, wanted, fields=fields) if collection else {}
     missing = [doc for doc in wanted if doc not in found]
     if missing:
         raise InputError(
@@ -175,4 +208,4 @@ def _texts(collection: str | Path | None, fields: TextFields, challenge: Challen
             f"{'has' if len(missing) == 1 else 'have'} no text, such as {missing[0]!r}",
             "Give the collection that the new runs were made from: --collection FILE",
         )
-    return found
+    return {doc: found[doc] for doc in wanted}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from prefjudge.core.pooling.copies import NO_COPIES, Copies
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.counts import many
@@ -17,7 +18,9 @@ from prefjudge.study.pooling import (
     InputFile,
     is_published,
     load_contributions,
+    load_copies,
     load_pool_pairs,
+    save_copies,
     save_inputs,
     save_pools,
     save_texts,
@@ -35,8 +38,9 @@ def store_pool(
     inputs: Sequence[InputFile],
     queries: Mapping[str, str],
     passages: Mapping[str, str],
+    copies: Copies,
 ) -> bool:
-    """Store the pool with its texts, and where its files are; return whether it is a new pool.
+    """Store the pool with its texts and copies, and where its files are; return whether it is a new pool.
 
     What imported votes are about stays in it.
 
@@ -61,6 +65,7 @@ def store_pool(
             _join(db, _contributions(pools), _compared(pairs))
         elif not same:
             save_pools(db, pools, pairs)
+        save_copies(db, (load_copies(db) if published else NO_COPIES) | copies.about(documents))
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
         save_inputs(db, _with_texts(inputs, shown))
         if not published:  # pairs of published HITs keep the number of votes that they were published with

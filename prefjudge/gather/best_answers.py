@@ -9,18 +9,22 @@ import numpy as np
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.planning.strategy_names import BySize, parse_strategy
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pooling.copies import candidates_of
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
+from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.formats.labels.qrels import read_qrels, write_qrels
 from prefjudge.formats.lines.digests import digest_of_content
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.gather.winners import find_winners
 from prefjudge.study.answers import last_version, load_answers, load_open_challenge
+from prefjudge.study.pooling import load_copies
+from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import save_setting
 from prefjudge.study.study import QRELS_FILE, Study
 from prefjudge.study.targets import advised, live_since
@@ -72,6 +76,8 @@ def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers 
 def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tuple[Qrels, int]:
     """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
 
+    All copies of an answer are answers.
+
     Raises
     ------
     StudyError
@@ -80,8 +86,9 @@ def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tupl
     with study.transaction(write=False) as db:
         version = last_version(db)
         kept, rehearsed_until = load_answers(db, version, PREFERENCE_NAME), live_since(db)
+        copies = load_copies(db)
     if version:
-        return kept, version
+        return copies.spread(kept), version
     path = study.folder / QRELS_FILE
     driven = study.setting("strategy")
     settle = advised(study, "run") if driven else f"prefjudge resolve {quoted(study.folder)}"
@@ -92,7 +99,29 @@ def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tupl
             "no query of the study has a best answer yet",
             f"Collect more judgments, then run: {settle}",
         )
-    return read_qrels(path, name=PREFERENCE_NAME, notices=notices), 0
+    return copies.spread(read_qrels(path, name=PREFERENCE_NAME, notices=notices)), 0
+
+
+def load_versions(study: Study) -> dict[int, Qrels]:
+    """Return the versions of the answers that ``run`` keeps; all copies of an answer are answers."""
+    with study.transaction(write=False) as db:
+        copies, last = load_copies(db), last_version(db)
+        return {
+            number: copies.spread(load_answers(db, number, PREFERENCE_NAME)) for number in range(1, last + 1)
+        }
+
+
+def write_versions(study: Study) -> Path:
+    """Write all versions of the answers: the files may be those of a rehearsal, or of another store."""
+    out = study.folder / QRELS_FILE
+    with study.transaction(write=False) as db:
+        rehearsal = load_rehearsal(db)
+    versions = load_versions(study)
+    for number, answers in versions.items():
+        path = out if number == len(versions) else out.with_name(f"{out.stem}-v{number}{out.suffix}")
+        write_stamp(path, stamp_of(rehearsal))
+        write_qrels(path, answers, rehearsal=rehearsal)
+    return out
 
 
 def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
@@ -110,7 +139,10 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
         qrels, version = load_best_answers(study)
         votes, how, notices = votes_of_answers(study, votes, version, verb=verb)
     found = find_winners(votes.log, how, pools=votes.pools, asked=votes.asked)
-    answered = with_answers(found, qrels, (version and votes.driven_by) or how.rule)
+    won = to_qrels(found)
+    if set(candidates_of(votes.copies.spread(won))) != set(candidates_of(qrels)):
+        won = qrels
+    answered = with_answers(found, won, (version and votes.driven_by) or how.rule)
     others = np.unique(found.query[found.winner != answered.winner]).size
     if others and not version:
         made = "" if how_resolved(study) else "other options made it, or "

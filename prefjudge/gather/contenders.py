@@ -8,7 +8,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError, StudyError
-from prefjudge.evaluation.scoring.judged_pairs import relabel
+from prefjudge.evaluation.scoring.judged_pairs import place_candidates
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.contenders import Contenders, find_contenders
@@ -50,11 +50,11 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
             return None
         if len(paths) > 2:
             _refuse_chosen_queries(votes.study)
-        config, documents = votes.study.config, pooled_documents(votes.pools)
-        ranks = relabel(
-            RunFiles(paths, Reading(order=config.pool.order)).judged(documents), documents, labels
-        )
-        return find_contenders(score_matrix(ranks, labels, Measure.parse(config.measures[0])))
+        config = votes.study.config
+        runs = RunFiles(paths, Reading(order=config.pool.order))
+        placed = place_candidates(pooled_documents(votes.pools), votes.copies, runs.judged)
+        scores = score_matrix(placed.under(labels), placed.labels(labels), Measure.parse(config.measures[0]))
+        return find_contenders(scores)
     except (InputError, StudyError):
         if wanted:
             raise

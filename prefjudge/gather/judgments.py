@@ -9,6 +9,7 @@ import numpy as np
 from prefjudge.core.judges.judgments import Judgments, select_judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.rounds import votes_are_even
+from prefjudge.core.pooling.copies import NO_COPIES, Copies
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.runs import encode
@@ -22,7 +23,7 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import Votes, take_judgments
 from prefjudge.gather.once import once
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.pooling import load_pairs, load_pools
+from prefjudge.study.pooling import load_copies, load_pairs, load_pools
 from prefjudge.study.progress import count_rows, load_barred
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
@@ -37,6 +38,7 @@ class JudgmentInput:
     ``asked`` are the pairs that a strategy or a challenge asks for, where it is not all of them.
     ``driven_by`` is the strategy that ``run`` drives the pools by, and ``rule`` the one of the config.
     ``rehearsal`` says how many judgments are simulated, where the study or the file knows of any.
+    ``copies`` are documents of the same text: one of them is the candidate.
     """
 
     study: Study | None
@@ -47,6 +49,7 @@ class JudgmentInput:
     driven_by: str
     notices: list[Notice]
     rehearsal: Rehearsal | None = None
+    copies: Copies = NO_COPIES
 
 
 def gather_judgments(
@@ -152,7 +155,7 @@ def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> Judgme
         rehearsal = load_rehearsal(db)
         pools, strategy = load_pools(db, newcomers=True), load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0
-        pairs = load_pairs(db) if uneven else []
+        pairs, copies = load_pairs(db) if uneven else [], load_copies(db)
     if not len(log):
         raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
     return JudgmentInput(
@@ -164,6 +167,7 @@ def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> Judgme
         driven_by=strategy or "",
         notices=[],
         rehearsal=rehearsal,
+        copies=copies,
     )
 
 

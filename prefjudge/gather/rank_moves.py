@@ -14,7 +14,7 @@ from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.formats.lines.blocks import can_reread
 from prefjudge.formats.lines.digests import digest
-from prefjudge.study.pooling import load_inputs
+from prefjudge.study.pooling import load_copies, load_inputs
 from prefjudge.study.study import Study
 
 
@@ -31,6 +31,9 @@ def find_moves(
     runs = unchanged_runs(study, notices, without) if len(versions) > 1 else []
     if not runs:
         return still
+    with study.transaction(write=False) as db:
+        copies = load_copies(db)
+    versions = [copies.spread(answers) for answers in versions]
     measure, documents = Measure.parse(study.config.measures[0]), union_documents(versions)
     ranks = RunFiles(runs, Reading(order=study.config.pool.order)).judged(documents)
     boards = [

@@ -10,9 +10,10 @@ from prefjudge.core.pooling.qrels import Qrels, select_labels
 from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.judged_pairs import relabel
+from prefjudge.evaluation.scoring.judged_pairs import place_candidates
 from prefjudge.evaluation.scoring.measures import Measure, direction, score_matrix
 from prefjudge.gather.rank_moves import unchanged_runs
+from prefjudge.study.pooling import load_copies
 from prefjudge.study.study import Study
 
 
@@ -36,8 +37,12 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
         doc=pools.doc,
         grade=np.ones(pools.query.size),
     )
-    ranks = RunFiles(runs, Reading(order=study.config.pool.order)).judged(documents) if runs else []
-    tags = tuple(placed.run for placed in ranks)
+    with study.transaction(write=False) as db:
+        copies = load_copies(db)
+    placed = place_candidates(
+        documents, copies, RunFiles(runs, Reading(order=study.config.pool.order)).judged
+    )
+    tags = tuple(one.run for one in placed.ranks)
     if len(tags) < 2:
         raise InputError(
             "there are no two runs to tell apart",
@@ -52,6 +57,6 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     for place in range(int(pools.sizes.max(initial=0))):
         rows = number == place
         alone = select_labels(documents, rows)
-        scores = score_matrix(relabel(ranks, documents, alone), alone, measure)
+        scores = score_matrix(placed.under(alone), placed.labels(alone), measure)
         gain[rows] = direction(scores.measure) * scores.values[pools.query[rows]]
     return RunGains(runs=tags, gain=gain)

@@ -6,10 +6,16 @@ from pathlib import Path
 
 from prefjudge.core.judges.judgments import Judgments, only_queries
 from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.copies import (
+    NO_COPIES,
+    Copies,
+    heads_of_candidates,
+    labels_of_candidates,
+)
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools, select_queries
 from prefjudge.core.pooling.qrels import Qrels, restrict
-from prefjudge.core.pooling.runs import Order, OrderLike
+from prefjudge.core.pooling.runs import Heads, Order, OrderLike
 from prefjudge.core.pooling.top_pairs import pooled_qrels
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
 from prefjudge.core.resolving.rules import PAPER_RULE
@@ -61,7 +67,8 @@ class ScoreInputs:
     files that say so.
     ``waiting`` are the runs of a challenge that is under way: they are not among ``runs``.
     With ``judged_only``, documents without a label are taken out of each ranking before it is scored.
-    ``kept`` are the study's best answers where a strategy found them that can be asked again.
+    ``kept`` are the study's best answers where a strategy found them that can be asked again. ``copies`` are
+    documents of the same text, of which one is the candidate.
     """
 
     study: Study | None
@@ -76,6 +83,13 @@ class ScoreInputs:
     waiting: WaitingRuns | None = None
     judged_only: bool = False
     kept: KeptAnswers | None = None
+    copies: Copies = NO_COPIES
+
+    def heads(self, heads: Heads) -> Heads:
+        """Return the runs' heads with candidates in the place of their copies."""
+        if self.pools is None or not self.copies:
+            return heads
+        return heads_of_candidates(heads, self.copies.standing(self.pools))
 
     def measures(self, asked: Measures) -> tuple[str, ...]:
         """Return the measures asked for, else the study's, else RR@10: one for each cut-off of a list."""
@@ -189,6 +203,7 @@ def gather(
         waiting=own.waiting if own else None,
         judged_only=judged_only,
         kept=kept,
+        copies=own.copies if own else NO_COPIES,
     )
 
 
@@ -282,6 +297,7 @@ def _of_study(
         how=how,
         asked=votes.asked,
         rehearsal=votes.rehearsal,
+        copies=votes.copies,
         kept=kept_by_strategy(study, answers, version) if answers else None,
         files=tuple(
             ("qrels", place)
@@ -299,5 +315,6 @@ def official_qrels(found: ScoreInputs) -> Qrels | None:
     official = next(names, None)
     if official is None or found.pools is None:
         return official
+    official = labels_of_candidates(official, found.copies.standing(found.pools))
     named = official.name in found.pools.sources
     return pooled_qrels(official, found.pools, official.name if named else QRELS_NAME)

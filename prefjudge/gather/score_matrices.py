@@ -7,7 +7,7 @@ from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged, judged_tops
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity, tie_sensitivity
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, place_candidates
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.scoring.preference_measures import (
     PreferenceMeasure,
@@ -77,7 +77,9 @@ def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tu
     labels = found.qrels if by_labels else ()
     voted = by_pairs or (found.study and found.judgments is not None and len(found.judgments))
     pairs = compared_pairs(found.judgments) if voted and found.judgments is not None else None
-    ranks = reader.judged_all([*labels, *([pairs.documents] if pairs else [])])
+    ranks = reader.judged_all([*labels, *([found.copies.spread(pairs.documents)] if pairs else [])])
+    if pairs:
+        ranks.append(place_candidates(pairs.documents, found.copies, lambda _: ranks.pop()).ranks)
     ties = (
         found
         for placed, one in zip(ranks, labels, strict=False)

@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prefjudge.core.pooling.copies import Candidate, Copies
 from prefjudge.core.pooling.pools import Pools, unpooled_tops
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, without_runs
@@ -70,6 +72,31 @@ def qrels_surprises(qrels: Qrels) -> list[str]:
         found.append("some grades are fractions, which trec_eval cuts off")
     if not all(name.isascii() or is_text(name) for name in (*qrels.queries, *qrels.docs)):
         found.append("some ids are not UTF-8: they stay as they are, but SQL and Parquet do not take them")
+    return found
+
+
+def copies_labelled(qrels: Qrels, copies: Copies) -> list[str]:
+    """Return how many copies of one text the qrels label in one query, and where their labels differ."""
+    groups = defaultdict[tuple[str, str], list[tuple[str, float]]](list)
+    for row in copies.rows(qrels.docs, qrels.doc):
+        query, doc = qrels.queries[qrels.query[row]], qrels.docs[qrels.doc[row]]
+        groups[query, copies.of(doc)[0]].append((doc, float(qrels.grade[row])))
+    several = {key: labels for key, labels in groups.items() if len(labels) > 1}
+    if not several:
+        return []
+    texts = sum(map(len, several.values())) - len(several)
+    found = [f"{many(texts, 'labelled document is a copy', 'labelled documents are copies')} of another"]
+    differ = [(query, some) for (query, _), some in several.items() if len({grade for _, grade in some}) > 1]
+    if differ:
+        named = "; ".join(
+            f"{query}: {', '.join(f'{doc} {grade:g}' for doc, grade in some[:_NAMED])}"
+            for query, some in differ[:_NAMED]
+        )
+        more = f"; and {len(differ) - _NAMED:,} more" if len(differ) > _NAMED else ""
+        found.append(
+            f"{many(len(differ), 'text has', 'texts have')} copies with other labels ({named}{more}): "
+            "for pooling the highest counts, scores take each as it is"
+        )
     return found
 
 
@@ -140,6 +167,19 @@ def heads_beside_each_other(heads: Heads, queries: Sequence[str], depth: int) ->
         *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
         *_same(alike, f"have the same first {many(depth, 'document')} in every query"),
     ]
+
+
+def copies_pooled(replaced: Mapping[Candidate, str], where: str | Path | None) -> list[Notice]:
+    """Return how many pooled documents gave way to a candidate with the same text; else none."""
+    if not replaced:
+        return []
+    (query, doc), candidate = next(iter(replaced.items()))
+    what = (
+        f"{many(len(replaced), 'pooled document is a copy', 'pooled documents are copies')} of another in "
+        f"{many(len({query for query, _ in replaced}), 'query', 'queries')}, such as {doc} of {candidate} in "
+        f"{query}: they are one candidate, and nobody is asked to compare them"
+    )
+    return [Notice(where=str(where or "copies"), what=what)]
 
 
 def pooled_only(heads: Heads, pools: Pools | None, notices: list[Notice]) -> Heads:

@@ -12,7 +12,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.replay import prepare_replay
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores, heads_of_judged
+from prefjudge.core.pooling.qrels import Qrels, Scores, heads_of_judged
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
@@ -21,7 +21,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import cast_again
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise, measure_noise, noise_ceiling
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, positions, relabel
+from prefjudge.evaluation.scoring.judged_pairs import Placed, compared_pairs, place_candidates, positions
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.evaluation.testing.integer_scores import Column
@@ -37,16 +37,15 @@ from prefjudge.gather.winners import find_winners
 class VoteSet:
     """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
 
-    ``ranks`` is where the runs placed ``documents``, which are all that the votes may prefer. The qrels are
-    those that resolving finds, or else those ``kept`` by the strategy that asked for the votes.
+    ``placed`` is where the runs placed all that the votes may prefer. The qrels are those that resolving
+    finds, or else those ``kept`` by the strategy that asked for the votes.
     """
 
     def __init__(
         self,
         name: str,
         judgments: Judgments,
-        documents: Qrels,
-        ranks: Sequence[JudgedRanks],
+        placed: Placed,
         *,
         how: HowResolved,
         pools: Pools | None,
@@ -55,19 +54,19 @@ class VoteSet:
     ) -> None:
         self.name, self.judgments = name, judgments
         self._pools, self._how, self._asked = pools, how, asked
-        self._documents, self._ranks, self._kept = documents, ranks, kept
+        self._placed, self._kept = placed, kept
         self.resolutions = find_winners(judgments, how, pools=pools, asked=asked)
-        self.labels = kept.answers if kept else to_qrels(self.resolutions, name=name)
+        self.labels = placed.labels(kept.answers if kept else to_qrels(self.resolutions, name=name))
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The tags of the runs."""
-        return tuple(placed.run for placed in self._ranks)
+        return tuple(placed.run for placed in self._placed.ranks)
 
     @property
     def heads(self) -> Heads | None:
         """The top document of each run and query, where the votes may prefer all of these."""
-        return heads_of_judged(self._ranks, self._documents)
+        return heads_of_judged(self._placed.ranks, self._placed.documents)
 
     def made(self, labels: Qrels) -> bool:
         """Whether preference qrels rest on these votes: they say the same of every query that they judge."""
@@ -88,8 +87,8 @@ class VoteSet:
         """Return, for each measure, what the mean scores owe to the chance of the votes."""
         likely = LikelyPools(
             self.judgments,
-            self._documents,
-            np.array([positions(one, self._documents) for one in self._ranks]),
+            self._placed.documents,
+            np.array([positions(one, self._placed.documents) for one in self._placed.ranks]),
             rng=rng,
             pools=self._pools,
         )
@@ -127,7 +126,7 @@ class VoteSet:
         return vote
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:
-        return score_matrix(relabel(self._ranks, self._documents, labels), labels, measure)
+        return score_matrix(self._placed.under(labels), self._placed.labels(labels), measure)
 
 
 def _best(labels: Qrels) -> set[tuple[str, str]]:
@@ -159,8 +158,7 @@ def vote_sets(
         votes = VoteSet(
             name,
             judgments,
-            documents,
-            reader.judged(documents),
+            place_candidates(documents, found.copies, reader.judged),
             how=found.how,
             pools=found.pools,
             asked=found.asked if judgments is found.judgments else None,

@@ -1,6 +1,6 @@
 """Checks run, qrels and judgments files before they are used, and collections against their lists."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
+from prefjudge.core.pooling.copies import copies_in
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order, OrderLike
 from prefjudge.engines.health import RunHealth, identical_runs
@@ -19,10 +20,11 @@ from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.formats.sniffing import Sniffed, sniff
 from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
 from prefjudge.gather.inputs import expand, given_file, several
 from prefjudge.gather.memory import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.gather.readers import each, working
-from prefjudge.gather.surprises import qrels_surprises, run_surprises
+from prefjudge.gather.surprises import copies_labelled, qrels_surprises, run_surprises
 from prefjudge.gather.text_options import TextOptions, text_fields
 from prefjudge.render.shown import Shown
 
@@ -75,6 +77,7 @@ def check(
     kind: CheckedKind = "auto",
     qrels: OneLabelSet | None = None,
     queries: Texts | None = None,
+    collection: Texts | None = None,
     cutoff: Annotated[int, Ge(1)] = 10,
     order: OrderLike | None = None,
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
@@ -95,6 +98,8 @@ def check(
         Judged documents: adds Judged@cutoff and the queries that a run should have.
     queries : Path, optional
         The queries that a run should have.
+    collection : Path, optional
+        The texts of the passages: of qrels it is said which copies of one text have other labels.
     cutoff : int
         The depth at which ties and judged documents matter.
     order : Order, optional
@@ -104,7 +109,7 @@ def check(
     manifest : str or Path, optional
         The list of files that the folder should contain: ``trec-dl-2020``, or a TOML file.
     **how
-        How the queries are read: the words of `TextOptions`.
+        How the queries and the collection are read: the words of `TextOptions`.
 
     Raises
     ------
@@ -119,6 +124,7 @@ def check(
         return CheckResult(files=(), identical=(), manifest=_against(str(manifest), files))
     qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
     queries = given_file(maybe(take_texts, queries), "queries")
+    collection = given_file(maybe(take_texts, collection), "collection")
     judged = read_qrels(qrels, fractions=True) if qrels else None
     expected = tuple(read_queries(queries, fields=text_fields(how))) if queries else None
     paths = expand(files)
@@ -127,6 +133,7 @@ def check(
         kind=kind,
         qrels=judged,
         queries=expected,
+        collection=partial(read_texts, collection, fields=text_fields(how)) if collection else None,
         cutoff=cutoff,
         order=Order(order or Order.SCORE),
     )
@@ -157,6 +164,7 @@ def _check_file(
     kind: str,
     qrels: Qrels | None,
     queries: tuple[str, ...] | None,
+    collection: Callable[[Sequence[str]], dict[str, str]] | None,
     cutoff: int,
     order: Order,
 ) -> FileCheck:
@@ -182,6 +190,8 @@ def _check_file(
                 "relevant": int((labels.grade >= 1).sum()),
             }
             warnings = qrels_surprises(labels)
+            if collection is not None:
+                warnings += copies_labelled(labels, copies_in(collection(labels.docs)))
         else:
             votes = read_judgments(path, notices=notices)
             counts = {"judgments": len(votes), "queries": len(votes.queries), "workers": len(votes.workers)}

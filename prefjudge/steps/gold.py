@@ -11,6 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.asking.gold import GoldPair
 from prefjudge.core.asking.lexical import lexical_success
 from prefjudge.core.asking.suggesting import likely_answers, suggest_gold
+from prefjudge.core.pooling.copies import candidates_of, copies_in, folded
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.counts import many
@@ -24,7 +25,14 @@ from prefjudge.gather.outputs import check_outputs
 from prefjudge.render.shown import Shown
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
-from prefjudge.study.pooling import folded, load_inputs, load_pairs, load_passages, load_pools, load_queries
+from prefjudge.study.pooling import (
+    load_copies,
+    load_inputs,
+    load_pairs,
+    load_passages,
+    load_pools,
+    load_queries,
+)
 from prefjudge.study.study import Study, open_study
 
 
@@ -182,7 +190,7 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
         return ()
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
-        pairs = load_pairs(db)
+        pairs, copies = load_pairs(db), load_copies(db)
         judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
     if not (queries and passages) and not needed:
         return ()
@@ -194,10 +202,11 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
         qrels = _best_known(study, pools)
         # an answer to this question against a good answer to another
         shown = {doc: passages[doc] for doc in qrels.docs if doc in passages}
+    same = copies | copies_in(passages)  # a copy of an answer is none that is off-topic
     avoid: dict[str, set[str]] = {}
     for known in (pools, qrels):
-        for query, doc in zip(known.query.tolist(), known.doc.tolist(), strict=True):
-            avoid.setdefault(known.queries[query], set()).add(known.docs[doc])
+        for query, doc in candidates_of(known):
+            avoid.setdefault(query, set()).update(same.of(doc))
     found = suggest_gold(
         qrels,
         queries,

@@ -181,7 +181,7 @@ def winratio(
     order = found.order(order)
     assert found.judgments is not None
     with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
-        heads = reader.top(2 if against_qrel else 1)
+        heads = found.heads(reader.top(2 if against_qrel else 1))
         wanted = asked or tuple(found.judgments.queries)
         reader.runs.notices.extend(heads_beside_each_other(heads, wanted, 1))
         against: TopAgainstQrel | None = None

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.pooling.copies import Candidate
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, row_of
+from prefjudge.study.pooling import is_published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,14 @@ def load_answers(db: Connection, version: int, name: str) -> Qrels:
 def last_version(db: Connection) -> int:
     """Return the number of the last version of the answers, 0 where there is none."""
     return int(db.execute("SELECT coalesce(max(version), 0) FROM answers")[0][0])
+
+
+def load_compared(db: Connection) -> set[Candidate]:
+    """Return the candidates that people may have compared, by query_id and doc_id: they stay."""
+    if is_published(db) or last_version(db):
+        return set(db.execute("SELECT query_id, doc_id FROM pooled"))
+    sides = ("SELECT query_id, left_id FROM judgments", "SELECT query_id, right_id FROM judgments")
+    return set(db.execute(" UNION ".join(sides)))
 
 
 def save_challenge(

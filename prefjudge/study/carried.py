@@ -66,6 +66,7 @@ CARRIED: Mapping[str, Carried] = {
     ),
     "run": Carried(table="inputs", texts=("path", "digest", "name"), key=("name",), where="kind = 'run'"),
     "candidate": Carried(table="pooled", texts=_CANDIDATE, key=_CANDIDATE),
+    "copy": Carried(table="copies", texts=("doc_id", "copy_of"), key=("doc_id",)),
     "pair": Carried(
         table="pairs",
         texts=("query_id", "doc_a", "doc_b"),

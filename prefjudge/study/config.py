@@ -43,6 +43,7 @@ class PoolConfig(_Section):
     qrels: QrelsPerQuery = _POOL.qrels
     sample: Annotated[int, Field(ge=1)] | None = _POOL.sample
     min_size: Annotated[int, Field(ge=1)] = _POOL.min_size
+    near_copies: bool = _POOL.near_copies
 
 
 class ExampleConfig(_Section):

@@ -11,6 +11,7 @@ STEPS = [
 
     CREATE TABLE queries (query_id TEXT PRIMARY KEY, text TEXT NOT NULL);
     CREATE TABLE passages (doc_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+    CREATE TABLE copies (doc_id TEXT PRIMARY KEY, copy_of TEXT NOT NULL);
     CREATE TABLE pooled (
         query_id TEXT NOT NULL, doc_id TEXT NOT NULL, source TEXT NOT NULL,
         PRIMARY KEY (query_id, doc_id, source)

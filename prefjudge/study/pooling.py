@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from prefjudge.core.pooling.copies import Copies, folded
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools, pools_of_columns
 from prefjudge.database import Connection
@@ -120,9 +121,18 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
         )
 
 
-def folded(text: str) -> str:
-    """Return a text with one blank for each run of blanks and line breaks."""
-    return " ".join(text.split())
+def save_copies(db: Connection, copies: Copies) -> None:
+    """Record which documents are copies of each other, in the place of what was recorded."""
+    db.execute("DELETE FROM copies")
+    db.insert_all(
+        "copies",
+        ({"doc_id": doc, "copy_of": group[0]} for group in copies.groups for doc in group[1:]),
+    )
+
+
+def load_copies(db: Connection) -> Copies:
+    """Return which documents of the pools are copies of each other, and of what others."""
+    return Copies(db.execute("SELECT copy_of, doc_id FROM copies"))
 
 
 def load_pools(db: Connection, *, newcomers: bool = False) -> Pools:

@@ -45,6 +45,7 @@ class PoolDefaults:
     qrels: QrelsPerQuery = QrelsPerQuery.FIRST
     sample: int | None = None
     min_size: int = 2
+    near_copies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,7 +131,7 @@ def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] 
         query=query,
         qrel=qrel,
         top=top,
-        rival=np.where(top == qrel, second, top),
+        rival=np.where(top == qrel, np.where(second == qrel, -1, second), top),
     )
 
 

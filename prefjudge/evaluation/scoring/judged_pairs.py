@@ -1,12 +1,13 @@
 """Judged pairs: what the judges preferred, tied to where a run placed the two documents."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.pooling.copies import Copies, ranks_of_candidates
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.counts import many
@@ -97,6 +98,43 @@ def positions(ranks: JudgedRanks, documents: Qrels) -> Integers:
     places = np.full(documents.query.size, NOWHERE, dtype=np.int64)
     places[ranks.judged] = ranks.position
     return places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where runs placed candidates: each has the best place of its copies.
+
+    Attributes
+    ----------
+    documents : Qrels
+        The candidates.
+    ranks : list of JudgedRanks
+        Where the runs placed them.
+    """
+
+    documents: Qrels
+    ranks: list[JudgedRanks]
+    _wide: Qrels
+    _wide_ranks: Sequence[JudgedRanks]
+    _copies: Copies
+
+    def under(self, labels: Qrels) -> list[JudgedRanks]:
+        """Return where the runs placed what preference qrels label: all copies of the answers."""
+        return relabel(self._wide_ranks, self._wide, self.labels(labels))
+
+    def labels(self, labels: Qrels) -> Qrels:
+        """Return preference qrels with all copies of the answers."""
+        return self._copies.spread(labels)
+
+
+def place_candidates(
+    documents: Qrels, copies: Copies, judged: Callable[[Qrels], Sequence[JudgedRanks]]
+) -> Placed:
+    """Return where runs place candidates and their copies; ``judged`` ranks documents in the runs."""
+    wide = copies.spread(documents)
+    found = judged(wide)
+    ranks = list(found) if wide is documents else ranks_of_candidates(found, wide, documents, copies)
+    return Placed(documents=documents, ranks=ranks, _wide=wide, _wide_ranks=found, _copies=copies)
 
 
 def union_documents(sets: Sequence[Qrels]) -> Qrels:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prefjudge.core.asking.gold import GoldPair
+from prefjudge.core.pooling.copies import folded
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.atomic import atomic_write
@@ -48,12 +49,14 @@ def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
         empty = [name for name in _REQUIRED if not row.get(name, "").strip()]
         if empty:
             problems.append(f"{path}:{number}: {', '.join(empty)}: empty")
+        elif folded(row["good"]) == folded(row["bad"]):
+            problems.append(f"{path}:{number}: good and bad have the same text")
         else:
             found.append(GoldPair(**{name: row.get(name, "") for name in GOLD_COLUMNS}))
     if problems:
         raise InputError(
-            "these gold pairs are incomplete",
-            "Fill in the cells or delete the lines. Tabs separate columns, so a text must not contain one.",
+            "these gold pairs cannot be used",
+            "Correct the cells or delete the lines. Tabs separate columns, so a text must not contain one.",
             problems[:20],
         )
     return tuple(found)

@@ -1,6 +1,6 @@
-"""Pool files, and preference files that other programs read."""
+"""Pool files, files of copies, and preference files that other programs read."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.pooling.copies import Copies
 from prefjudge.core.pooling.pools import Pools, pools_of
 from prefjudge.core.pooling.runs import Codes, encode
 from prefjudge.core.pooling.tokens import BACK, Tokens
@@ -18,9 +19,10 @@ from prefjudge.errors import InputError
 from prefjudge.formats.labels.held_labels import pool_of
 from prefjudge.formats.labels.stamps import second_column
 from prefjudge.formats.lines.atomic import atomic_write
-from prefjudge.formats.lines.blocks import Holds, blocks
+from prefjudge.formats.lines.blocks import Holds, blocks, can_reread
 from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
+from prefjudge.formats.lines.problems import encode as encode_id
 
 _ROWS = 1 << 14
 """Rows of a pool that are written at once."""
@@ -101,6 +103,57 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     return pools_of(
         sorted((query, doc, tag.strip()) for (query, doc), tags in seen.items() for tag in tags.split(","))
     )
+
+
+_COPIES_HINT = (
+    "Write each line as: a class, which is called by one of its passages, and a passage that is the same."
+)
+
+
+def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice] | None = None) -> Copies:
+    """Read what passages are the same as some of these: on each line a class and a passage, then what may be.
+
+    NIST's file for MS MARCO v2 is so, with the beginning of the text after them.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: a line of one word, an empty file, a pipe.
+    """
+    if not can_reread(path):
+        raise InputError(f"{path} is not a file, and a file of copies is read twice", "Save it as a file.")
+    wanted = {encode_id(doc) for doc in docs}
+    held = {name for name, member in _classes(path, notices) if member in wanted or name in wanted}
+    groups: dict[bytes, list[bytes]] = {}
+    for name, member in _classes(path, None) if held else ():
+        if name in held:
+            groups.setdefault(name, [name]).append(member)
+    return Copies([decode(member) for member in group] for group in groups.values())
+
+
+def _classes(path: str | Path, notices: list[Notice] | None) -> Iterator[tuple[bytes, bytes]]:
+    problems, empty = Problems(fspath(path), "file of copies"), True
+    try:
+        for block in blocks(path, Holds.TEXTS, notices=notices):
+            for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+                cells = line.split(None, 2)
+                if len(cells) > 1:
+                    empty = False
+                    yield cells[0], cells[1]
+                elif cells:
+                    problems.add(number, 1, "1 column", line, _COPIES_HINT)
+    except Stop:
+        pass
+    problems.check()
+    if empty:
+        raise InputError(f"{path} is empty: a file of copies needs at least one line", _COPIES_HINT)
+
+
+def write_copies(path: str | Path, copies: Copies) -> None:
+    """Write copies as `read_copies` reads them, each class called by its first passage."""
+    with atomic_write(path) as file:
+        for group in copies.groups:
+            file.writelines(b"%b\t%b\n" % (column(group[0]), column(doc)) for doc in group)
 
 
 def _cells(columns: Iterable[tuple[Tokens, bytes]]) -> tuple[Tokens, list[int]]:

@@ -1,7 +1,9 @@
 """Stores imported votes in a study: all in one transaction, and those that are there already not again."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
+from prefjudge.core.pooling.copies import Candidate, candidates_of
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
@@ -32,7 +34,7 @@ from prefjudge.study.imports import (
     save_import,
 )
 from prefjudge.study.models import load_votes, save_votes
-from prefjudge.study.pooling import is_published, load_pools, save_texts
+from prefjudge.study.pooling import is_published, load_copies, load_pools, save_texts
 from prefjudge.study.rehearsal import Judge
 from prefjudge.study.study import Study
 
@@ -56,19 +58,19 @@ def store_votes(study: Study, made: Import) -> Stored:
             return result
         if made.votes.carried:
             save_carried(db, study.folder, made.votes.carried)
+        pools = load_pools(db, newcomers=True)
+        stand_in = load_copies(db).standing(pools)
+        rows = _of_candidates(rows, stand_in, result)
         rows = without_known_ids(rows, load_vote_ids(db, made.votes.form), result)
         rows = without_repeats(rows, load_named_votes(db, made.votes.form, made.criterion), result)
-        pools = load_pools(db, newcomers=True)
-        members = {
-            (pools.queries[query], pools.docs[doc])
-            for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
-        }
+        members = {*candidates_of(pools)}
         pooled = len(pools.queries) > 0 and not _pooled_by_imports(db)
         published = pooled and is_published(db)
         if pooled:
             rows = _in_pool(rows, members, result, published=published)
         if not published:
-            add_pooled(db, _contributions(made.votes, rows, members))
+            given = _contributions(made.votes, rows, members)
+            add_pooled(db, ((query, stand_in.get((query, doc), doc), source) for query, doc, source in given))
         if not rows and not made.votes.carried:
             return result
         if rows:
@@ -103,8 +105,28 @@ def _in_pool(
         result.notices.append(f"{many(outside, 'vote')} about documents outside the study's pool: {what}")
     if not published:
         return rows
-    result.left_out = outside
+    result.left_out += outside
     return inside
+
+
+def _of_candidates(rows: list[VoteRow], stand_in: Mapping[Candidate, str], result: Stored) -> list[VoteRow]:
+    """Return the votes with candidates in the place of their copies; one between two copies says nothing."""
+    if not stand_in:
+        return rows
+    named = [
+        replace(
+            row,
+            left=stand_in.get((row.query, row.left), row.left),
+            right=stand_in.get((row.query, row.right), row.right),
+        )
+        for row in rows
+    ]
+    told = [row for row in named if row.left != row.right]
+    if len(told) < len(named):
+        what = f"{many(len(named) - len(told), 'vote')} between two copies of one text: left out"
+        result.notices.append(what)
+        result.left_out += len(named) - len(told)
+    return told
 
 
 def _contributions(

@@ -73,7 +73,7 @@ def find_worth(study: Study, model: str | None) -> WorthResult:
             estimates += filter(None, shares)
         if len(found.runs) > 1:
             with reading(found.runs, found.order(None), notices) as reader:
-                heads = reader.top(1)
+                heads = found.heads(reader.top(1))
             for name, votes in models.items():
                 estimates += estimate_preferences(people, name, votes, heads)
     return WorthResult(

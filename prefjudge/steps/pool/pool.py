@@ -1,13 +1,22 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from annotated_types import Ge, Interval
 
+from prefjudge.core.pooling.copies import (
+    Candidate,
+    Copies,
+    candidates_of,
+    copies_in,
+    folded,
+    heads_of_candidates,
+    labels_of_candidates,
+    merge_copies,
+)
 from prefjudge.core.pooling.pairs import all_pairs
 from prefjudge.core.pooling.pools import (
     PoolDefaults,
@@ -24,6 +33,7 @@ from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
+from prefjudge.formats.labels.pools import read_copies
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.texts.markup import markup_in
@@ -35,7 +45,7 @@ from prefjudge.gather.memory import OneLabelSet, Runs, Texts, maybe, take_one_qr
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.seeds import generator
-from prefjudge.gather.surprises import heads_beside_each_other
+from prefjudge.gather.surprises import copies_pooled, heads_beside_each_other
 from prefjudge.gather.text_options import text_fields
 from prefjudge.render.shown import Shown
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
@@ -51,8 +61,9 @@ if TYPE_CHECKING:
 class PoolResult(Shown):
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
 
-    ``read_as`` says what each run file was taken for. The design ``top-against-qrel`` also says how the
-    queries ``split`` into the paper's categories, and what numbers of pairs can show (``power``).
+    ``copies`` counts the documents that gave way to a candidate of the same text, and ``read_as`` says what
+    each run file was taken for. The design ``top-against-qrel`` also says how the queries ``split`` into the
+    paper's categories, and what numbers of pairs can show (``power``).
     """
 
     queries: int
@@ -66,6 +77,7 @@ class PoolResult(Shown):
     out: str | None
     notices: tuple[str, ...]
     read_as: dict[str, str]
+    copies: int = 0
     plot: str | None = None
     split: TopSplit | None = None
     power: "tuple[Power, ...]" = ()
@@ -78,6 +90,7 @@ def pool(
     qrels: OneLabelSet | None = None,
     queries: Texts | None = None,
     collection: Texts | None = None,
+    copies: str | Path | None = None,
     design: PoolDesign | Literal["shallow", "top-against-qrel"] = PoolDesign.SHALLOW,
     depth: Annotated[int, Ge(1)] | None = None,
     order: OrderLike | None = None,
@@ -103,7 +116,11 @@ def pool(
     queries : Path, optional
         The queries and their texts; others are left out.
     collection : Path, optional
-        The texts of the passages (a study needs them to publish).
+        The texts of the passages (a study needs them to publish). Those of one query whose texts are the same
+        but for blanks are one candidate.
+    copies : Path, optional
+        A file of passages that are the same, too: on each line a class and one of its passages, as NIST has
+        them for MS MARCO v2.
     design : PoolDesign
         ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
         with the qrel of each query, or with its own second where the qrel is on top.
@@ -149,12 +166,12 @@ def pool(
     qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
     queries = given_file(maybe(take_texts, queries), "queries")
     collection = given_file(maybe(take_texts, collection), "collection")
-    inputs = (*paths, qrels, queries, collection)
+    inputs = (*paths, qrels, queries, collection, copies)
     engine = how.get("engine", Engine.FILES)
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
         with reading(paths, settings.order, notices, **read) as reader:
-            return _challenge(opened, reader, paths, collection, fields, sure, notices)
+            return _challenge(opened, reader, paths, collection, copies, fields, sure, notices)
     if sure is not None:
         raise InputError("--sure is for --challenge", "Give both, or neither; `run` has a --sure of its own.")
     order = Order(order or settings.order)
@@ -163,7 +180,8 @@ def pool(
     per_query = QrelsPerQuery(qrels_per_query or settings.qrels)
     texts = read_queries(queries, fields=fields, notices=notices) if queries else None
     changed, split = False, None
-    if can_stay(out, engine) and not (opened or duels or collection or sample):
+    gone: dict[Candidate, str] = {}
+    if can_stay(out, engine) and not (opened or duels or collection or copies or sample):
         judged = _judged(qrels, notices)
         with reading(paths, order, notices, **read) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
@@ -171,25 +189,36 @@ def pool(
     else:
         with reading(paths, order, notices, **read) as reader:
             heads = reader.top(depth, texts)
-        judged, passages = _known(qrels, collection, fields, heads, notices)
-        make = _duels if duels else partial(build_pools, depth=depth, per_query=per_query)
-        pools = make(heads, judged)
+        kept = _compared_before(opened) if opened else set()
+        judged, passages = _known(qrels, collection, fields, heads, notices, {doc for _, doc in kept})
+        every = build_pools(heads, judged, depth=depth, per_query=QrelsPerQuery.FIRST if duels else per_query)
+        same = _same(passages, copies, settings.near_copies, every.docs, notices)
+        pools, gone = merge_copies(every, same, judged, kept=kept)
+        if duels:
+            pools = _duels(heads, judged)
+        if duels and judged and gone:
+            heads, judged = heads_of_candidates(heads, gone), labels_of_candidates(judged, gone)
+            gone = {one: gone[one] for one in candidates_of(pools) if one in gone}
+            pools = _duels(heads, judged)
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         _some(pools.queries, queries)
         notices += heads_beside_each_other(heads, pools.queries, depth)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
+        judging = set(pools.queries)
+        gone = {one: doc for one, doc in gone.items() if one[0] in judging}
+        notices += copies_pooled(gone, collection or copies)
         if opened is not None:
             notices += [
                 *_unlabelled(pools, judged, qrels),
                 *markup_in(texts or {}, queries or ""),
                 *markup_in(passages, collection or ""),
             ]
-            others = {"qrels": qrels, "queries": queries, "collection": collection}
+            others = {"qrels": qrels, "queries": queries, "collection": collection, "copies": copies}
             files = input_files(paths, heads.runs, others)
             from prefjudge.fieldwork.pool_store import store_pool  # a pool in a file needs no store's memory
 
-            changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages)
+            changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages, same)
         if out is not None:
             write_pool(out, pools, engine)
         tags, sizes = heads.runs, pools.histogram
@@ -209,6 +238,7 @@ def pool(
         out=str(out) if out else None,
         notices=tuple(str(notice) for notice in notices),
         read_as=reader.read_as(),
+        copies=len(gone),
         plot=str(plot) if plot else None,
         split=split,
         power=_power(split) if split else (),
@@ -226,6 +256,7 @@ def _challenge(
     reader: "Reader",
     paths: Sequence[str | Path],
     collection: str | Path | None,
+    copies: str | Path | None,
     fields: TextFields,
     sure: float | None,
     notices: list["Notice"],
@@ -235,9 +266,13 @@ def _challenge(
             "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
         )
     from prefjudge.fieldwork.challenge import check_sure, open_challenge
+    from prefjudge.gather.best_answers import write_versions
 
     check_sure(sure)
-    opened = open_challenge(study, reader, paths, collection, fields, sure)
+    opened = open_challenge(study, reader, paths, collection, copies, fields, sure)
+    notices += copies_pooled(opened.copies, collection or copies)
+    if opened.copies and not opened.newcomers:  # else `run` writes the answers, with their new copies
+        write_versions(study)
     if opened.unknown:
         notices.append(
             Notice(
@@ -258,6 +293,7 @@ def _challenge(
         out=None,
         notices=tuple(map(str, notices)),
         read_as=reader.read_as(),
+        copies=len(opened.copies),
     )
 
 
@@ -297,13 +333,45 @@ def _known(
     fields: TextFields,
     heads: Heads,
     notices: list["Notice"],
+    others: Collection[str],
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
     judged = _judged(qrels, notices)
     if collection is None:
         return judged, {}
-    texts = candidate_texts(collection, fields, heads, judged, notices)
+    texts = candidate_texts(collection, fields, heads, judged, notices, others)
     return restrict_documents(judged, texts) if judged else None, texts
+
+
+def _compared_before(study: Study) -> set[Candidate]:
+    from prefjudge.study.answers import load_compared
+
+    with study.transaction(write=False) as db:
+        return load_compared(db)
+
+
+def _same(
+    texts: Mapping[str, str],
+    path: str | Path | None,
+    near: bool,
+    docs: Collection[str],
+    notices: list["Notice"],
+) -> Copies:
+    """Return which documents are copies by their texts, or by a file of those that are."""
+    found = copies_in(texts, near=near)
+    if path is None:
+        return found
+    told = read_copies(path, {*docs, *texts}, notices=notices)
+    differ = [
+        group for group in told.groups if len({folded(texts[doc]) for doc in group if doc in texts}) > 1
+    ]
+    if differ:
+        what = (
+            f"in {many(len(differ), 'class', 'classes')}, such as that of {differ[0][0]}, the texts differ: "
+            "they are taken for the same all the same"
+        )
+        notices.append(Notice(where=str(path), what=what))
+    return found | told
 
 
 def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:

@@ -1,5 +1,6 @@
 """The texts of the candidates, out of a collection."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ def candidate_texts(
     heads: Heads,
     qrels: Qrels | None,
     notices: list[Notice],
+    others: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the texts of the runs' top documents and of the qrels'.
+    """Return the texts of the runs' top documents, of the qrels', and of others as far as they are there.
 
     A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
 
@@ -31,7 +33,8 @@ def candidate_texts(
     of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
     relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
     of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
-    found = read_texts(collection, dict.fromkeys([*of_runs, *of_qrels]), fields=fields, notices=notices)
+    wanted = dict.fromkeys([*of_runs, *of_qrels, *others])
+    found = read_texts(collection, wanted, fields=fields, notices=notices)
     missing = [doc for doc in of_runs if doc not in found]
     if missing:
         raise InputError(

@@ -13,7 +13,7 @@ from prefjudge.core.judges.judgments import select_judgments
 from prefjudge.engines.choice import engine_named
 from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import write_gold
-from prefjudge.formats.labels.pools import write_pool
+from prefjudge.formats.labels.pools import write_copies, write_pool
 from prefjudge.formats.labels.stamps import ENDING
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.lines.digests import digest
@@ -31,6 +31,7 @@ from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
     BOARD,
+    COPIES,
     FORMAT,
     HOLDS,
     LOG,
@@ -160,6 +161,9 @@ class Bundle:
         self._add_lines(LOG, map(self.rows.judgment, self.log))
         self._add_lines(WORK, map(self.rows.assignment, self.assignments))
         self._add(POOL, int(votes.pools.query.size), partial(write_pool, pools=votes.pools))
+        if votes.copies:
+            rows = sum(map(len, votes.copies.groups))
+            self._add(COPIES, rows, partial(write_copies, copies=votes.copies))
         if votes.asked is not None:
             self._add(ASKED, len(votes.asked), partial(write_asked, asked=votes.asked))
         if self.models:
@@ -222,6 +226,7 @@ class Bundle:
         votes = self.best.votes
         assert votes.pools is not None
         public = {*self.contents.public, *votes.pools.sources, *votes.pools.queries, *votes.pools.docs}
+        public |= {doc for group in votes.copies.groups for doc in group}
         private = Private.of([*self.private, self.study.secret.hex()], public=public)
         written = self._written()
         found = find_leaks(self.folder, [*written, RECORD], record, private)

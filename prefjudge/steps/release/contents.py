@@ -17,6 +17,7 @@ ANSWERS, TOURNAMENTS, KEPT, PREFS = (
     "preferences.prefs",
 )
 LOG, WORK, POOL, ASKED = "judgments.jsonl", "assignments.jsonl", "pool.tsv", "asked.tsv"
+COPIES = "copies.tsv"
 BOARD = "leaderboard.csv"
 RUNS = "runs"
 TEXTS = frozenset({"queries.tsv", "passages.tsv", "gold.tsv", "chosen.jsonl"})
@@ -30,6 +31,7 @@ HOLDS = {
     LOG: "every judgment, and why some do not count",
     WORK: "every assignment, and its results on gold pairs",
     POOL: "the candidates, and what put them there",
+    COPIES: "passages of the same text, of which one is the candidate, as NIST lists them",
     ASKED: "the pairs that were asked for, where that is not all of a pool",
     "models.jsonl": "what language models chose, with each passage first",
     "comments.jsonl": "what workers said of pairs and HITs, and which pairs they could not judge",

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import select_judgments
+from prefjudge.core.pooling.copies import NO_COPIES
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
 from prefjudge.core.resolving.resolutions import with_answers
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.pools import read_pool
+from prefjudge.formats.labels.pools import read_copies, read_pool, write_copies
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.problems import Notice
@@ -29,6 +30,7 @@ from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
     BOARD,
+    COPIES,
     PAGE,
     POOL,
     RECORD,
@@ -135,17 +137,20 @@ def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:
     asked = read_asked(folder / ASKED, pools) if ASKED in named else None
     found = resolved(log, record.how, pools=pools, asked=asked)
     kept = read_qrels(folder / ANSWERS, name=PREFERENCE_NAME)
-    answers = to_qrels(found) if record.derived else kept
+    won = to_qrels(found) if record.derived else kept
+    copies = read_copies(folder / COPIES, pools.docs) if COPIES in named else NO_COPIES
     derived = Derived(
         log=log,
-        resolutions=with_answers(found, answers, record.rule),
-        answers=answers,
+        resolutions=with_answers(found, won, record.rule),
+        answers=copies.spread(won),
         rehearsal=record.rehearsal,
     )
     same, problems = [], _numbers(record, derived, len(votes.dropped))
     with TemporaryDirectory() as made:
         for name, _, write in derived.files():
             write(Path(made) / name)
+        if copies:
+            write_copies(Path(made) / COPIES, copies)
         if record.measures:
             paths = sorted(folder / name for name in named if name.startswith(f"{RUNS}/"))
             write_table(Path(made) / BOARD, board(paths, kept, record.measures)[0])

@@ -184,7 +184,7 @@ def resolve(
         )
     first = found[names[0]]
     differs = difference(first, found.pop(rival)) if rival else None
-    qrels = to_qrels(first)
+    qrels = votes.copies.spread(to_qrels(first))
     wanted = not _is_large(votes) if confidence is None else confidence
     chances, sure = None, None
     if wanted and len(votes.log):
@@ -356,7 +356,11 @@ def _write(
         write_prefs(out, log)
     elif form is Form.VALUES:
         columns = (first.query.tolist(), first.doc.tolist(), first.score.tolist())
-        rows = [(first.queries[q], first.docs[d], value) for q, d, value in zip(*columns, strict=True)]
+        rows = [
+            (first.queries[q], doc, value)
+            for q, d, value in zip(*columns, strict=True)
+            for doc in votes.copies.of(first.docs[d])
+        ]
         write_pref_qrels(out, rows, rehearsal=votes.rehearsal)
     else:
         write_resolutions(out, found, chances)

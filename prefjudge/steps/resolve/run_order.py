@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
+from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
 from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.files.reading import Reading
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
 from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, relabel
+from prefjudge.evaluation.scoring.judged_pairs import Placed, compared_pairs, place_candidates
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
 from prefjudge.gather.inputs import expand, paths_of
@@ -22,17 +22,15 @@ from prefjudge.gather.waiting_runs import split_runs
 
 
 class RunOrder:
-    """The order of runs under preference qrels: ``ranks`` is where they placed ``documents``."""
+    """The order of runs under preference qrels: ``placed`` is where they placed the candidates."""
 
-    def __init__(
-        self, votes: JudgmentInput, documents: Qrels, ranks: Sequence[JudgedRanks], measure: Measure
-    ) -> None:
-        self._votes, self._documents, self._ranks, self._measure = votes, documents, ranks, measure
+    def __init__(self, votes: JudgmentInput, placed: Placed, measure: Measure) -> None:
+        self._votes, self._placed, self._measure = votes, placed, measure
 
     def compare(self, before: Qrels, after: Qrels) -> float:
         """Return Kendall's tau between the orders under two sets of qrels; NaN where one is empty."""
         scores = [
-            score_matrix(relabel(self._ranks, self._documents, qrels), qrels, self._measure).values.mean(0)
+            score_matrix(self._placed.under(qrels), self._placed.labels(qrels), self._measure).values.mean(0)
             for qrels in (before, after)
             if qrels.queries
         ]
@@ -47,8 +45,7 @@ class RunOrder:
         cast = VoteSet(
             PREFERENCE_NAME,
             votes.log,
-            self._documents,
-            self._ranks,
+            self._placed,
             how=how,
             pools=votes.pools,
             asked=votes.asked,
@@ -70,5 +67,7 @@ def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | N
     if not paths:
         return None
     documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
-    ranks = RunFiles(paths, Reading(order=order), notices=votes.notices).judged(documents)
-    return RunOrder(votes, documents, ranks, Measure.parse(measure or "RR@10"))
+    placed = place_candidates(
+        documents, votes.copies, RunFiles(paths, Reading(order=order), notices=votes.notices).judged
+    )
+    return RunOrder(votes, placed, Measure.parse(measure or "RR@10"))

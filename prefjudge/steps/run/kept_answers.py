@@ -9,12 +9,10 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.challenge import Duel, merge_answers
 from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.drives import Drive
-from prefjudge.formats.labels.qrels import write_qrels
+from prefjudge.gather.best_answers import write_versions
 from prefjudge.gather.rank_moves import find_moves
-from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import QRELS_FILE, Study
+from prefjudge.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +60,5 @@ def keep_answers(
         qrels=int(after.query.size),
         duels=duels,
         moved=moved,
-        out=_write_versions(study, version),
+        out=write_versions(study),
     )
-
-
-def _write_versions(study: Study, version: int) -> Path:
-    """Write all versions of the answers: the files may be those of a rehearsal, or of another store."""
-    out = study.folder / QRELS_FILE
-    with study.transaction(write=False) as db:
-        rehearsal = load_rehearsal(db)
-    paths = [out.with_name(f"{out.stem}-v{number}{out.suffix}") for number in range(1, version)]
-    for number, path in enumerate([*paths, out], start=1):
-        write_stamp(path, stamp_of(rehearsal))
-        with study.transaction(write=False) as db:
-            answers = load_answers(db, number, "preference")
-        write_qrels(path, answers, rehearsal=rehearsal)
-    return out

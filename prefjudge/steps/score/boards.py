@@ -17,7 +17,7 @@ from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
 from prefjudge.evaluation.leaderboards.tiers import nearly_same
 from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
+from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, place_candidates
 from prefjudge.evaluation.scoring.leave_one_out import (
     LeftOut,
     judged_pools,
@@ -64,7 +64,7 @@ def score_boards(
     pairs = compared_pairs(votes) if votes is not None else None
     documents = pooled_documents(found.pools) if found.pools else pairs.documents if pairs else None
     voted = [pairs.documents, documents] if pairs and documents is not None else []
-    ranks = reader.judged_all([*labels, *voted])
+    ranks = reader.judged_all([*labels, *map(found.copies.spread, voted)])
     boards = [
         label_board(
             placed,
@@ -80,20 +80,20 @@ def score_boards(
     note_surprises(reader, ranks, labels, by_labels, (tie for board in boards for tie in board.ties))
     if votes is None or pairs is None or documents is None:
         return boards, (), (), None
+    compared = place_candidates(pairs.documents, found.copies, lambda _: ranks[-2]).ranks
     for measure in by_pairs:
-        boards.append(make_board(preference_matrix(ranks[-2], pairs, measure), statistic=statistic))
+        boards.append(make_board(preference_matrix(compared, pairs, measure), statistic=statistic))
     cast = VoteSet(
         PREFERENCE_NAME,
         votes,
-        documents,
-        ranks[-1],
+        place_candidates(documents, found.copies, lambda _: ranks[-1]),
         how=found.how,
         pools=found.pools,
         asked=found.asked,
         kept=found.kept,
     )
-    tops = note_judged_tops(found, reader, ranks[-2], pairs.documents)
-    return boards, pair_agreement(ranks[-2], pairs), tops, cast
+    tops = note_judged_tops(found, reader, compared, pairs.documents)
+    return boards, pair_agreement(compared, pairs), tops, cast
 
 
 def correlations(
@@ -201,7 +201,7 @@ def all_win_ratios(
     official = official_qrels(found)
     if found.judgments is None:
         return None
-    heads = pooled_only((votes and votes.heads) or reader.top(1), found.pools, notices)
+    heads = pooled_only((votes and votes.heads) or found.heads(reader.top(1)), found.pools, notices)
     if len(heads.runs) + (official is not None) < 2:
         return None
     queries = found.pools.queries if found.pools else None
@@ -253,7 +253,7 @@ def runs_left_out(
             f"no query is judged far enough for the rule {found.how.rule}, which rebuilds the qrels",
             "Every pair of a pool needs a judgment.",
         )
-    ranks = reader.judged(pooled_documents(pools))
+    ranks = place_candidates(pooled_documents(pools), found.copies, reader.judged).ranks
     runs = [one.run for one in ranks]
     what = f"{measure} on {many(len(rebuilt.queries), 'query')}, by what {found.how.rule} makes of the votes"
     notices.append(Notice(where="leave one out", what=what))

@@ -27,7 +27,7 @@ def count_not_judged(
         for query, doc in zip(votes.query.tolist(), side.tolist(), strict=True)
     }
     with reading(waiting.files, order, notices, **how) as reader:
-        return count_judged(reader.top(1, set(pools.queries)), known - waiting.newcomers | voted)
+        return count_judged(found.heads(reader.top(1, set(pools.queries))), known - waiting.newcomers | voted)
 
 
 def in_words(runs: Sequence[NotJudged]) -> dict[str, str]:

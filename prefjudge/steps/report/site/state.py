@@ -19,7 +19,7 @@ from prefjudge.engines.health import RunHealth
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.evaluation.leaderboards.boards import Board, label_board
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
-from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
+from prefjudge.evaluation.scoring.judged_pairs import place_candidates, relabel, union_documents
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.submissions.audit import Audit, audit
@@ -30,7 +30,7 @@ from prefjudge.formats.leaderboard_csv import read_leaderboard
 from prefjudge.formats.lines.held import NamedFile
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.run_metadata import RunMetadata, day_of, read_run_metadata
-from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.gather.best_answers import load_best_answers, load_versions
 from prefjudge.gather.inputs import QRELS_NAME, expand, in_memory
 from prefjudge.gather.official import official_scores, stamped
 from prefjudge.gather.read_options import ReadOptions
@@ -41,7 +41,6 @@ from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.score.boards import Ceilings, correlations
 from prefjudge.steps.status.history import History, history
 from prefjudge.steps.status.status import StatusResult, status
-from prefjudge.study.answers import load_answers
 from prefjudge.study.board_config import BoardConfig
 from prefjudge.study.history import Finding, first_answers_since, load_findings
 from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
@@ -452,7 +451,7 @@ def gather_state(
     listed: tuple[Submission, ...] = read_leaderboard(leaderboard) if leaderboard else ()
     entries = replace(entries, shown=with_leaderboard(entries.shown, listed))
     stored = _stored(study)
-    versions = _versions(study, past)
+    versions = load_versions(study) or {0: load_best_answers(study)[0]}
     found = stamped(_only_shown(gather(study, notices=notices), entries), leaderboard)
     made = {one.version: one.made for one in past.versions} or {0: stored.since}
     joined = first_versions(stored.findings, past)
@@ -493,14 +492,6 @@ def _stored(study: Study) -> Stored:
         )
 
 
-def _versions(study: Study, past: History) -> dict[int, Qrels]:
-    """Return the versions of the answers: those that ``run`` keeps, or the one of ``resolve``, number 0."""
-    if not past.versions:
-        return {0: load_best_answers(study)[0]}
-    with study.transaction(write=False) as db:
-        return {one.version: load_answers(db, one.version, PREFERENCE_NAME) for one in past.versions}
-
-
 def _only_shown(found: ScoreInputs, entries: Entries) -> ScoreInputs:
     kept = [path for path in found.runs if isinstance(path, NamedFile) and path.name in entries.shown]
     if not kept:
@@ -518,12 +509,10 @@ def _correlations(
         return
     ceilings = None
     if found.judgments is not None and len(found.judgments) and found.pools:
-        documents = pooled_documents(found.pools)
         votes = VoteSet(
             PREFERENCE_NAME,
             found.judgments,
-            documents,
-            reader.judged(documents),
+            place_candidates(pooled_documents(found.pools), found.copies, reader.judged),
             how=found.how,
             pools=found.pools,
             asked=found.asked,
