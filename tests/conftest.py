@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import settings
 
-from prefjudge.marketplace.store import ids
+from prefjudge.marketplace.store import store
 from prefjudge.study import study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ settings.load_profile("untimed")
 # What a simulated worker does follows from the ids of a marketplace and the key of a study, which nobody can
 # guess. In the tests' own process each test draws them from its name: a failure can be had again.
 _drawn = Random()
-ids.secrets = SimpleNamespace(randbelow=_drawn.randrange, token_urlsafe=secrets.token_urlsafe)  # type: ignore[attr-defined]
+store.secrets = SimpleNamespace(randbelow=_drawn.randrange, token_urlsafe=secrets.token_urlsafe)  # type: ignore[attr-defined]
 study.new_key = lambda: _drawn.randbytes(32).hex()
 
 

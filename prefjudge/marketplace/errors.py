@@ -1,4 +1,8 @@
-"""Errors of the API, as its clients know them, and refusals that a worker reads."""
+"""Errors of the API, as its clients know them, and refusals that a worker reads; parameters and amounts."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
 
 from prefjudge.errors import PrefjudgeError
 
@@ -98,3 +102,25 @@ def invalid(where: str, problem: str) -> RequestError:
 def missing(kind: str, ident: str) -> RequestError:
     """Return the error of an id of nothing that the requester may see."""
     return refused(f"{kind}DoesNotExist", f"{'Hit' if kind == 'HIT' else kind} {ident} does not exist.")
+
+
+Params = Mapping[str, Any]
+"""What an operation is asked, by Mechanical Turk's names: the wire has checked members, types and limits."""
+
+# Amounts of money: whole cents inside, decimal strings outside.
+
+_AMOUNT = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,2}))?")
+
+
+def to_cents(amount: str, where: str) -> int:
+    """Read ``"2"``, ``"2."``, ``"2.4"`` or ``"2.40"``."""
+    match = _AMOUNT.fullmatch(amount)
+    if not match:
+        raise invalid(where, f"{amount[:32]!r} is not an amount in whole cents")
+    return int(match[1]) * 100 + int((match[2] or "").ljust(2, "0"))
+
+
+def from_cents(cents: int) -> str:
+    """Write ``240`` as ``"2.40"``."""
+    sign = "-" if cents < 0 else ""
+    return f"{sign}{abs(cents) // 100}.{abs(cents) % 100:02d}"

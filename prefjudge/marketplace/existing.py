@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from prefjudge.database import Database, redacted
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.hits.sweep import sweep
-from prefjudge.marketplace.store.marketplace import Marketplace
+from prefjudge.marketplace.store.store import Marketplace
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Checks of a marketplace's store: every cent is somewhere, and nothing was paid twice."""
 
 from prefjudge.database import Connection
-from prefjudge.marketplace.money.ledger import UNBALANCED
-from prefjudge.marketplace.store.schema import STEPS
+from prefjudge.marketplace.store.ledger import UNBALANCED
+from prefjudge.marketplace.store.store import STEPS
 
 SCHEMA = len(STEPS)
 """The schema that this prefjudge knows."""

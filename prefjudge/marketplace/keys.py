@@ -10,7 +10,7 @@ from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.people.requesters import LOCAL_KEY as LOCAL_KEY
 from prefjudge.marketplace.people.requesters import Key
-from prefjudge.marketplace.store.marketplace import Marketplace, Transaction
+from prefjudge.marketplace.store.store import Marketplace, Transaction
 
 
 def issue_key(store_url: str, name: str, *, sandbox: bool | None = None) -> Key:

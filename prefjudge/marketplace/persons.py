@@ -9,7 +9,7 @@ from prefjudge.marketplace.errors import RequestError
 from prefjudge.marketplace.existing import existing_marketplace
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.persons import Receipt
-from prefjudge.marketplace.store.marketplace import Marketplace
+from prefjudge.marketplace.store.store import Marketplace
 
 Rows = list[Mapping[str, Value]]
 

@@ -18,9 +18,7 @@ from prefjudge.marketplace.hits.sweep import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
-from prefjudge.marketplace.store.executor import Executor
-from prefjudge.marketplace.store.marketplace import Clock, Marketplace
-from prefjudge.marketplace.store.rules import Rules
+from prefjudge.marketplace.store.store import Clock, Executor, Marketplace, Rules
 from prefjudge.marketplace.web.app import build_app
 from prefjudge.marketplace.web.connections import limited
 from prefjudge.marketplace.web.state import AppState

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from prefjudge.marketplace.people import admin_log
+from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.web.access import LOGGED_READS
@@ -62,7 +62,7 @@ def test_the_log_tells_what_was_done_and_holds_no_secret(market: Server, admin: 
     ada.send("POST", "/admin/payouts", worker_id=worker_id, amount="five", reference="to amount=9")
     assert ada.send("GET", f"/admin/workers/{worker_id}/export.json").status == 200
     with market.marketplace.transaction() as tx:  # the server died in it
-        admin_log.begin(tx, "ada", "POST /admin/funds", "amount=1.00")
+        requesters.begin_entry(tx, "ada", "POST /admin/funds", "amount=1.00")
     log = ada.send("GET", "/admin/log")
     found = [(one["admin"], one["act"], one["about"], one["status"]) for one in log.json()["entries"]]
     made = f"requester_id={key['requester_id']} access_key={key['access_key']}"
@@ -92,12 +92,12 @@ def test_a_header_names_who_administers_only_where_the_settings_do(
 
 def test_the_log_goes_on_where_a_page_ended(market: Server, admin: Admin) -> None:
     with market.marketplace.transaction() as tx:
-        for number in range(admin_log.AT_ONCE + 5):
-            admin_log.begin(tx, "olga", f"act {number}", "")
+        for number in range(requesters.LOG_PAGE + 5):
+            requesters.begin_entry(tx, "olga", f"act {number}", "")
     first = admin.call("GET", "/admin/log")
     rest = admin.call("GET", f"/admin/log?before={first['before']}")
     acts = [one["act"] for one in first["entries"] + rest["entries"]]
-    assert acts == [f"act {number}" for number in reversed(range(admin_log.AT_ONCE + 5))]
+    assert acts == [f"act {number}" for number in reversed(range(requesters.LOG_PAGE + 5))]
     assert rest["before"] is None
 
 

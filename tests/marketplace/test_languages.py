@@ -12,7 +12,7 @@ import pytest
 from jinja2 import Environment, nodes
 
 import prefjudge.marketplace
-from prefjudge.marketplace.people import requirements
+from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.site import asset, render_page
@@ -90,10 +90,10 @@ def of_the_server() -> set[str]:
 
 def of_requirements() -> set[str]:
     bare = {"Exists", "DoesNotExist"}
-    return {word if name in bare else f"{word} {{1}}" for name, word in requirements._WORDS.items()} | {
-        *requirements.SYSTEM.values(),
-        requirements.BEING_CHECKED,
-        requirements.NO_MORE,
+    return {word if name in bare else f"{word} {{1}}" for name, word in qualifications._WORDS.items()} | {
+        *qualifications.SYSTEM.values(),
+        qualifications.BEING_CHECKED,
+        qualifications.NO_MORE,
         "Your earlier work",
         "is being checked",
         "does not lead to more HITs",

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import ConfigError
-from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.errors import RequestError, from_cents, to_cents
 from prefjudge.marketplace.keys import issue_key
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents, to_cents
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.store.rules import Fees
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Fees
 from prefjudge.steps.serve.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 

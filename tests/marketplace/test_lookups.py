@@ -7,9 +7,8 @@ from typing import cast
 
 from prefjudge.database import Connection
 from prefjudge.marketplace.hits.offers import count_open
-from prefjudge.marketplace.people.requirements import standing
-from prefjudge.marketplace.store.marketplace import Marketplace, Transaction
-from prefjudge.marketplace.store.schema import STEPS
+from prefjudge.marketplace.people.qualifications import standing
+from prefjudge.marketplace.store.store import STEPS, Marketplace, Transaction
 
 
 def test_what_a_worker_has_had_is_counted_by_the_worker() -> None:

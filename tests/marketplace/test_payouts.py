@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from prefjudge.marketplace.people.payouts import COLUMNS
+from prefjudge.marketplace.people.workers import PAYOUT_COLUMNS
 from tests.marketplace.people import offer
 from tests.marketplace.test_ledger import assert_balanced
 
@@ -32,7 +32,7 @@ def owed(admin):
 def test_what_was_paid_out_is_no_longer_owed(market, admin, earner):
     admin.worker()
     pay(admin, earner, "1.50")
-    assert owed(admin) == [list(COLUMNS), [earner.worker_id, "worker1", "4.00", "1.50", "2.50"]]
+    assert owed(admin) == [list(PAYOUT_COLUMNS), [earner.worker_id, "worker1", "4.00", "1.50", "2.50"]]
     seen = admin.call("GET", "/admin/overview")
     assert (seen["money"]["paid_out"], seen["money"]["owed"]) == ("1.50", "2.50")
     assert [(one["earned"], one["owed"]) for one in seen["workers"] if one["name"] == "worker1"] == [

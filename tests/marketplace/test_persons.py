@@ -13,11 +13,10 @@ from prefjudge.database import Database
 from prefjudge.marketplace import persons as door
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.sweep import sweep
-from prefjudge.marketplace.people import sessions
+from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.store.marketplace import Marketplace
-from prefjudge.marketplace.store.rules import Rules
+from prefjudge.marketplace.store.store import Marketplace, Rules
 from tests.marketplace.people import Admin, Clock, new_requester, offer
 from tests.marketplace.test_panels import CODES, Desk, Visitor
 
@@ -166,11 +165,11 @@ def test_who_is_forgotten_while_a_password_is_checked_or_hashed_does_not_come_ba
 
         return acts
 
-    monkeypatch.setattr(sessions, "matches", forgets(first, sessions.matches))
+    monkeypatch.setattr(workers, "password_matches", forgets(first, workers.password_matches))
     typed = {"name": NAME, "password": "a long password"}
     late = HTTP.request("POST", f"{server.endpoint}/signin", fields=typed, headers=JSON)
     assert late.json()["code"] == "wrong_password"
-    monkeypatch.setattr(sessions, "hash_password", forgets(second, sessions.hash_password))
+    monkeypatch.setattr(workers, "hash_password", forgets(second, workers.hash_password))
     second.post("/account/password", name="PRIVATE new name", password="a long password")
     for person in (first, second):
         shown = admin.call("GET", f"/admin/workers/{person.worker_id}/export.json")

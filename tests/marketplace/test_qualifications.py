@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prefjudge.marketplace.people import qualification_requests
+from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.server import start
 from tests.marketplace.people import Admin, offer, question_form, selection, turk_error
 
@@ -294,8 +294,8 @@ def test_of_two_that_hand_in_at_once_one_counts(requester, worker, monkeypatch):
     kind = make_type(requester, Test=question_form(), AnswerKey=key, TestDurationInSeconds=60)
     path = f"/qualifications/{kind}"
     worker.post(path)
-    read = qualification_requests.latest
-    monkeypatch.setattr(qualification_requests, "latest", lambda *asked: replace(read(*asked), status="Open"))
+    read = qualifications.latest_request
+    monkeypatch.setattr(qualifications, "latest_request", lambda *asked: replace(read(*asked), status="Open"))
     first = worker.post(path, {"hand_in": "1", "colour": "blue"})
     assert worker.post(path, {"hand_in": "1", "colour": "red"}, status=409)["code"] == "no_request"
     monkeypatch.undo()

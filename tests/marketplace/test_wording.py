@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from prefjudge.marketplace.people.requirements import BEING_CHECKED
+from prefjudge.marketplace.people.qualifications import BEING_CHECKED
 from prefjudge.marketplace.site import asset, render_page
 from prefjudge.marketplace.wording import Wording
 from tests.site.gallery import PAGES, context

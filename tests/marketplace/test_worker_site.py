@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import urllib3
 
-from prefjudge.marketplace.people.requirements import DISPUTED
+from prefjudge.marketplace.people.qualifications import DISPUTED
 from prefjudge.marketplace.server import _warn_of_panels, start
 from tests.marketplace.people import (
     Worker,

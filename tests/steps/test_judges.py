@@ -13,7 +13,7 @@ from prefjudge.crowd.mturk import crowd, groups
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
-from prefjudge.marketplace.people.requirements import SIMULATED
+from prefjudge.marketplace.people.qualifications import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release

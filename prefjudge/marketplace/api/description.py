@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from prefjudge.marketplace.people.requirements import TAKEN
+from prefjudge.marketplace.people.qualifications import TAKEN
 
 SERVICE_FOLDER = Path(__file__).parent / "service"
 """Append this to the ``search_paths`` of a botocore session's data loader."""

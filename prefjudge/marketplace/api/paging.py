@@ -4,9 +4,8 @@ from typing import Any, TypedDict
 
 from prefjudge.database import columns_of
 from prefjudge.database.records import T
-from prefjudge.marketplace.errors import invalid
-from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.errors import Params, invalid
+from prefjudge.marketplace.store.store import Transaction
 
 DEFAULT_SIZE = 10  # Mechanical Turk's
 

@@ -14,8 +14,7 @@ from itertools import chain
 from typing import Any
 
 from prefjudge.marketplace.api.description import Description, Shape, mturk
-from prefjudge.marketplace.errors import RequestError, invalid
-from prefjudge.marketplace.params import Params
+from prefjudge.marketplace.errors import Params, RequestError, invalid
 
 _DEEPEST = 100
 """Levels of JSON: no request needs as many, and every reader and writer can take them."""

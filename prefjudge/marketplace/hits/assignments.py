@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from prefjudge.marketplace.errors import Refusal, missing, wrong_state
 from prefjudge.marketplace.hits import hits, visit_work
 from prefjudge.marketplace.hits.hits import Hit
-from prefjudge.marketplace.people import blocks, requirements, visits
+from prefjudge.marketplace.people import panels, qualifications, workers
 from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions.answers import Fields, expected_pay, visible_time, write_answers
-from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction, new_id
 
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
@@ -184,15 +183,15 @@ def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
 
 
 def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
-    if blocks.offers_nothing(tx, hit.requester_id, worker_id):
+    if workers.offers_nothing(tx, hit.requester_id, worker_id):
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
-    if requirements.TAKEN in hit.requirements:
+    if qualifications.TAKEN in hit.requirements:
         # until this ends, so that HITs taken at the same moment through other processes are counted, too
         tx.rows(f"SELECT 1 FROM workers WHERE worker_id = :worker{tx.locked}", worker=worker_id)
-    worker = requirements.standing(tx, worker_id)
-    unmet = requirements.unmet(hit.requirements, worker)
-    if waits := requirements.waits(unmet, worker):
-        raise Refusal("being_checked" if waits == requirements.BEING_CHECKED else "no_more", waits, 403)
+    worker = qualifications.standing(tx, worker_id)
+    unmet = qualifications.unmet(hit.requirements, worker)
+    if waits := qualifications.waits(unmet, worker):
+        raise Refusal("being_checked" if waits == qualifications.BEING_CHECKED else "no_more", waits, 403)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     (held,) = tx.rows(
@@ -214,7 +213,7 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
     if assignment.status in (*SUBMITTED, UNCONFIRMED):
         return replace(assignment, status="Submitted") if assignment.status == UNCONFIRMED else assignment
     _refuse_ended(tx, assignment)
-    visit = visits.find(tx, assignment.visit) if assignment.visit else None
+    visit = panels.find_visit(tx, assignment.visit) if assignment.visit else None
     counts = visit is None or bool(visit.confirmed)
     hit = hits.get(tx, assignment.hit_id, lock=True)
     assert hit is not None, "an assignment has its HIT"
@@ -252,7 +251,7 @@ def _answer(tx: Transaction, hit: Hit, fields: Fields) -> str:
 
 def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Assignment:
     if tx.locked and (seen := get(tx, assignment_id)) is not None and seen.visit:
-        visits.find(tx, seen.visit, lock=True)  # a visit is locked before its assignments, everywhere
+        panels.find_visit(tx, seen.visit, lock=True)  # a visit is locked before its assignments, everywhere
     assignment = get(tx, assignment_id, lock=True)
     if assignment is None:
         raise Refusal("no_assignment", "There is no such assignment.", 404)

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from prefjudge.marketplace.errors import RequestError, invalid, refused
+from prefjudge.marketplace.errors import Params, RequestError, invalid, refused, to_cents
 from prefjudge.marketplace.hits import assignments, request_tokens
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import to_cents
-from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from prefjudge.marketplace.errors import refused, wrong_state
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.hits.assignments import Assignment
 from prefjudge.marketplace.hits.hits import Hit
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction
 
 OVERTURN_WITHIN = 30 * 86400
 

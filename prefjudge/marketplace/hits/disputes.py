@@ -6,8 +6,7 @@ from typing import TypedDict
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import own_work
 from prefjudge.marketplace.people import workers
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.store.store import Transaction, iso
 
 LONGEST = 2000
 

@@ -5,12 +5,9 @@ import json
 from dataclasses import dataclass
 
 from prefjudge.database import columns_of, row_of
-from prefjudge.marketplace.errors import invalid, missing
-from prefjudge.marketplace.money.amounts import to_cents
-from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.people import requirements
-from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.errors import Params, invalid, missing, to_cents
+from prefjudge.marketplace.people import qualifications
+from prefjudge.marketplace.store.store import Transaction, new_id
 
 MONTH = 30 * 86400
 YEAR = 365 * 86400
@@ -55,7 +52,7 @@ def ensure(tx: Transaction, requester_id: str, params: Params) -> str:
     for name in ("Title", "Description"):
         if not params[name].strip():
             raise invalid(name, "is empty")
-    asked = requirements.check(tx, params.get("QualificationRequirements", []), "HITType")
+    asked = qualifications.check_requirements(tx, params.get("QualificationRequirements", []), "HITType")
     terms = Terms(
         title=params["Title"],
         description=params["Description"],

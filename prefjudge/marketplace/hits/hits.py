@@ -8,14 +8,11 @@ status has to be kept up to date.
 from dataclasses import dataclass, replace
 
 from prefjudge.database import row_of
-from prefjudge.marketplace.errors import invalid, missing, refused
+from prefjudge.marketplace.errors import Params, invalid, missing, refused
 from prefjudge.marketplace.hits import hit_types, request_tokens
-from prefjudge.marketplace.hits.events import Event
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.params import Params
 from prefjudge.marketplace.questions.kinds import Question, read_question
-from prefjudge.marketplace.store.ids import new_id
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, new_id
 
 MAX_ASSIGNMENTS = 1_000_000_000
 
@@ -115,17 +112,27 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
 def note(
     tx: Transaction, event: str, hit: Hit, assignment_id: str | None = None, worker_id: str | None = None
 ) -> None:
-    """Log what happened to a HIT or to an assignment of it."""
-    happened = Event(
-        time=tx.now,
-        event=event,
-        requester_id=hit.requester_id,
-        hit_type_id=hit.hit_type_id,
-        hit_id=hit.hit_id,
-        assignment_id=assignment_id,
-        worker_id=worker_id,
-    )
+    """Log what happened to a HIT or to an assignment of it, for the admin and for a requester's pulse."""
+    happened = {
+        "time": tx.now,
+        "event": event,
+        "requester_id": hit.requester_id,
+        "hit_type_id": hit.hit_type_id,
+        "hit_id": hit.hit_id,
+        "assignment_id": assignment_id,
+        "worker_id": worker_id,
+    }
     tx.insert("events", happened)
+
+
+def count_submissions(tx: Transaction, requester_id: str) -> int:
+    """Return how often work was submitted to a requester."""
+    # Counted: the last event's number would hide one of a smaller number that another process commits later.
+    (count,) = tx.rows(
+        "SELECT count(*) FROM events WHERE requester_id = :id AND event = 'AssignmentSubmitted'",
+        id=requester_id,
+    )[0]
+    return int(count)
 
 
 def _refuse_repeat(hit_id: str | None) -> None:

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.errors import Refusal, from_cents
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.hits.hit_types import OF_TYPE, TERMS, Terms
 from prefjudge.marketplace.hits.hits import Hit
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.people import blocks, requirements
+from prefjudge.marketplace.people import qualifications, workers
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.store.store import Transaction, iso
 
 PER_PAGE = 20
 _TAKEN = f"a.status IN {HAD}"
@@ -52,7 +50,7 @@ class Group(TypedDict):
     duration: int
     expires: str | None
     qualified: bool
-    missing: list[requirements.Need]
+    missing: list[qualifications.Need]
     waits: str
     can_preview: bool
 
@@ -76,7 +74,7 @@ class Preview:
 
 def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
-    worker = requirements.standing(tx, worker_id)
+    worker = qualifications.standing(tx, worker_id)
     found = _open_to(tx, worker_id, worker)
     pages = max(1, -(-len(found) // PER_PAGE))
     number = min(max(number, 1), pages)
@@ -91,7 +89,7 @@ def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
 
 def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
-    worker = requirements.standing(tx, worker_id)
+    worker = qualifications.standing(tx, worker_id)
     found = _open_to(tx, worker_id, worker, group_id)
     rows = _offers(tx, {"seq0": found[0]} if found else {})
     return _view(tx, rows[0], worker, _count(tx, worker_id, rows[0])) if rows else None
@@ -124,7 +122,9 @@ def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
     return int(number) - int(done)
 
 
-def _open_to(tx: Transaction, worker_id: str, worker: requirements.Standing, group_id: str = "") -> list[int]:
+def _open_to(
+    tx: Transaction, worker_id: str, worker: qualifications.Standing, group_id: str = ""
+) -> list[int]:
     """Return the first HIT, by its number, of each group that the worker may see, best paid first.
 
     A marketplace has thousands of groups, and few ways to require something: each is looked at once, and no
@@ -134,15 +134,14 @@ def _open_to(tx: Transaction, worker_id: str, worker: requirements.Standing, gro
     rows = tx.rows(
         f"SELECT o.first_seq, o.requirements FROM (SELECT t.reward, t.requirements, ({_FIRST}) AS first_seq"
         f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
-        f" WHERE NOT {blocks.HIDDEN} AND NOT EXISTS (SELECT 1 FROM blocks b"
-        " WHERE b.requester_id = t.requester_id AND b.worker_id = :worker)"
+        f" WHERE NOT {workers.HIDDEN} AND NOT {workers.BLOCKED}"
         ") o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
         worker=worker_id,
         now=tx.now,
         **({"group": group_id} if group_id else {}),
     )
     hidden = {
-        asked: bool(requirements.unmet(asked, worker, "discover")) for asked in {asked for _, asked in rows}
+        asked: bool(qualifications.unmet(asked, worker, "discover")) for asked in {asked for _, asked in rows}
     }
     return [int(seq) for seq, asked in rows if not hidden[asked]]
 
@@ -160,9 +159,9 @@ def _offers(tx: Transaction, numbers: Mapping[str, int]) -> list[Offer]:
     )
 
 
-def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available: int) -> Group:
+def _view(tx: Transaction, row: Offer, worker: qualifications.Standing, available: int) -> Group:
     asked = row.requirements
-    missing = requirements.unmet(asked, worker)
+    missing = qualifications.unmet(asked, worker)
     return {
         "group_id": row.hit_type_id,
         "hit_id": row.hit_id,
@@ -175,9 +174,9 @@ def _view(tx: Transaction, row: Offer, worker: requirements.Standing, available:
         "duration": row.duration,
         "expires": iso(row.expiration),
         "qualified": not missing,
-        "missing": [requirements.describe(tx, one, worker) for one in missing],
-        "waits": requirements.waits(missing, worker),
-        "can_preview": not requirements.unmet(asked, worker, "preview"),
+        "missing": [qualifications.describe(tx, one, worker) for one in missing],
+        "waits": qualifications.waits(missing, worker),
+        "can_preview": not qualifications.unmet(asked, worker, "preview"),
     }
 
 
@@ -195,11 +194,11 @@ def preview(
         seen = group(tx, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
     hit = hits.get(tx, hit_id)
-    if hit is None or blocks.offers_nothing(tx, hit.requester_id, worker_id):
+    if hit is None or workers.offers_nothing(tx, hit.requester_id, worker_id):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
     asked = hit.requirements
-    worker = requirements.standing(tx, worker_id)
-    if requirements.unmet(asked, worker, "discover"):
+    worker = qualifications.standing(tx, worker_id)
+    if qualifications.unmet(asked, worker, "discover"):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
     offer = group(tx, worker_id, hit.hit_type_id) or _closed(tx, hit, worker)
     is_open = hits.status(hit, tx.now) == "Assignable"
@@ -209,7 +208,7 @@ def preview(
     return Preview(group=offer, hit=hit, reason=reason)
 
 
-def _closed(tx: Transaction, hit: Hit, worker: requirements.Standing) -> Group:
+def _closed(tx: Transaction, hit: Hit, worker: qualifications.Standing) -> Group:
     (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit.requester_id)[0]
     offer = Offer(
         **{term: getattr(hit, term) for term in TERMS},

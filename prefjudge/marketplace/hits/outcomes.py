@@ -7,10 +7,10 @@ from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.hits.assignments import Assignment
 from prefjudge.marketplace.hits.offers import UNDONE
 from prefjudge.marketplace.hits.visit_work import work_of
-from prefjudge.marketplace.people import blocks, panels, requirements, visits
-from prefjudge.marketplace.people.requirements import Requirement, Standing
-from prefjudge.marketplace.people.visits import Visit
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import panels, qualifications, workers
+from prefjudge.marketplace.people.panels import Visit
+from prefjudge.marketplace.people.qualifications import Requirement, Standing
+from prefjudge.marketplace.store.store import Transaction
 
 WORKING = "working"
 FINAL = ("submitted", "none_left", "screened_out")
@@ -57,7 +57,7 @@ def ending(tx: Transaction, number: int | None) -> Ending | None:
     """Return the way back from a visit that has ended; None for others, and for workers of no panel."""
     if number is None:
         return None
-    visit = visits.find(tx, number)
+    visit = panels.find_visit(tx, number)
     outcome = outcome_of(tx, visit)
     if outcome == WORKING:
         return None
@@ -75,7 +75,7 @@ def progress(tx: Transaction, number: int | None) -> Progress | None:
     """Return how far a visit is; None for workers of no panel."""
     if number is None:
         return None
-    visit = visits.find(tx, number)
+    visit = panels.find_visit(tx, number)
     work = work_of(tx, visit)
     over = bool(visit.outcome) or work.is_complete
     return {"wanted": work.wanted, "done": work.done, "held": work.held, "over": over}
@@ -83,9 +83,9 @@ def progress(tx: Transaction, number: int | None) -> Progress | None:
 
 def keep_shown(tx: Transaction, number: int) -> None:
     """Keep how a visit has ended, as its code is being shown: it must not change any more."""
-    outcome = outcome_of(tx, visits.find(tx, number, lock=True))
+    outcome = outcome_of(tx, panels.find_visit(tx, number, lock=True))
     if outcome in FINAL:
-        visits.record_outcome(tx, number, outcome)
+        panels.record_outcome(tx, number, outcome)
 
 
 def leave(tx: Transaction, number: int | None, *, refused: bool = False) -> None:
@@ -100,7 +100,7 @@ def leave(tx: Transaction, number: int | None, *, refused: bool = False) -> None
     """
     if number is None:
         raise Refusal("no_visit", "No panel has sent you.", 404)
-    visit = visits.find(tx, number, lock=True)
+    visit = panels.find_visit(tx, number, lock=True)
     work = work_of(tx, visit)
     enough = work.done and not work.wanted
     end(tx, visit, "no_consent" if refused else "submitted" if enough else "returned")
@@ -113,7 +113,7 @@ def end(tx: Transaction, visit: Visit, outcome: str, *, overrule: bool = False) 
             assignments.abandon(tx, held)
         else:
             assignments.take_back(tx, held)
-    visits.record_outcome(tx, visit.visit, outcome, overrule=overrule)
+    panels.record_outcome(tx, visit.visit, outcome, overrule=overrule)
 
 
 def confirm(tx: Transaction, visit: Visit) -> None:
@@ -137,7 +137,7 @@ def throw_away(tx: Transaction, visit: Visit) -> None:
     """End a visit, which is locked, that its panel does not know: its HITs are free again."""
     for taken in (*_assignments(tx, visit, assignments.UNCONFIRMED), *_assignments(tx, visit, "Accepted")):
         assignments.take_back(tx, taken)
-    visits.record_outcome(tx, visit.visit, "returned", overrule=True)
+    panels.record_outcome(tx, visit.visit, "returned", overrule=True)
 
 
 def _assignments(tx: Transaction, visit: Visit, status: str) -> list[Assignment]:
@@ -154,12 +154,12 @@ def _prospect(tx: Transaction, worker_id: str) -> str:
 
     Else ``"none_left"``, or ``"screened_out"`` where HITs are open, but not to this worker.
     """
-    worker = requirements.standing(tx, worker_id)
+    worker = qualifications.standing(tx, worker_id)
     closed: list[Requirement] = []
     barred = False
     for blocked, asked in _open_types(tx, worker_id):
-        unmet = requirements.unmet(asked, worker)
-        if not blocked and (not unmet or requirements.waits(unmet, worker)):
+        unmet = qualifications.unmet(asked, worker)
+        if not blocked and (not unmet or qualifications.waits(unmet, worker)):
             return WORKING
         barred = barred or blocked
         closed += unmet
@@ -171,8 +171,7 @@ def _prospect(tx: Transaction, worker_id: str) -> str:
 def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
     """Return whether each requester of open HITs blocks the worker, with the requirements of the HITs."""
     rows = tx.rows(
-        "SELECT DISTINCT EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id"
-        f" AND b.worker_id = :worker), t.requirements FROM hit_types t WHERE NOT {blocks.HIDDEN} AND EXISTS"
+        f"SELECT DISTINCT {workers.BLOCKED}, t.requirements FROM hit_types t WHERE NOT {workers.HIDDEN} AND EXISTS"
         f" (SELECT 1 FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {hits.OPEN} AND {UNDONE})",
         worker=worker_id,
         now=tx.now,
@@ -194,8 +193,8 @@ def _is_barred(tx: Transaction, worker_id: str, worker: Standing, closed: list[R
     if not rows:
         return True
     earlier = {
-        one["QualificationTypeId"] for (asked,) in rows for one in requirements.unmet(str(asked), worker)
+        one["QualificationTypeId"] for (asked,) in rows for one in qualifications.unmet(str(asked), worker)
     }
     return any(
-        one["QualificationTypeId"] in earlier for one in closed if one["Comparator"] != requirements.TAKEN
+        one["QualificationTypeId"] in earlier for one in closed if one["Comparator"] != qualifications.TAKEN
     )

@@ -2,13 +2,12 @@
 
 from typing import TypedDict
 
+from prefjudge.marketplace.errors import from_cents
 from prefjudge.marketplace.hits.disputes import Dispute, disputes
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.people import payouts
-from prefjudge.marketplace.people.requirements import MASTERS, SIMULATED
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people.qualifications import MASTERS, SIMULATED
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, iso
 
 ACTIVE_WITHIN = 600
 EVENTS = 50
@@ -154,7 +153,7 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
     submitted = tx.tally(
         "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
     )
-    paid = payouts.paid_out(tx)
+    paid = workers.paid_out(tx)
     simulated, masters = (_who_has(tx, type_id) for type_id in (SIMULATED, MASTERS[0]))
     blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
     return [

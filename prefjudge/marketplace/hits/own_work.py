@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import TypedDict
 
-from prefjudge.marketplace.errors import Refusal
+from prefjudge.marketplace.errors import Refusal, from_cents
 from prefjudge.marketplace.hits.assignments import UNCONFIRMED
 from prefjudge.marketplace.hits.decisions import is_paid_in_part
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, iso
 
 PER_PAGE = 25
 _JOINED = (

@@ -2,10 +2,10 @@
 
 from typing import TypedDict
 
+from prefjudge.marketplace.errors import from_cents
 from prefjudge.marketplace.hits.offers import count_open
-from prefjudge.marketplace.money.amounts import from_cents
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 _DAY = 86_400
 _ENOUGH = 60

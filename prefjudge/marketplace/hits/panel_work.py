@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.database import Value
-from prefjudge.marketplace.errors import invalid
+from prefjudge.marketplace.errors import from_cents, invalid
 from prefjudge.marketplace.hits import outcomes
 from prefjudge.marketplace.hits.visit_work import DONE
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.people import payouts, visits
-from prefjudge.marketplace.people.panels import Panel
-from prefjudge.marketplace.people.visits import LAST, Visit
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.people import panels, workers
+from prefjudge.marketplace.people.panels import LAST, Panel, Visit
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, iso
 
 
 class TakenView(TypedDict):
@@ -75,16 +72,16 @@ def visit_list(
 
     Where given, only those numbered from ``first`` to ``last``, and of these at most ``most``.
     """
-    listed = visits.of_panel(tx, panel.panel, first, last, most)
+    listed = panels.visits_of(tx, panel.panel, first, last, most)
     if not listed:
         return []
     span: dict[str, Value] = {"panel": panel.panel, "first": listed[-1].visit, "last": listed[0].visit}
     taken: dict[int, list[_Taken]] = defaultdict(list)
-    for one in tx.select(_Taken, f"FROM assignments WHERE visit IN {visits.SPAN} ORDER BY seq", **span):
+    for one in tx.select(_Taken, f"FROM assignments WHERE visit IN {panels.SPAN} ORDER BY seq", **span):
         taken[one.visit].append(one)
     bonuses = tx.tally(
         "SELECT a.visit, sum(b.cents) FROM bonuses b JOIN assignments a USING (assignment_id)"
-        f" WHERE a.visit IN {visits.SPAN} GROUP BY a.visit",
+        f" WHERE a.visit IN {panels.SPAN} GROUP BY a.visit",
         **span,
     )
     paid = _paid_before(tx, panel)
@@ -162,7 +159,7 @@ def _view(
 def approvals(rows: Iterable[VisitView]) -> str:
     """Write whom the panel should approve, a participant a line."""
     due = (row for row in _payable(rows) if row["approve"] and not row["paid"])
-    return written((payouts.inert(row["participant"]),) for row in due)
+    return written((workers.inert(row["participant"]),) for row in due)
 
 
 def bonuses(rows: Iterable[VisitView]) -> str:
@@ -172,7 +169,7 @@ def bonuses(rows: Iterable[VisitView]) -> str:
         cents = _cents(row["bonus"])
         if cents:
             owed[row["participant"]] += cents
-    return written((payouts.inert(participant), from_cents(cents)) for participant, cents in owed.items())
+    return written((workers.inert(participant), from_cents(cents)) for participant, cents in owed.items())
 
 
 def written(rows: Iterable[tuple[str, ...]]) -> str:
@@ -206,7 +203,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
         return 0
     first, last = wanted[0], wanted[-1]
     # locked before they are looked at: of two records of one payment, the second finds the first
-    locked = {visit.visit: visit for visit in visits.of_panel(tx, panel.panel, first, last, lock=True)}
+    locked = {visit.visit: visit for visit in panels.visits_of(tx, panel.panel, first, last, lock=True)}
     rows = {row["visit"]: row for row in visit_list(tx, panel, first, last)}
     paid = _paid_before(tx, panel)
     recorded = 0
@@ -221,7 +218,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
             continue
         cents = _cents(row["earned"]) - paid[_paid_key(visit)]
         if cents:
-            payouts.record(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
+            workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
         tx.run("UPDATE visits SET paid = :now WHERE visit = :visit", now=tx.now, visit=number)
         recorded += 1
     return recorded
@@ -231,7 +228,7 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
     """Take back the records of payments that the panel has refused; return of how many visits."""
     taken = 0
     for number in sorted(set(numbers)):
-        visit = visits.find(tx, number, lock=True)
+        visit = panels.find_visit(tx, number, lock=True)
         if visit is None or visit.panel != panel.panel:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         if visit.paid is None:
@@ -285,7 +282,7 @@ def report(tx: Transaction, panel: Panel, submissions: Iterable[Mapping[str, obj
     """
     by_session: dict[str, list[Visit]] = defaultdict(list)
     by_participant: dict[str, list[Visit]] = defaultdict(list)
-    for visit in visits.of_panel(tx, panel.panel):
+    for visit in panels.visits_of(tx, panel.panel):
         by_session[visit.session].append(visit)
         by_participant[visit.participant].append(visit)
     counts = dict.fromkeys(("confirmed", "ended", "thrown_away", "not_here"), 0)
@@ -313,7 +310,7 @@ def report(tx: Transaction, panel: Panel, submissions: Iterable[Mapping[str, obj
 def _report_one(tx: Transaction, seen: Visit, status: str, counts: dict[str, int]) -> None:
     if not _is_news(seen, status):  # of a long list, which is told again and again, most is not
         return
-    visit = visits.find(tx, seen.visit, lock=True)
+    visit = panels.find_visit(tx, seen.visit, lock=True)
     if not _is_news(visit, status):
         return
     if status == UNKNOWN:

@@ -9,14 +9,12 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from prefjudge.database import Value
-from prefjudge.marketplace.errors import refused
+from prefjudge.marketplace.errors import from_cents, refused
 from prefjudge.marketplace.hits import assignments
 from prefjudge.marketplace.hits.assignments import Assignment
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.people import visits, workers
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.people import panels, workers
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, iso
 
 _COMMENT = re.compile(
     r"<Answer><QuestionIdentifier>(?:[^<]*\.)?comment</QuestionIdentifier>.*?</Answer>", re.DOTALL
@@ -135,7 +133,7 @@ def forget(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> Receipt:
         assignments.take_back(tx, held)
         kind = "HITs in hand" if held.status == "Accepted" else "unconfirmed work"
         erased[kind] = erased.get(kind, 0) + 1
-    erased["visits"] = visits.forget(tx, worker_id)
+    erased["visits"] = panels.forget_visits(tx, worker_id)
     for kind, sql in _FORGET:
         erased[kind] = len(tx.rows(f"{sql} RETURNING worker_id", worker=worker_id))
     erased["comments"] = _erase_comments(tx, worker_id)

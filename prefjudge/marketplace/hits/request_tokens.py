@@ -1,6 +1,6 @@
 """UniqueRequestTokens: a call that is repeated with one within a day does nothing again."""
 
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 
 def earlier_result(tx: Transaction, requester_id: str, kind: str, token: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """The sweep: deadlines, expiry, automatic approval, the disposal of old HITs, and whom to forget."""
 
 from prefjudge.marketplace.hits import assignments, decisions, hits, persons
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 _BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next continues
 

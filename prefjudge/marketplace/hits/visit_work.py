@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people import panels, visits
-from prefjudge.marketplace.people.visits import Visit
+from prefjudge.marketplace.people import panels
+from prefjudge.marketplace.people.panels import Visit
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 DONE = ("Unconfirmed", "Submitted", "Approved", "Rejected")
 
@@ -55,7 +55,7 @@ def need_room(tx: Transaction, number: int) -> None:
     Refusal
         ``visit_over``: it has ended, or has its HITs.
     """
-    visit = visits.find(tx, number, lock=True)
+    visit = panels.find_visit(tx, number, lock=True)
     if visit.outcome:
         raise Refusal(
             "visit_over", "Your visit has ended. Your way back to your panel is on the page of all HITs."
@@ -71,4 +71,4 @@ def need_room(tx: Transaction, number: int) -> None:
 def end_if_complete(tx: Transaction, visit: Visit) -> None:
     """End a visit whose HITs are all submitted."""
     if work_of(tx, visit).is_complete:
-        visits.record_outcome(tx, visit.visit, "submitted")
+        panels.record_outcome(tx, visit.visit, "submitted")

@@ -1,4 +1,4 @@
-"""Panels: companies that send workers here by a link, and get them back with a completion code.
+"""Panels: companies that send workers here by a link, for visits, and get them back with a completion code.
 
 A panel's workers get worker ids of this marketplace; the panel's own ids are stored apart, and only the admin
 sees them, in the panel's list.
@@ -12,12 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
-from prefjudge.marketplace.errors import RequestError, invalid, missing
-from prefjudge.marketplace.money.amounts import from_cents, to_cents
-from prefjudge.marketplace.params import Params
+from prefjudge.marketplace.errors import Params, Refusal, RequestError, from_cents, invalid, missing, to_cents
 from prefjudge.marketplace.people import requesters, workers
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.store.store import Transaction, iso
 
 OUTCOMES = ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
 """How a visit ends; each has its own way back to the panel."""
@@ -99,12 +96,8 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     and under ``completion``, for each outcome, a code, or a ``code`` and a ``url``; and ``hits``, ``reward``,
     ``confirm``, ``keys`` and ``requester`` as :class:`Panel` has them. Where ``signed`` is true, a link
     counts only with a ``signature``, the participant's HMAC-SHA256 by the panel's secret: so it is unless
-    ``confirm`` or ``keys`` tell who comes, or ``signed`` is false.
-
-    Raises
-    ------
-    RequestError
-        There is such a panel; or something has the wrong shape: found now, not when work is submitted.
+    ``confirm`` or ``keys`` tell who comes, or ``signed`` is false. What has the wrong shape is found now, and
+    not when work is submitted.
     """
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 100:
         raise invalid("name", "a panel's name must be letters, digits and underscores")
@@ -116,13 +109,7 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
 
 
 def save(tx: Transaction, name: str, wanted: Params) -> Panel:
-    """Register a panel, or change what ``wanted`` names of one; a repeat changes nothing.
-
-    Raises
-    ------
-    RequestError
-        As :func:`create`.
-    """
+    """Register a panel, or change what ``wanted`` names of one; a repeat changes nothing."""
     known = tx.find(Panel, f"FROM panels WHERE panel = :name{tx.locked}", name=name)
     if known is None:
         return create(tx, name, wanted)
@@ -134,13 +121,7 @@ def save(tx: Transaction, name: str, wanted: Params) -> Panel:
 
 
 def find(tx: Transaction, name: str) -> Panel:
-    """Return a panel.
-
-    Raises
-    ------
-    RequestError
-        ``PanelDoesNotExist``.
-    """
+    """Return a panel."""
     found = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
     if found is None:
         raise missing("Panel", name)
@@ -159,14 +140,9 @@ def close(tx: Transaction, name: str, *, closed: bool) -> None:
 
 
 def remove(tx: Transaction, name: str) -> None:
-    """Remove a panel that nobody has come from.
-
-    Raises
-    ------
-    RequestError
-        Somebody has: who did what for it must stay known.
-    """
+    """Remove a panel that nobody has come from."""
     find(tx, name)
+    # who did what for it must stay known
     if tx.rows("SELECT 1 FROM visits WHERE panel = :name LIMIT 1", name=name):
         raise RequestError(f"{name}: participants have come from this panel; close it instead.")
     tx.run("DELETE FROM panels WHERE panel = :name", name=name)
@@ -211,14 +187,16 @@ def secret(tx: Transaction, name: str) -> str:
     return tx.marketplace.sign("panel", name)
 
 
-def signature(tx: Transaction, name: str, participant: str) -> str:
+def signature_of(tx: Transaction, name: str, participant: str) -> str:
     """Return what a signed link of a panel must hold beside its participant."""
     return hmac.new(secret(tx, name).encode(), participant.encode(), hashlib.sha256).hexdigest()
 
 
 def signed_query(tx: Transaction, panel: Panel, participant: str) -> str:
     """Return what a participant's link holds behind its ``?``."""
-    return urlencode({panel.participant: participant, "signature": signature(tx, panel.panel, participant)})
+    return urlencode(
+        {panel.participant: participant, "signature": signature_of(tx, panel.panel, participant)}
+    )
 
 
 def link_key(tx: Transaction, name: str, created: float) -> str:
@@ -316,3 +294,227 @@ def _ways_back(completion: Any) -> dict[str, Way]:
         code, url = _text(given, "code", ""), _text(given, "url", "")
         ways[outcome] = {"code": code, "url": _address(url, f"completion.{outcome}.url")}
     return ways
+
+
+# Visits: a panel's participant comes for some HITs and one payment, and goes back with one code.
+
+_LONGEST = 200
+"""Characters of what a link says."""
+LAST = 2**62
+"""Above every visit's number."""
+SPAN = "(SELECT visit FROM visits WHERE panel = :panel AND visit BETWEEN :first AND :last)"
+"""The visits of a panel between two numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Somebody who follows a panel's link; ``confirmed`` where it is certain that the panel has sent them."""
+
+    panel: str
+    participant: str
+    study: str
+    session: str
+    confirmed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One visit; ``outcome`` is set once it has ended for good, and ``paid`` once that was recorded."""
+
+    visit: int
+    panel: str
+    participant: str
+    study: str
+    session: str
+    worker_id: str
+    arrived: float
+    confirmed: int
+    outcome: str | None
+    ended: float | None
+    paid: float | None
+
+
+def look(tx: Transaction, name: str, key: str, query: Mapping[str, str]) -> Arrival:
+    """Return who follows a panel's link, as far as the link itself tells."""
+    panel = open_panel(tx, name, key)
+    if panel.keys:  # only a token says who comes
+        raise bad_link()
+    participant = query.get(panel.participant, "")
+    if panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")):
+        raise bad_link()
+    return arrival(
+        panel,
+        participant,
+        query.get(panel.study, ""),
+        query.get(panel.session, ""),
+        confirmed=not panel.confirm,
+    )
+
+
+def arrival(panel: Panel, participant: str, study: str, session: str, *, confirmed: bool) -> Arrival:
+    """Return an arrival from what a link says; no id may be two lines of the panel's files."""
+    ids = (participant, study, session)
+    if not participant or max(map(len, ids)) > _LONGEST or not all(map(str.isprintable, ids)):
+        raise bad_link()
+    return Arrival(
+        panel=panel.panel, participant=participant, study=study, session=session, confirmed=int(confirmed)
+    )
+
+
+def open_panel(tx: Transaction, name: str, key: str) -> Panel:
+    """Return the panel that a link's key opens."""
+    panel = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    if panel is None or not opens(panel, key):
+        raise bad_link()
+    return panel
+
+
+def bad_link() -> Refusal:
+    """Return the refusal of a link, which does not say what is wrong with it."""
+    return Refusal("bad_link", "This link is not valid. Ask the person who gave it to you.", 404)
+
+
+def arrive(tx: Transaction, who: Arrival) -> Visit:
+    """Return the visit that begins or goes on; its worker is registered if new."""
+    known = tx.find(
+        Visit,
+        "FROM visits WHERE panel = :panel AND participant = :participant AND session = :session",
+        panel=who.panel,
+        participant=who.participant,
+        session=who.session,
+    )
+    panel = find(tx, who.panel)
+    if known is None and _was_forgotten(tx, who):
+        raise Refusal("forgotten", "This visit was erased with all that was known of you. It is over.", 410)
+    if known is None and panel.closed is not None:
+        raise Refusal("closed", "This study is closed. Thank you for your interest.", 410)
+    rows = tx.insert(  # where one participant arrives twice at once, the second changes the first's visit
+        "visits",
+        {
+            "panel": who.panel,
+            "participant": who.participant,
+            "study": who.study,
+            "session": who.session,
+            "worker_id": _worker(tx, who, panel.locale),
+            "arrived": tx.now,
+            "confirmed": who.confirmed,
+        },
+        "ON CONFLICT (panel, participant, session) DO UPDATE SET study = excluded.study RETURNING visit",
+    )
+    return find_visit(tx, int(rows[0][0]))
+
+
+def _worker(tx: Transaction, who: Arrival, locale: str) -> str:
+    """Return the worker whom a participant is, registered if new."""
+    known = worker_of(tx, who)
+    if known is not None:
+        return known
+    kept = tx.insert(  # if one participant arrives twice at once, both visits get the first one's worker
+        "panel_workers",
+        {
+            "panel": who.panel,
+            "participant": who.participant,
+            "worker_id": workers.create(tx, workers.NewWorker(locale=locale)),
+        },
+        "ON CONFLICT (panel, participant) DO UPDATE SET panel = excluded.panel RETURNING worker_id",
+    )
+    return str(kept[0][0])
+
+
+def worker_of(tx: Transaction, who: Arrival) -> str | None:
+    """Return the worker whom a participant is, or None the first time."""
+    rows = tx.rows(
+        "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
+        panel=who.panel,
+        participant=who.participant,
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def find_visit(tx: Transaction, number: int, *, lock: bool = False) -> Visit:
+    """Return a visit by its number, locked until the transaction ends where ``lock`` is set."""
+    found = tx.find(Visit, f"FROM visits WHERE visit = :visit{tx.locked if lock else ''}", visit=number)
+    assert found is not None, "visits are not deleted one by one"
+    return found
+
+
+def forget_visits(tx: Transaction, worker_id: str) -> int:
+    """Erase whose visits a worker's are, and return of how many; marks stay of the panel's sessions."""
+    known = tx.select(
+        Visit,
+        "FROM visits WHERE worker_id = :worker AND (participant <> '' OR study <> '')",
+        worker=worker_id,
+    )
+    for visit in known:
+        tx.run(
+            "UPDATE visits SET participant = '', study = '', session = :mark WHERE visit = :visit",
+            mark=_mark(tx, visit) or f"forgotten {visit.visit}",
+            visit=visit.visit,
+        )
+    return len(known)
+
+
+def _mark(tx: Transaction, who: Arrival | Visit) -> str:
+    """Return what stays of a session in the place of it; nothing where the panel has none.
+
+    A session is work for one payment: by its mark the same link does not open it again for a new worker, to
+    be paid twice. Who does not have the store's secret and the session learns nothing from it. A link
+    without a session may be the one that somebody has for good, so that they may come back as a new person.
+    """
+    if not who.session:
+        return ""
+    return f"forgotten {tx.marketplace.sign('forgotten session', who.panel, who.participant, who.session)}"
+
+
+def _was_forgotten(tx: Transaction, who: Arrival) -> bool:
+    mark = _mark(tx, who)
+    return bool(mark) and bool(
+        tx.rows(
+            "SELECT 1 FROM visits WHERE panel = :panel AND participant = '' AND session = :mark",
+            panel=who.panel,
+            mark=mark,
+        )
+    )
+
+
+def count_outcomes(tx: Transaction, name: str) -> dict[str, int]:
+    """Count a panel's visits by their outcomes, as far as these are final."""
+    return tx.tally(
+        "SELECT coalesce(outcome, 'working'), count(*) FROM visits WHERE panel = :panel GROUP BY 1",
+        panel=name,
+    )
+
+
+def visits_of(
+    tx: Transaction, name: str, first: int = 0, last: int = LAST, most: int | None = None, *,
+    lock: bool = False,
+) -> list[Visit]:  # fmt: skip
+    """Return a panel's visits, the last one first.
+
+    Where given, only those numbered from ``first`` to ``last``, and of these at most ``most``; with ``lock``
+    they are locked until the transaction ends.
+    """
+    limit = "" if most is None else f" LIMIT {int(most)}"
+    return tx.select(
+        Visit,
+        f"FROM visits WHERE visit IN {SPAN} ORDER BY visit DESC{limit}{tx.locked if lock else ''}",
+        panel=name,
+        first=first,
+        last=last,
+    )
+
+
+def record_outcome(tx: Transaction, number: int, outcome: str, *, overrule: bool = False) -> None:
+    """Keep how a visit has ended. The first outcome stands, as its code was shown, unless overruled."""
+    known = "" if overrule else " AND outcome IS NULL"
+    tx.run(
+        f"UPDATE visits SET outcome = :outcome, ended = :now WHERE visit = :visit{known}",
+        outcome=outcome,
+        now=tx.now,
+        visit=number,
+    )
+
+
+def _is_signed(tx: Transaction, panel: str, participant: str, signature: str) -> bool:
+    expected = signature_of(tx, panel, participant)
+    return hmac.compare_digest(expected.encode(), signature.lower().encode())

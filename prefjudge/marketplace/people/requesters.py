@@ -1,11 +1,11 @@
-"""Requesters, their keys and their money."""
+"""Requesters, their keys and their money; the admin's sessions, and the log of what the admin did."""
 
 from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import Refusal, missing
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.store.ids import new_access_key, new_secret, new_worker_id
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people.workers import hash_secret
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction, iso, new_access_key, new_secret, new_worker_id
 
 LOCAL = "local"
 """The name of the requester who sends unsigned requests from this machine."""
@@ -46,13 +46,7 @@ def find(tx: Transaction, name: str) -> str:
 
 
 def new_key(tx: Transaction, name: str) -> Key:
-    """Issue a key to the requester of that name.
-
-    Raises
-    ------
-    Refusal
-        The name is empty.
-    """
+    """Issue a key to the requester of that name."""
     if not name.strip():
         raise Refusal("invalid", "A requester needs a name.", 400)
     requester_id = ensure(tx, name)
@@ -92,4 +86,81 @@ def keys_issued(tx: Transaction) -> bool:
             "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",
             local=LOCAL,
         )
+    )
+
+
+# Sessions of whoever has given the admin's token.
+
+_ADMIN_SESSION = 12 * 3600
+
+
+def open_admin_session(tx: Transaction) -> str:
+    """Return the secret of a new session, for a cookie."""
+    tx.run("DELETE FROM admin_sessions WHERE expires <= :now", now=tx.now)
+    secret = new_secret()
+    tx.insert("admin_sessions", {"session_hash": hash_secret(secret), "expires": tx.now + _ADMIN_SESSION})
+    return secret
+
+
+def is_admin_session(tx: Transaction, secret: str) -> bool:
+    """Tell whether a session lasts."""
+    return bool(
+        tx.rows(
+            "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
+            hash=hash_secret(secret),
+            now=tx.now,
+        )
+    )
+
+
+def close_admin_session(tx: Transaction, secret: str) -> None:
+    """End a session."""
+    tx.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=hash_secret(secret))
+
+
+# What those who administer did: written before each act, so that none is missing, and its outcome after.
+
+LOG_PAGE = 200
+"""Entries on one page of the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One act: who did what to whom. ``status`` is its HTTP status, None where the server died in it."""
+
+    seq: int
+    time: float
+    admin: str
+    act: str
+    about: str
+    status: int | None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as pages and programs show it."""
+        fields = {name: getattr(self, name) for name in ("seq", "admin", "act", "about", "status")}
+        return {**fields, "time": iso(self.time)}
+
+
+def begin_entry(tx: Transaction, admin: str, act: str, about: str) -> int:
+    """Write that somebody begins to do something, and return the entry's number."""
+    entry = {"time": tx.now, "admin": admin, "act": act, "about": about}
+    return int(tx.insert("admin_log", entry, "RETURNING seq")[0][0])
+
+
+def end_entry(tx: Transaction, seq: int, status: int, about: str) -> None:
+    """Write what came of it, and whom it was about, where that is known only now."""
+    tx.run(
+        "UPDATE admin_log SET status = :status, about = :about WHERE seq = :seq",
+        status=status,
+        about=about,
+        seq=seq,
+    )
+
+
+def log_entries(tx: Transaction, before: int | None = None) -> list[Entry]:
+    """List the last entries, or those before one, newest first."""
+    return tx.select(
+        Entry,
+        f"FROM admin_log WHERE seq < :before ORDER BY seq DESC LIMIT {LOG_PAGE}",
+        before=2**62 if before is None else before,
     )

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal, RequestError
-from prefjudge.marketplace.people import admin_log, admin_sessions
-from prefjudge.marketplace.people.sessions import Session, find_session
+from prefjudge.marketplace.people import requesters
+from prefjudge.marketplace.people.workers import Session, find_session
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page, refused_page, respond, wants_json
 from prefjudge.marketplace.web.state import AppState
@@ -84,7 +84,7 @@ def admin_handler(state: AppState, route: PublicRoute) -> Handler:
     async def handler(request: Request) -> Response:
         cookie = request.cookies.get(state.cookie("admin"), "")
         if not cookie or not await state.executor.run(
-            lambda tx: admin_sessions.is_open(tx, cookie), write=False
+            lambda tx: requesters.is_admin_session(tx, cookie), write=False
         ):
             cookie = ""
         token = state.marketplace.sign("admin csrf", cookie) if cookie else ""
@@ -121,7 +121,7 @@ async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page
     given = {**await remembered_fields(request), **request.path_params}
     about, status = _about(given), 500
     admin, act = who_administers(state, request), f"{request.method} {path}"
-    seq = await state.executor.run(lambda tx: admin_log.begin(tx, admin, act, about))
+    seq = await state.executor.run(lambda tx: requesters.begin_entry(tx, admin, act, about))
     try:
         page = await route(state, request)
         status = page.status_code if isinstance(page, Response) else page.status
@@ -134,7 +134,7 @@ async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page
         status = 400
         raise
     finally:
-        await state.executor.run(lambda tx: admin_log.end(tx, seq, status, about))
+        await state.executor.run(lambda tx: requesters.end_entry(tx, seq, status, about))
 
 
 def _said(page: Page | Response) -> Mapping[str, object]:

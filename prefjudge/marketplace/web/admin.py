@@ -6,12 +6,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from prefjudge.marketplace.api.faults import Fault
-from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.errors import Refusal, from_cents, invalid, to_cents
 from prefjudge.marketplace.hits import disputes, overview
-from prefjudge.marketplace.money.amounts import from_cents, to_cents
-from prefjudge.marketplace.people import payouts, qualifications, requesters, sessions, workers
-from prefjudge.marketplace.people.requirements import SIMULATED
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import qualifications, requesters, workers
+from prefjudge.marketplace.people.qualifications import SIMULATED
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.forms import read_json, remembered_fields
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState
@@ -35,15 +34,15 @@ async def add_worker(state: AppState, request: Request) -> Page:
     simulated = _yes(fields, "simulated")
     if simulated and not state.marketplace.sandbox:
         raise Refusal("live", "Simulated workers are for sandboxes, but money is real here.", 409)
-    kept = sessions.hash_password(password) if password else None
+    kept = workers.hash_password(password) if password else None
 
     def act(tx: Transaction) -> tuple[str, str]:
         worker_id = workers.create(tx, newcomer)
         if simulated:
             qualifications.grant(tx, SIMULATED, worker_id, 1)
         if kept and newcomer.name:
-            sessions.set_password(tx, worker_id, newcomer.name, kept)
-        return worker_id, sessions.invite(tx, worker_id)
+            workers.set_password(tx, worker_id, newcomer.name, kept)
+        return worker_id, workers.invite(tx, worker_id)
 
     worker_id, invitation = await state.executor.run(act)
     page = _invited(state, request, worker_id, newcomer.name, invitation)
@@ -65,7 +64,7 @@ async def invite_again(state: AppState, request: Request) -> Page:
     worker_id = request.path_params["worker_id"]
 
     def act(tx: Transaction) -> tuple[str | None, str]:
-        return workers.find(tx, worker_id).name, sessions.invite_again(tx, worker_id)
+        return workers.find(tx, worker_id).name, workers.invite_again(tx, worker_id)
 
     name, invitation = await state.executor.run(act)
     page = _invited(state, request, worker_id, name, invitation)
@@ -139,7 +138,7 @@ async def add_funds(state: AppState, request: Request) -> Response:
 
 async def list_payouts(state: AppState, request: Request) -> Response:
     """List what each worker has earned, was paid and is owed, for a spreadsheet or a bank."""
-    return Response(await state.executor.run(payouts.table, write=False), media_type="text/csv")
+    return Response(await state.executor.run(workers.payout_table, write=False), media_type="text/csv")
 
 
 async def add_payout(state: AppState, request: Request) -> Response:
@@ -147,7 +146,7 @@ async def add_payout(state: AppState, request: Request) -> Response:
     fields = await remembered_fields(request)
     worker_id, reference = fields.get("worker_id", ""), fields.get("reference", "").strip()
     cents = to_cents(fields.get("amount", ""), "amount")
-    await state.executor.run(lambda tx: payouts.record(tx, worker_id, cents, reference))
+    await state.executor.run(lambda tx: workers.record_payout(tx, worker_id, cents, reference))
     return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
 
 

@@ -5,8 +5,8 @@ import hmac
 from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people import admin_log, admin_sessions
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import requesters
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.access import who_administers
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
@@ -28,8 +28,8 @@ async def sign_in(state: AppState, request: Request) -> Page:
     name = who_administers(state, request)
 
     def act(tx: Transaction) -> str:
-        admin_log.end(tx, admin_log.begin(tx, name, "sign in", ""), 200, "")
-        return admin_sessions.open_session(tx)
+        requesters.end_entry(tx, requesters.begin_entry(tx, name, "sign in", ""), 200, "")
+        return requesters.open_admin_session(tx)
 
     secret = await state.executor.run(act)
     return Page(name="admin_signin", location="/admin", cookies={state.cookie("admin"): secret})
@@ -39,7 +39,7 @@ async def sign_out(state: AppState, request: Request) -> Page:
     """End the session."""
     name = state.cookie("admin")
     secret = request.cookies.get(name, "")
-    await state.executor.run(lambda tx: admin_sessions.close_session(tx, secret))
+    await state.executor.run(lambda tx: requesters.close_admin_session(tx, secret))
     return Page(name="admin_signin", location="/admin/signin", cookies={name: None})
 
 
@@ -47,6 +47,6 @@ async def show_log(state: AppState, request: Request) -> Page:
     """Show what was done, newest first; ``before`` continues where a page ended."""
     text = request.query_params.get("before", "")
     before = int(text) if text.isdecimal() and len(text) < 18 else None
-    found = await state.executor.run(lambda tx: admin_log.entries(tx, before), write=False)
-    more = found[-1].seq if len(found) == admin_log.AT_ONCE else None
+    found = await state.executor.run(lambda tx: requesters.log_entries(tx, before), write=False)
+    more = found[-1].seq if len(found) == requesters.LOG_PAGE else None
     return Page(name="admin_log", context={"entries": [one.to_json() for one in found], "before": more})

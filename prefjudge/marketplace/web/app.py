@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from prefjudge.marketplace import site
-from prefjudge.marketplace.people.requirements import TAKEN
+from prefjudge.marketplace.people.qualifications import TAKEN
 from prefjudge.marketplace.web import (
     admin,
     admin_signin,

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.questions.kinds import Question, read_question
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 from prefjudge.marketplace.web.state import AppState
 

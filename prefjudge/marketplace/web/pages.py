@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from prefjudge.marketplace import site
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.web.languages import language_of
 from prefjudge.marketplace.web.state import AppState
 

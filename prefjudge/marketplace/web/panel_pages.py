@@ -6,13 +6,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from prefjudge.marketplace.errors import Refusal, invalid
+from prefjudge.marketplace.errors import Params, Refusal, invalid
 from prefjudge.marketplace.hits import panel_work
-from prefjudge.marketplace.params import Params
-from prefjudge.marketplace.people import panels, payouts, visits
-from prefjudge.marketplace.people.panels import OUTCOMES, Panel
-from prefjudge.marketplace.people.visits import LAST
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import panels, workers
+from prefjudge.marketplace.people.panels import LAST, OUTCOMES, Panel
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.forms import Pairs, read_json, remembered_fields, remembered_pairs
 from prefjudge.marketplace.web.pages import Page, wants_json
 from prefjudge.marketplace.web.panel_tokens import need_library
@@ -97,7 +95,7 @@ def _shown(tx: Transaction, panel: Panel, state: AppState, request: Request) -> 
     return {
         **panels.view(tx, panel),
         "url": path and f"{state.origin(request)}{path}",
-        "visits": visits.count_outcomes(tx, panel.panel),
+        "visits": panels.count_outcomes(tx, panel.panel),
     }
 
 
@@ -156,7 +154,7 @@ async def make_links(state: AppState, request: Request) -> Response:
         if url is None:
             raise invalid("panel", "its link was shown when it was made, and is not kept")
         for one in wanted:
-            visits.arrival(
+            panels.arrival(
                 panel, one, "", "", confirmed=True
             )  # a link that nobody could follow is refused now
         return [{"name": one, "url": f"{url}?{panels.signed_query(tx, panel, one)}"} for one in wanted]
@@ -164,7 +162,7 @@ async def make_links(state: AppState, request: Request) -> Response:
     links = await state.executor.run(act, write=False)
     if _is_json(request):
         return JSONResponse({"links": links})
-    text = panel_work.written((payouts.inert(one["name"]), one["url"]) for one in links)
+    text = panel_work.written((workers.inert(one["name"]), one["url"]) for one in links)
     attached = {
         "Content-Disposition": f'attachment; filename="{name}-links.csv"',
         "Cache-Control": "no-store",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from prefjudge.marketplace.errors import Refusal, invalid
-from prefjudge.marketplace.people.visits import bad_link
+from prefjudge.marketplace.people.panels import bad_link
 
 if TYPE_CHECKING:
     from jwt import PyJWK, PyJWKClient

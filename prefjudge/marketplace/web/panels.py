@@ -6,11 +6,10 @@ from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import outcomes
-from prefjudge.marketplace.people import sessions, visits
-from prefjudge.marketplace.people.panels import Panel
-from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.people.visits import Arrival
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import panels, workers
+from prefjudge.marketplace.people.panels import Arrival, Panel
+from prefjudge.marketplace.people.workers import Session
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web import panel_tokens
 from prefjudge.marketplace.web.access import session_of
 from prefjudge.marketplace.web.forms import remembered_fields
@@ -24,11 +23,11 @@ _TICKET_LIFE = 3600
 async def show_arrival(state: AppState, request: Request) -> Page:
     """Ask before a link signs anybody in: another site could load such a link as a picture."""
     who = await _look(state, request)
-    known = await state.executor.run(lambda tx: visits.worker_of(tx, who), write=False)
+    known = await state.executor.run(lambda tx: panels.worker_of(tx, who), write=False)
     session = await session_of(state, request)
     if session and session.worker_id == known:
         secret = request.cookies.get(state.cookie("worker"), "")
-        await state.executor.run(lambda tx: sessions.turn_to(tx, secret, visits.arrive(tx, who).visit))
+        await state.executor.run(lambda tx: workers.turn_to(tx, secret, panels.arrive(tx, who).visit))
         return Page(name="hits", context={"worker_id": session.worker_id}, location="/hits")
     other = session and (session.name or session.worker_id)
     here = f"{request.url.path}?{request.url.query}"
@@ -41,9 +40,9 @@ async def arrive(state: AppState, request: Request) -> Page:
     who = _of_ticket(state, request, await remembered_fields(request)) or await _look(state, request)
 
     def act(tx: Transaction) -> tuple[str, Session | None]:
-        visit = visits.arrive(tx, who)
-        secret = sessions.open_session(tx, visit.worker_id, visit.visit)
-        return secret, sessions.find_session(tx, secret)
+        visit = panels.arrive(tx, who)
+        secret = workers.open_session(tx, visit.worker_id, visit.visit)
+        return secret, workers.find_session(tx, secret)
 
     secret, session = await state.executor.run(act)
     context = {"worker_id": session.worker_id, "csrf": session.csrf} if session else {}
@@ -64,8 +63,8 @@ async def _look(state: AppState, request: Request) -> Arrival:
     path, query = request.path_params, dict(request.query_params)
 
     def act(tx: Transaction) -> tuple[Panel, Arrival | None]:
-        panel = visits.open_panel(tx, path["panel"], path["key"])
-        return panel, None if panel.keys else visits.look(tx, path["panel"], path["key"], query)
+        panel = panels.open_panel(tx, path["panel"], path["key"])
+        return panel, None if panel.keys else panels.look(tx, path["panel"], path["key"], query)
 
     panel, who = await state.executor.run(act, write=False)
     if who is not None:
@@ -77,7 +76,7 @@ async def _look(state: AppState, request: Request) -> Arrival:
     told = await asyncio.get_running_loop().run_in_executor(
         tokens.threads, tokens.read, panel.keys, token, address, now
     )
-    return visits.arrival(
+    return panels.arrival(
         panel, told.get(panel.participant, ""), told.get(panel.study, ""), told["session"], confirmed=True
     )
 

@@ -12,7 +12,7 @@ from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import persons
 from prefjudge.marketplace.hits.persons import Receipt
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, TypedDict
 from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people import qualification_requests, qualifications
+from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.people.qualifications import QualificationType
-from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Transaction
-from prefjudge.marketplace.store.times import iso
+from prefjudge.marketplace.people.workers import Session
+from prefjudge.marketplace.store.store import Transaction, iso
 from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState
@@ -40,7 +39,7 @@ class TypeView(TypedDict):
 
 
 def _view(tx: Transaction, kind: QualificationType, worker_id: str) -> TypeView:
-    last = qualification_requests.latest(tx, kind, worker_id)
+    last = qualifications.latest_request(tx, kind, worker_id)
     grant = qualifications.get_grant(tx, kind.qualification_type_id, worker_id)
     granted = grant if grant and grant.status == "Granted" else None
     rejected = bool(last and last.status == "Rejected")
@@ -88,7 +87,7 @@ async def show_type(state: AppState, request: Request, session: Session) -> Page
 
     def act(tx: Transaction) -> Mapping[str, object]:
         kind = _kind(tx, type_id)
-        last = qualification_requests.latest(tx, kind, session.worker_id)
+        last = qualifications.latest_request(tx, kind, session.worker_id)
         form, deadline = None, None
         if last and last.status == "Open" and kind.test is not None:
             form = _form(kind.test)
@@ -114,9 +113,9 @@ async def request_type(state: AppState, request: Request, session: Session) -> P
         kind = _kind(tx, type_id)
         handed_in = bool(sent) and kind.test is not None
         if handed_in:
-            qualification_requests.finish(tx, type_id, session.worker_id, fields)
+            qualifications.finish_request(tx, type_id, session.worker_id, fields)
         else:
-            qualification_requests.begin(tx, type_id, session.worker_id)
+            qualifications.begin_request(tx, type_id, session.worker_id)
         return _view(tx, kind, session.worker_id), kind.test is not None and not handed_in
 
     context, begun = await state.executor.run(act)

@@ -25,10 +25,10 @@ from prefjudge.marketplace.errors import (
     Throttled,
     UnknownOperation,
 )
-from prefjudge.marketplace.hits.events import count_submissions
+from prefjudge.marketplace.hits.hits import count_submissions
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.settings import LOOPBACK
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.connections import drop_connection
 from prefjudge.marketplace.web.state import AppState, read_body
 

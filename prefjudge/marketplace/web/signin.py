@@ -5,9 +5,9 @@ import asyncio
 from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people import sessions
-from prefjudge.marketplace.people.sessions import Session
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people.workers import Session
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.languages import COOKIE
 from prefjudge.marketplace.web.pages import Page
@@ -55,11 +55,11 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
 
     def act(tx: Transaction) -> tuple[str, Session]:
         if checked is None:
-            worker_id = sessions.read_invite(tx, fields["invite"])
+            worker_id = workers.read_invite(tx, fields["invite"])
         else:
             worker_id = _still(tx, *checked)
-        secret = sessions.open_session(tx, worker_id)
-        session = sessions.find_session(tx, secret)
+        secret = workers.open_session(tx, worker_id)
+        session = workers.find_session(tx, secret)
         assert session is not None, "it was just opened"
         return secret, session
 
@@ -68,9 +68,9 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
 
 async def _by_password(state: AppState, name: str, password: str) -> tuple[str | None, str | None]:
     """Return the worker whose password it is, and what is kept of it."""
-    worker_id, kept = await state.executor.run(lambda tx: sessions.password_of(tx, name), write=False)
+    worker_id, kept = await state.executor.run(lambda tx: workers.password_of(tx, name), write=False)
     # off the event loop and outside a transaction: checking a password is slow on purpose
-    right = await asyncio.get_running_loop().run_in_executor(None, sessions.matches, password, kept)
+    right = await asyncio.get_running_loop().run_in_executor(None, workers.password_matches, password, kept)
     if not right:
         raise _wrong()
     return worker_id, kept
@@ -79,7 +79,7 @@ async def _by_password(state: AppState, name: str, password: str) -> tuple[str |
 def _still(tx: Transaction, name: str, checked: tuple[str | None, str | None]) -> str:
     """Return the worker whose password was checked, unless it was taken back meanwhile."""
     worker_id, kept = checked
-    if worker_id is None or kept is None or sessions.password_of(tx, name) != checked:
+    if worker_id is None or kept is None or workers.password_of(tx, name) != checked:
         raise _wrong()
     return worker_id
 
@@ -122,7 +122,7 @@ async def sign_out(state: AppState, request: Request, session: Session) -> Page:
     """Close the session."""
     name = state.cookie("worker")
     secret = request.cookies.get(name)
-    await state.executor.run(lambda tx: sessions.close_session(tx, secret))
+    await state.executor.run(lambda tx: workers.close_session(tx, secret))
     return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={name: None})
 
 
@@ -153,13 +153,13 @@ async def set_password(state: AppState, request: Request, session: Session) -> P
     """Set the worker's name and password."""
     fields = await remembered_fields(request)
     name, password = fields.get("name", "").strip(), fields.get("password", "")
-    if not 1 <= len(name) <= 100 or len(password) < sessions.MIN_PASSWORD:
-        error = f"Give a name, and a password of at least {sessions.MIN_PASSWORD} characters."
+    if not 1 <= len(name) <= 100 or len(password) < workers.MIN_PASSWORD:
+        error = f"Give a name, and a password of at least {workers.MIN_PASSWORD} characters."
         return Page(name="account", context=await _account(state, session, error), status=400)
-    kept = await asyncio.get_running_loop().run_in_executor(None, sessions.hash_password, password)
+    kept = await asyncio.get_running_loop().run_in_executor(None, workers.hash_password, password)
     try:
         secret = request.cookies.get(state.cookie("worker"), "")
-        await state.executor.run(lambda tx: sessions.set_password(tx, session.worker_id, name, kept, secret))
+        await state.executor.run(lambda tx: workers.set_password(tx, session.worker_id, name, kept, secret))
     except Refusal as refusal:
         return Page(
             name="account", context=await _account(state, session, refusal.message), status=refusal.status

@@ -8,8 +8,7 @@ from starlette.requests import Request
 from prefjudge.marketplace.api.faults import FaultInjector
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.store.executor import Executor
-from prefjudge.marketplace.store.marketplace import Marketplace
+from prefjudge.marketplace.store.store import Executor, Marketplace
 from prefjudge.marketplace.web.metrics import Metrics
 from prefjudge.marketplace.web.panel_tokens import PanelTokens
 from prefjudge.marketplace.web.rate_limit import RateLimit

@@ -13,10 +13,10 @@ from prefjudge.marketplace.hits import assignments, disputes, hits, offers, outc
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment
 from prefjudge.marketplace.hits.pace import pace
-from prefjudge.marketplace.people import agreements
-from prefjudge.marketplace.people.sessions import Session
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.questions.kinds import read_question
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.access import session_of
 from prefjudge.marketplace.web.forms import read_json, read_pairs, remembered_fields
 from prefjudge.marketplace.web.frames import NOT_AVAILABLE, before_accepting
@@ -137,7 +137,7 @@ def _shown(
     shown = frame(state, origin, row, assignment_id, session.worker_id)
     draft = json.loads(row.draft) if row.draft else None
     assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
-    known = agreements.agreed(tx, session.worker_id, row.requester_id)
+    known = workers.agreed(tx, session.worker_id, row.requester_id)
     return {
         "assignment": assignment,
         "frame": shown,
@@ -203,7 +203,7 @@ async def agree(state: AppState, request: Request, session: Session) -> Response
     """Keep that the worker has read and agreed to what the page of a HIT shows before the work."""
     page = str((await read_json(request)).get("page"))
     ident = request.path_params["assignment_id"]
-    await state.executor.run(lambda tx: agreements.agree(tx, session.worker_id, ident, page))
+    await state.executor.run(lambda tx: workers.agree(tx, session.worker_id, ident, page))
     return JSONResponse({"agreed": True})
 
 

@@ -10,7 +10,7 @@ from prefjudge.marketplace.api.operations import (
 )
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.errors import refused
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 
 def _poll(tx: Transaction, requester_id: str, params: Params) -> Result:

@@ -5,7 +5,7 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import invalid
 from prefjudge.marketplace.hits import assignments, decisions, disputes, hits
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 UNKNOWN = "null"  # Mechanical Turk's word for the needed state, where an assignment is not submitted
 

@@ -2,11 +2,10 @@
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
-from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.errors import RequestError, from_cents
 from prefjudge.marketplace.hits import assignments, bonuses, hits
-from prefjudge.marketplace.money import ledger
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store import ledger
+from prefjudge.marketplace.store.store import Transaction
 
 
 def _balance(tx: Transaction, requester_id: str, _: Params) -> Result:

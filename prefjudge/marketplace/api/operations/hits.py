@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from prefjudge.database import Value
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
-from prefjudge.marketplace.errors import missing
+from prefjudge.marketplace.errors import from_cents, missing
 from prefjudge.marketplace.hits import hit_types, hits
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prefjudge.marketplace.params import Params as Params
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.errors import Params as Params
+from prefjudge.marketplace.store.store import Transaction
 
 Result = Mapping[str, Any]
 """A response by Mechanical Turk's names; what is None is left out."""

@@ -6,7 +6,7 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.people.qualifications import Grant, QualificationType
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.store.store import Transaction
 
 
 def _view_type(kind: QualificationType) -> Result:

@@ -6,13 +6,13 @@ from prefjudge.marketplace.api.operations.operation import Operation, Params, Re
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import Refusal, invalid, refused
 from prefjudge.marketplace.hits import disputes
-from prefjudge.marketplace.people import qualification_requests, qualifications
-from prefjudge.marketplace.people.requirements import DISPUTED
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import qualifications
+from prefjudge.marketplace.people.qualifications import DISPUTED
+from prefjudge.marketplace.store.store import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRequest(qualification_requests.QualificationRequest):
+class ListedRequest(qualifications.QualificationRequest):
     """A request with the test of its qualification type."""
 
     test: str | None
@@ -24,8 +24,8 @@ def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
             "InvalidQualificationState",
             "It is a dispute: to pay after all, call ApproveAssignment with OverrideRejection.",
         )
-    request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
-    qualification_requests.accept(tx, request, params.get("IntegerValue", 1))
+    request = qualifications.find_request(tx, requester_id, params["QualificationRequestId"])
+    qualifications.accept_request(tx, request, params.get("IntegerValue", 1))
     return {}
 
 
@@ -36,8 +36,8 @@ def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
         except Refusal as refusal:
             raise invalid("Reason", f"is the answer to a dispute: {refusal.message}") from refusal
         return {}
-    request = qualification_requests.find(tx, requester_id, params["QualificationRequestId"])
-    qualification_requests.reject(tx, request, params.get("Reason"))
+    request = qualifications.find_request(tx, requester_id, params["QualificationRequestId"])
+    qualifications.reject_request(tx, request, params.get("Reason"))
     return {}
 
 

@@ -2,26 +2,26 @@
 
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
-from prefjudge.marketplace.people import blocks, workers
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.store.store import Transaction
 
 
 def _block(tx: Transaction, requester_id: str, params: Params) -> Result:
     workers.find(tx, params["WorkerId"])
-    blocks.block(tx, requester_id, params["WorkerId"], params["Reason"])
+    workers.block(tx, requester_id, params["WorkerId"], params["Reason"])
     return {}
 
 
 def _unblock(tx: Transaction, requester_id: str, params: Params) -> Result:
     workers.find(tx, params["WorkerId"])
-    blocks.unblock(tx, requester_id, params["WorkerId"])
+    workers.unblock(tx, requester_id, params["WorkerId"])
     return {}
 
 
 def _list_blocks(tx: Transaction, requester_id: str, params: Params) -> Result:
     found, about = page(
         tx,
-        blocks.Block,
+        workers.Block,
         "blocks",
         params,
         "FROM blocks WHERE requester_id = :requester",

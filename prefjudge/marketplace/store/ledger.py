@@ -5,9 +5,8 @@ Accounts are ``requester:ID`` (free to spend), ``hold:ID`` (promised to a reques
 ever paid in.
 """
 
-from prefjudge.marketplace.errors import refused
-from prefjudge.marketplace.money.amounts import from_cents
-from prefjudge.marketplace.store.marketplace import Transaction
+from prefjudge.marketplace.errors import from_cents, refused
+from prefjudge.marketplace.store.store import Transaction
 
 OUTSIDE = "outside"
 FEES = "fees"
@@ -71,14 +70,7 @@ def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, r
 
 
 def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str, reference: str) -> None:
-    """Move money that must be there.
-
-    Raises
-    ------
-    RequestError
-        ``InsufficientFunds``: a live marketplace's budget does not cover it. ``InvalidParameterValue``:
-        nobody has that much.
-    """
+    """Move money that must be there."""
     if cents > MAX_CENTS:
         raise refused(
             "InvalidParameterValue",

@@ -1,1 +1,0 @@
-"""Money: amounts in whole cents, and the ledger in which they move."""
