@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from prefjudge.database import Database, redacted
 from prefjudge.errors import ConfigError
-from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.store.store import Marketplace
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefjudge.errors import ConfigError, quoted
 from prefjudge.marketplace.existing import existing_marketplace
-from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.people.requesters import LOCAL_KEY as LOCAL_KEY
 from prefjudge.marketplace.people.requesters import Key

@@ -7,8 +7,8 @@ from prefjudge.database import Value
 from prefjudge.errors import InputError
 from prefjudge.marketplace.errors import RequestError
 from prefjudge.marketplace.existing import existing_marketplace
-from prefjudge.marketplace.hits import persons
-from prefjudge.marketplace.hits.persons import Receipt
+from prefjudge.marketplace.hits import overview
+from prefjudge.marketplace.hits.overview import Receipt
 from prefjudge.marketplace.store.store import Marketplace
 
 Rows = list[Mapping[str, Value]]
@@ -23,7 +23,7 @@ def known(store_url: str, worker_id: str) -> dict[str, Rows]:
         There is no such store or worker.
     """
     with _opened(store_url) as marketplace, marketplace.transaction(write=False) as tx:
-        return persons.known(tx, worker_id)
+        return overview.known_of(tx, worker_id)
 
 
 def forget(store_url: str, worker_id: str, *, unpaid: bool = False) -> Receipt:
@@ -37,7 +37,7 @@ def forget(store_url: str, worker_id: str, *, unpaid: bool = False) -> Receipt:
     """
     with _opened(store_url) as marketplace:
         with marketplace.transaction() as tx:
-            receipt = persons.forget(tx, worker_id, unpaid=unpaid)
+            receipt = overview.forget_person(tx, worker_id, unpaid=unpaid)
         marketplace.database.scrub()
         return receipt
 

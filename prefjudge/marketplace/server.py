@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.people import panels
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings

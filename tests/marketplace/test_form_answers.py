@@ -4,8 +4,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.questions.form_answers import write_form_answers
-from prefjudge.marketplace.questions.forms import parse_form
+from prefjudge.marketplace.questions import parse_form, write_form_answers
 from tests.marketplace.people import offer, question_form
 
 

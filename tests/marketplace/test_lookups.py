@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import cast
 
 from prefjudge.database import Connection
-from prefjudge.marketplace.hits.offers import count_open
+from prefjudge.marketplace.hits.hits import count_open
 from prefjudge.marketplace.people.qualifications import standing
 from prefjudge.marketplace.store.store import STEPS, Marketplace, Transaction
 

@@ -11,8 +11,8 @@ import urllib3
 
 from prefjudge.database import Database
 from prefjudge.marketplace import persons as door
-from prefjudge.marketplace.hits import persons
-from prefjudge.marketplace.hits.sweep import sweep
+from prefjudge.marketplace.hits import overview
+from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
@@ -131,7 +131,7 @@ def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
             if any(row[1] == "worker_id" for row in db.execute(f"PRAGMA table_info({table})"))
         }  # fmt: skip
     market.close()
-    read = set(re.findall(r"FROM (\w+)", " ".join(persons._KNOWN.values())))
+    read = set(re.findall(r"FROM (\w+)", " ".join(overview._KNOWN.values())))
     assert tables - read == set()
 
 

@@ -333,7 +333,7 @@ def test_a_test_that_is_handed_in_empty_reaches_its_requester(requester, worker)
     ],
 )
 def test_scores_become_values(mapping, value):
-    from prefjudge.marketplace.questions.answer_keys import read_answer_key
+    from prefjudge.marketplace.questions import read_answer_key
 
     wrapped = f"<QualificationValueMapping>{mapping}</QualificationValueMapping>" if mapping else ""
     key = read_answer_key(KEY.format(mapping=wrapped))

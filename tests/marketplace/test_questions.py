@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.marketplace.errors import RequestError
-from prefjudge.marketplace.questions.answers import visible_time, write_answers
-from prefjudge.marketplace.questions.elements import parse_xml
-from prefjudge.marketplace.questions.forms import form_view, read_form
-from prefjudge.marketplace.questions.kinds import read_question
-from prefjudge.marketplace.questions.markup import sanitised
+from prefjudge.marketplace.questions import (
+    form_view,
+    parse_xml,
+    read_form,
+    read_question,
+    sanitised,
+    visible_time,
+    write_answers,
+)
 from tests.marketplace.people import external_question, html_question, question_form, selection
 
 BOMB = (

@@ -261,12 +261,12 @@ def test_a_full_disk_is_said_in_a_line_and_nothing_is_half_done(market, requeste
 
 
 def test_a_page_that_breaks_says_so_kindly(worker, monkeypatch):
-    import prefjudge.marketplace.hits.offers as offers
+    from prefjudge.marketplace.hits import hits
 
     def broken(*_):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(offers, "groups", broken)
+    monkeypatch.setattr(hits, "groups", broken)
     answer = worker.request("GET", "/hits")
     assert (answer.status, answer.json()["title"]) == (500, "Something broke")
     assert b"secret" not in answer.data

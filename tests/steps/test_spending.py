@@ -471,7 +471,7 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
     with pytest.raises(StudyError, match="has rejected"):
         reject(served, "3NOSUCH", overturn=True, reason="r")
     with monkeypatch.context() as late:
-        late.setattr("prefjudge.marketplace.hits.decisions.OVERTURN_WITHIN", 0)
+        late.setattr("prefjudge.marketplace.hits.assignments.OVERTURN_WITHIN", 0)
         with pytest.raises(
             CrowdError, match=r"is rejected, so it cannot become approved\n.*30 days.*SendBonus"
         ):

@@ -1,23 +1,101 @@
-"""Assignments: accepted by a worker, and submitted, returned or abandoned."""
+"""Assignments: accepted by a worker, submitted, returned or abandoned; approved and paid for, or rejected."""
 
 from dataclasses import dataclass, replace
 
-from prefjudge.marketplace.errors import Refusal, missing, wrong_state
-from prefjudge.marketplace.hits import hits, visit_work
+from prefjudge.marketplace.errors import (
+    Params,
+    Refusal,
+    RequestError,
+    invalid,
+    missing,
+    refused,
+    to_cents,
+    wrong_state,
+)
+from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.people import panels, qualifications, workers
+from prefjudge.marketplace.people.panels import Visit
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.questions.answers import Fields, expected_pay, visible_time, write_answers
+from prefjudge.marketplace.questions import (
+    Fields,
+    expected_pay,
+    visible_time,
+    write_answers,
+    write_answers_to,
+)
+from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Transaction, new_id
+
+# The HITs of a visit: how many a panel's participant has had, and when that is enough.
+
+DONE = ("Unconfirmed", "Submitted", "Approved", "Rejected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitWork:
+    """How many HITs a visit has (``wanted``; 0: as many as there are), and what became of those taken.
+
+    ``last`` is the state of the one that ended last, empty where none has.
+    """
+
+    wanted: int
+    held: int
+    done: int
+    last: str
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether all is done."""
+        return 0 < self.wanted <= self.done
+
+
+def work_of(tx: Transaction, visit: Visit) -> VisitWork:
+    """Return what was done in a visit."""
+    counts = tx.tally(
+        "SELECT status, count(*) FROM assignments WHERE visit = :v GROUP BY status", v=visit.visit
+    )
+    last = tx.rows(
+        "SELECT status FROM assignments WHERE visit = :v AND ended_at IS NOT NULL"
+        " ORDER BY ended_at DESC, seq DESC LIMIT 1",
+        v=visit.visit,
+    )
+    return VisitWork(
+        wanted=panels.find(tx, visit.panel).hits,
+        held=counts.get("Accepted", 0),
+        done=sum(counts.get(status, 0) for status in DONE),
+        last=str(last[0][0]) if last else "",
+    )
+
+
+def need_room(tx: Transaction, number: int) -> None:
+    """Lock a visit, to which its worker's next HIT belongs."""
+    visit = panels.find_visit(tx, number, lock=True)
+    if visit.outcome:
+        raise Refusal(
+            "visit_over", "Your visit has ended. Your way back to your panel is on the page of all HITs."
+        )
+    wanted = panels.find(tx, visit.panel).hits
+    (taken,) = tx.rows(
+        f"SELECT count(*) FROM assignments WHERE visit = :v AND status IN {HAD}", v=visit.visit
+    )[0]
+    if 0 < wanted <= taken:
+        raise Refusal("visit_over", "You have the last HIT of your visit. Submit it to get your code.")
+
+
+def end_if_complete(tx: Transaction, visit: Visit) -> None:
+    """End a visit whose HITs are all submitted."""
+    if work_of(tx, visit).is_complete:
+        panels.record_outcome(tx, visit.visit, "submitted")
+
+
+# Assignments: accepted by a worker, and submitted, returned or abandoned.
 
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
 SUBMITTED = ("Submitted", "Approved", "Rejected")
 UNCONFIRMED = "Unconfirmed"
 """By somebody of whom a panel has yet to confirm that it sent them: hidden from requesters until then."""
-_DONE_BEFORE = (
-    f"SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker AND a.status IN {HAD}"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +136,7 @@ def find(
     lock: bool = False,
     needed: str = "Reviewable,Approved,Rejected",
 ) -> Assignment:
-    """Return an assignment that a requester may see: one that was submitted.
-
-    Raises
-    ------
-    RequestError
-        ``AssignmentDoesNotExist``; or ``InvalidAssignmentState``, with the states that the operation needs:
-        it is not submitted.
-    """
+    """Return an assignment that a requester may see: one that was submitted."""
     found = get(tx, assignment_id, lock=lock)
     if found is None or found.requester_id != requester_id:
         raise missing("Assignment", assignment_id)
@@ -86,15 +157,9 @@ def accept(
 
     Who gave one back, or let its time run out, gets the same one again as long as it is open, so that nobody
     reads a study by taking and returning its HITs. A panel's participant takes it for a ``visit``.
-
-    Raises
-    ------
-    Refusal
-        ``none_left``, ``done_before``, ``given_back``, ``not_qualified``, ``being_checked``, ``no_more``,
-        ``blocked``, ``too_many``, ``visit_over`` or ``no_hit``.
     """
     if visit is not None:
-        visit_work.need_room(tx, visit)
+        need_room(tx, visit)
     for _ in range(_TRIES):
         again = _given_back(tx, worker_id, hit_id, hit_type_id)
         if hit_id and again and hit_id not in again:
@@ -139,7 +204,7 @@ def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id
     rows = tx.rows(
         f"SELECT h.hit_id FROM assignments b JOIN hits h USING (hit_id) WHERE b.worker_id = :worker"
         f" AND b.status IN ('Returned', 'Abandoned') AND h.hit_type_id = {of_type} AND {hits.OPEN}"
-        f" AND NOT EXISTS ({_DONE_BEFORE}) GROUP BY h.hit_id ORDER BY max(b.seq) DESC",
+        f" AND {hits.UNDONE} GROUP BY h.hit_id ORDER BY max(b.seq) DESC",
         worker=worker_id,
         id=hit_id or hit_type_id,
         now=tx.now,
@@ -157,7 +222,7 @@ def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
     for lock in locks:
         hit = tx.find(
             Hit,
-            f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND NOT EXISTS ({_DONE_BEFORE})"
+            f"{hits.JOINED} WHERE {column} = :id AND {hits.OPEN} AND {hits.UNDONE}"
             f" ORDER BY h.seq LIMIT 1 {lock}",
             id=ident,
             now=tx.now,
@@ -176,7 +241,7 @@ def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
     if hits.get(tx, hit_id) is None:
         return Refusal("no_hit", "There is no such HIT.", 404)
     if tx.rows(
-        f"SELECT 1 FROM hits h WHERE h.hit_id = :id AND EXISTS ({_DONE_BEFORE})", id=hit_id, worker=worker_id
+        f"SELECT 1 FROM hits h WHERE h.hit_id = :id AND NOT {hits.UNDONE}", id=hit_id, worker=worker_id
     ):
         return Refusal("done_before", "You have already taken this HIT.")
     return Refusal("none_left", "This HIT is no longer open.")
@@ -202,21 +267,14 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
 
 
 def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Assignment:
-    """Take a worker's answers. A repeated submission changes nothing and is acknowledged again.
-
-    Raises
-    ------
-    Refusal
-        ``no_assignment``, ``not_yours``, ``returned``, ``too_late``, or ``incomplete`` answers to a form.
-    """
+    """Take a worker's answers. A repeated submission changes nothing and is acknowledged again."""
     assignment = _held(tx, assignment_id, worker_id)
     if assignment.status in (*SUBMITTED, UNCONFIRMED):
         return replace(assignment, status="Submitted") if assignment.status == UNCONFIRMED else assignment
     _refuse_ended(tx, assignment)
     visit = panels.find_visit(tx, assignment.visit) if assignment.visit else None
     counts = visit is None or bool(visit.confirmed)
-    hit = hits.get(tx, assignment.hit_id, lock=True)
-    assert hit is not None, "an assignment has its HIT"
+    hit = hits.taken(tx, assignment.hit_id)
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
     expected = expected_pay(fields)
@@ -237,15 +295,13 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
         hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
         hits.shift(tx, hit, pending=-1, submitted=1)
     if visit is not None:
-        visit_work.end_if_complete(tx, visit)
+        end_if_complete(tx, visit)
     return replace(assignment, status="Submitted")
 
 
 def _answer(tx: Transaction, hit: Hit, fields: Fields) -> str:
     if hit.kind != "form":
         return write_answers(fields)
-    from prefjudge.marketplace.questions.form_answers import write_answers_to
-
     return write_answers_to(hits.question(tx, hit.hit_id), "Question", fields)
 
 
@@ -299,8 +355,7 @@ def _end(tx: Transaction, assignment: Assignment, status: str, event: str) -> No
         now=tx.now,
         id=assignment.assignment_id,
     )
-    hit = hits.get(tx, assignment.hit_id, lock=True)
-    assert hit is not None, "an assignment has its HIT"
+    hit = hits.taken(tx, assignment.hit_id)
     hits.note(tx, event, hit, assignment.assignment_id, assignment.worker_id)
     hits.shift(tx, hit, pending=-1, available=1)
 
@@ -318,11 +373,6 @@ def save_draft(
 
     With ``after``, a tab says whose draft it began with: what another tab has written since is not
     overwritten. Without, the draft replaces any other.
-
-    Raises
-    ------
-    Refusal
-        ``other_tab``: another tab has written since; ``submitted``, ``returned`` or ``too_late``.
     """
     assignment = _held(tx, assignment_id, worker_id)
     if assignment.status in (*SUBMITTED, UNCONFIRMED):
@@ -336,3 +386,156 @@ def save_draft(
         tab=tab,
         id=assignment_id,
     )
+
+
+# Decisions: a submitted assignment is approved, and paid for, or rejected.
+
+OVERTURN_WITHIN = 30 * 86400
+
+
+def approve(
+    tx: Transaction, assignment: Assignment, *, feedback: str | None = None, overturn: bool = False
+) -> None:
+    """Pay for an assignment."""
+    # everywhere the assignment is locked before its HIT, so that no two transactions wait for each other
+    hit = hits.taken(tx, assignment.hit_id)
+    was = assignment.status
+    if was == "Rejected" and overturn:
+        _refuse_overturning(tx, assignment, hit)
+    elif was != "Submitted":
+        raise _decided(assignment)
+    requester_id, worker_id = assignment.requester_id, assignment.worker_id
+    reward, reference = assignment.reward, assignment.assignment_id
+    cost = hits.unit_cost(tx, reward, hit.first_max)
+    account = ledger.hold(requester_id)
+    if was == "Rejected":  # what was held for it went back when it was rejected
+        ledger.spend(tx, requester_id, account, cost, "hold", hit.hit_id)
+    ledger.transfer(tx, account, ledger.FEES, cost - reward, "fee", reference)
+    ledger.transfer(tx, account, ledger.earned(worker_id), reward, "reward", reference)
+    counted = was == "Rejected" and not is_paid_in_part(tx, reference, assignment.rejected_at)
+    _decide(tx, assignment, "Approved", feedback)
+    _count_decision(tx, worker_id, approved=1, rejected=-1 if counted else 0)
+    hits.note(tx, "AssignmentApproved", hit, assignment.assignment_id, assignment.worker_id)
+    if was == "Submitted":
+        hits.shift(tx, hit, submitted=-1, completed=1, held=-cost)
+
+
+def _refuse_overturning(tx: Transaction, assignment: Assignment, hit: Hit) -> None:
+    if (assignment.submitted_at or 0) < tx.now - OVERTURN_WITHIN:
+        raise refused(
+            "InvalidAssignmentState", "A rejection can be overturned within 30 days of the submission."
+        )
+    if hit.disposed:
+        raise refused("InvalidHITState", f"The HIT {hit.hit_id} is Disposed.")
+
+
+def reject(tx: Transaction, assignment: Assignment, feedback: str) -> None:
+    """Refuse to pay for an assignment.
+
+    A worker who was paid a bonus for it has stopped early and was paid in part: that does not count against
+    the approval rate.
+    """
+    if assignment.status != "Submitted":
+        raise _decided(assignment)
+    hit = hits.taken(tx, assignment.hit_id)
+    _decide(tx, assignment, "Rejected", feedback)
+    if not is_paid_in_part(tx, assignment.assignment_id, tx.now):
+        _count_decision(tx, assignment.worker_id, rejected=1)
+    hits.note(tx, "AssignmentRejected", hit, assignment.assignment_id, assignment.worker_id)
+    hits.shift(tx, hit, submitted=-1, completed=1, held=hits.release_unit(tx, hit))
+
+
+def is_paid_in_part(tx: Transaction, assignment_id: str, rejected_at: float | None) -> bool:
+    """Tell whether a rejected assignment was paid a bonus before, instead of its reward."""
+    return bool(
+        tx.rows(
+            "SELECT 1 FROM bonuses WHERE assignment_id = :id AND granted <= :rejected LIMIT 1",
+            id=assignment_id,
+            rejected=rejected_at,
+        )
+    )
+
+
+def _decided(assignment: Assignment) -> Exception:
+    return wrong_state(
+        "InvalidAssignmentState",
+        "Submitted",
+        f"The assignment {assignment.assignment_id} is {assignment.status}.",
+    )
+
+
+def _decide(tx: Transaction, assignment: Assignment, status: str, feedback: str | None) -> None:
+    column = "approved_at" if status == "Approved" else "rejected_at"
+    tx.run(
+        f"UPDATE assignments SET status = :status, {column} = :now, feedback = coalesce(:feedback, feedback)"
+        " WHERE assignment_id = :id",
+        status=status,
+        now=tx.now,
+        feedback=feedback,
+        id=assignment.assignment_id,
+    )
+
+
+def _count_decision(tx: Transaction, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
+    tx.run(
+        "UPDATE workers SET approved = approved + :approved, rejected = rejected + :rejected"
+        " WHERE worker_id = :worker",
+        approved=approved,
+        rejected=rejected,
+        worker=worker_id,
+    )
+
+
+# Bonuses: money for an assignment on top of its reward.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bonus:
+    """A bonus that was paid."""
+
+    requester_id: str
+    hit_id: str
+    assignment_id: str
+    worker_id: str
+    cents: int
+    reason: str
+    granted: float
+
+
+def send_bonus(tx: Transaction, requester_id: str, params: Params) -> None:
+    """Pay a worker a bonus."""
+    token = params.get("UniqueRequestToken")
+    if hits.earlier_result(tx, requester_id, "bonus", token) is not None:
+        raise _repeated(token)
+    assignment = find(tx, requester_id, params["AssignmentId"])
+    worker_id, reference = params["WorkerId"], params["AssignmentId"]
+    if assignment.worker_id != worker_id:
+        raise invalid("WorkerId", f"{worker_id} did not do the assignment {reference}")
+    if not params["Reason"].strip():
+        raise invalid("Reason", "is empty")
+    cents = to_cents(params["BonusAmount"], "BonusAmount")
+    if cents < 1:
+        raise invalid("BonusAmount", "is less than a cent")
+    if not hits.remember(tx, requester_id, "bonus", token, reference):
+        raise _repeated(token)
+    fee = tx.marketplace.rules.fees.on(cents)
+    account = ledger.hold(requester_id)
+    ledger.spend(tx, requester_id, account, cents + fee, "bonus", reference)
+    ledger.transfer(tx, account, ledger.FEES, fee, "fee", reference)
+    ledger.transfer(tx, account, ledger.earned(worker_id), cents, "bonus", reference)
+    tx.insert(
+        "bonuses",
+        Bonus(
+            requester_id=requester_id,
+            hit_id=assignment.hit_id,
+            assignment_id=reference,
+            worker_id=worker_id,
+            cents=cents,
+            reason=params["Reason"],
+            granted=tx.now,
+        ),
+    )
+
+
+def _repeated(token: str | None) -> RequestError:
+    return refused("DuplicateRequest", f"A bonus was paid with the UniqueRequestToken {token}.")

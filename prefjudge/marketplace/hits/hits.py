@@ -1,24 +1,164 @@
-"""HITs: offered, counted, expired, reviewed, disposed of.
+"""HITs: offered, counted, expired, reviewed, disposed of; their types; and what a worker sees of them.
 
 A HIT keeps four counters, whose sum is its MaxAssignments: available (nobody has them), pending (accepted),
 submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so no
 status has to be kept up to date.
 """
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
-from prefjudge.database import row_of
-from prefjudge.marketplace.errors import Params, invalid, missing, refused
-from prefjudge.marketplace.hits import hit_types, request_tokens
-from prefjudge.marketplace.questions.kinds import Question, read_question
+from prefjudge.database import columns_of, row_of
+from prefjudge.marketplace.errors import Params, Refusal, from_cents, invalid, missing, refused, to_cents
+from prefjudge.marketplace.people import qualifications, workers
+from prefjudge.marketplace.people.workers import HAD
+from prefjudge.marketplace.questions import Question, read_question
 from prefjudge.marketplace.store import ledger
-from prefjudge.marketplace.store.store import Transaction, new_id
+from prefjudge.marketplace.store.store import Transaction, iso, new_id
+
+# UniqueRequestTokens: a call that is repeated with one within a day does nothing again.
+
+
+def earlier_result(tx: Transaction, requester_id: str, kind: str, token: str | None) -> str | None:
+    """Return what a call with this token made, if it was made within the token's life."""
+    if token is None:
+        return None
+    rows = tx.rows(
+        "SELECT result FROM request_tokens WHERE requester_id = :requester AND kind = :kind"
+        " AND token = :token AND created > :since",
+        requester=requester_id,
+        kind=kind,
+        token=token,
+        since=tx.now - tx.marketplace.rules.token_life,
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def remember(tx: Transaction, requester_id: str, kind: str, token: str | None, result: str) -> bool:
+    """Keep the result under the token; False where another process was first."""
+    if token is None:
+        return True
+    kept = tx.insert(
+        "request_tokens",
+        {
+            "requester_id": requester_id,
+            "kind": kind,
+            "token": token,
+            "result": result,
+            "created": tx.now,
+        },
+        "ON CONFLICT (requester_id, kind, token) DO UPDATE SET result = excluded.result,"
+        " created = excluded.created WHERE request_tokens.created <= :since RETURNING result",
+        since=tx.now - tx.marketplace.rules.token_life,
+    )
+    return bool(kept)
+
+
+# HIT types: the properties that HITs share, and that group them for workers.
+
+MONTH = 30 * 86400
+YEAR = 365 * 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What workers are offered, and on which conditions; ``requirements`` are JSON."""
+
+    title: str
+    description: str
+    keywords: str | None
+    reward: int
+    duration: int
+    auto_approval_delay: int
+    requirements: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitType(Terms):
+    """A requester's HIT type."""
+
+    hit_type_id: str
+    requester_id: str
+
+
+TERMS = columns_of(Terms)
+OF_TYPE = f"(SELECT hit_type_id, {', '.join(TERMS)} FROM hit_types) t"
+"""What a HIT is joined with: its terms only, so that each column name occurs once."""
+
+
+def seconds_between(params: Params, name: str, low: int, high: int, default: int | None = None) -> int:
+    """Return a duration, checked."""
+    value = params.get(name, default)
+    if not isinstance(value, int) or not low <= value <= high:
+        raise invalid(name, f"{value} is not between {low} and {high} seconds")
+    return value
+
+
+def ensure_type(tx: Transaction, requester_id: str, params: Params) -> str:
+    """Return the id of the HIT type with these properties; make it if there is none."""
+    for name in ("Title", "Description"):
+        if not params[name].strip():
+            raise invalid(name, "is empty")
+    asked = qualifications.check_requirements(tx, params.get("QualificationRequirements", []), "HITType")
+    terms = Terms(
+        title=params["Title"],
+        description=params["Description"],
+        keywords=params.get("Keywords"),
+        reward=to_cents(params["Reward"], "Reward"),
+        duration=seconds_between(params, "AssignmentDurationInSeconds", 30, YEAR),
+        auto_approval_delay=seconds_between(params, "AutoApprovalDelayInSeconds", 0, MONTH, MONTH),
+        requirements=json.dumps(asked, sort_keys=True),
+    )
+    row = {"requester_id": requester_id, **row_of(terms)}
+    fingerprint = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+    if known := _known_type(tx, requester_id, fingerprint):  # first, as most HITs are of a type that is there
+        return known
+    # two calls at once with the same terms get one HIT type: the fingerprint is unique
+    tx.insert(
+        "hit_types",
+        {**row, "hit_type_id": new_id(), "fingerprint": fingerprint, "created": tx.now},
+        "ON CONFLICT (requester_id, fingerprint) DO NOTHING",
+    )
+    return _known_type(tx, requester_id, fingerprint)
+
+
+def _known_type(tx: Transaction, requester_id: str, fingerprint: str) -> str:
+    """Return the id of the HIT type with these properties, empty where there is none."""
+    rows = tx.rows(
+        "SELECT hit_type_id FROM hit_types WHERE requester_id = :requester AND fingerprint = :fingerprint",
+        requester=requester_id,
+        fingerprint=fingerprint,
+    )
+    return str(rows[0][0]) if rows else ""
+
+
+def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
+    """Return a requester's HIT type."""
+    found = tx.find(
+        HitType,
+        "FROM hit_types WHERE hit_type_id = :id AND requester_id = :requester",
+        id=hit_type_id,
+        requester=requester_id,
+    )
+    if found is None:
+        raise missing("HITType", hit_type_id)
+    return found
+
+
+# HITs: offered, counted, expired, reviewed, disposed of.
+#
+# A HIT keeps four counters, whose sum is its MaxAssignments: available (nobody has them), pending (accepted),
+# submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so no
+# status has to be kept up to date.
 
 MAX_ASSIGNMENTS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit(hit_types.Terms):
+class Hit(Terms):
     """A HIT, with the terms of its HIT type."""
 
     hit_id: str
@@ -43,7 +183,7 @@ class Hit(hit_types.Terms):
     told_reviewable: int = 0
 
 
-JOINED = f"FROM hits h JOIN {hit_types.OF_TYPE} USING (hit_type_id)"
+JOINED = f"FROM hits h JOIN {OF_TYPE} USING (hit_type_id)"
 WITH_QUESTION = "JOIN questions q USING (hit_id)"
 REVIEWABLE = "h.disposed = 0 AND h.pending = 0 AND (h.available = 0 OR h.expiration <= :now)"
 OPEN = "h.disposed = 0 AND h.reviewing = 0 AND h.available > 0 AND h.expiration > :now"
@@ -66,17 +206,11 @@ def unit_cost(tx: Transaction, reward: int, max_assignments: int) -> int:
 
 
 def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params) -> Hit:
-    """Offer a HIT.
-
-    Raises
-    ------
-    RequestError
-        ``HitAlreadyExists`` for a token of the last 24 hours; ``InsufficientFunds``; a parameter is wrong.
-    """
+    """Offer a HIT."""
     token = params.get("UniqueRequestToken")
-    _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
-    hit_type = hit_types.find(tx, requester_id, hit_type_id)
-    lifetime = hit_types.seconds_between(params, "LifetimeInSeconds", 30, hit_types.YEAR)
+    _refuse_repeat(earlier_result(tx, requester_id, "hit", token))
+    hit_type = find_type(tx, requester_id, hit_type_id)
+    lifetime = seconds_between(params, "LifetimeInSeconds", 30, YEAR)
     count = params.get("MaxAssignments", 1)
     if not 1 <= count <= MAX_ASSIGNMENTS:
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
@@ -84,10 +218,10 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
     hit_id, cost = new_id(), unit_cost(tx, hit_type.reward, count) * count
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
     # another process may have used the token since: its HIT stands, and all of this is rolled back
-    if not request_tokens.remember(tx, requester_id, "hit", token, hit_id):
-        _refuse_repeat(request_tokens.earlier_result(tx, requester_id, "hit", token))
+    if not remember(tx, requester_id, "hit", token, hit_id):
+        _refuse_repeat(earlier_result(tx, requester_id, "hit", token))
     hit = Hit(
-        **{name: getattr(hit_type, name) for name in hit_types.TERMS},
+        **{name: getattr(hit_type, name) for name in TERMS},
         hit_id=hit_id,
         requester_id=requester_id,
         hit_type_id=hit_type_id,
@@ -102,7 +236,7 @@ def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params)
         available=count,
         held=cost,
     )
-    tx.insert("hits", {name: value for name, value in row_of(hit).items() if name not in hit_types.TERMS})
+    tx.insert("hits", {name: value for name, value in row_of(hit).items() if name not in TERMS})
     # in a table of its own: the counters change often, and their rows are better short
     tx.insert("questions", {"hit_id": hit_id, "content": params["Question"]})
     note(tx, "HITCreated", hit)
@@ -155,13 +289,7 @@ def _question(params: Params) -> Question:
 
 
 def find(tx: Transaction, requester_id: str, hit_id: str, *, lock: bool = False) -> Hit:
-    """Return a requester's HIT, locked until the transaction ends where ``lock`` is set.
-
-    Raises
-    ------
-    RequestError
-        ``HITDoesNotExist``.
-    """
+    """Return a requester's HIT, locked until the transaction ends where ``lock`` is set."""
     hit = get(tx, hit_id, lock=lock)
     if hit is None or hit.requester_id != requester_id:
         raise missing("HIT", hit_id)
@@ -172,6 +300,13 @@ def get(tx: Transaction, hit_id: str, *, lock: bool = False) -> Hit | None:
     """Return any requester's HIT."""
     clause = f"{tx.locked} OF h" if lock and tx.locked else ""
     return tx.find(Hit, f"{JOINED} WHERE h.hit_id = :hit{clause}", hit=hit_id)
+
+
+def taken(tx: Transaction, hit_id: str) -> Hit:
+    """Return the HIT of an assignment, locked until the transaction ends."""
+    hit = get(tx, hit_id, lock=True)
+    assert hit is not None, "an assignment has its HIT"
+    return hit
 
 
 def question(tx: Transaction, hit_id: str) -> str:
@@ -207,7 +342,7 @@ def announce(tx: Transaction, hit: Hit) -> None:
 def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
     """Move the time at which the HIT expires; a past time ends it now."""
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable")
-    if time > tx.now + hit_types.YEAR:
+    if time > tx.now + YEAR:
         raise invalid("ExpireAt", "is more than a year ahead")
     hit = replace(hit, expiration=max(time, hit.created))
     tx.run("UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit.expiration, hit=hit.hit_id)
@@ -217,15 +352,9 @@ def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
 
 
 def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
-    """Ask for more assignments.
-
-    Raises
-    ------
-    RequestError
-        ``InvalidMaximumAssignmentsIncrease``: a HIT made with fewer than ten would get ten or more.
-    """
+    """Ask for more assignments."""
     requester_id, hit_id = hit.requester_id, hit.hit_id
-    if request_tokens.earlier_result(tx, requester_id, "extension", token) is not None:
+    if earlier_result(tx, requester_id, "extension", token) is not None:
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     total = hit.max_assignments + more
@@ -238,7 +367,7 @@ def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
         )
     cost = unit_cost(tx, hit.reward, hit.first_max) * more
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
-    if not request_tokens.remember(tx, requester_id, "extension", token, hit_id):
+    if not remember(tx, requester_id, "extension", token, hit_id):
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     tx.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
     hit = replace(hit, reviewing=0)
@@ -255,7 +384,7 @@ def review(tx: Transaction, hit: Hit, *, revert: bool) -> None:
 def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
     """Move a HIT to another HIT type of the same requester; what it holds follows the new reward."""
     requester_id = hit.requester_id
-    hit_type = hit_types.find(tx, requester_id, hit_type_id)
+    hit_type = find_type(tx, requester_id, hit_type_id)
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     if hit.pending or hit.submitted:
         raise refused("InvalidHITState", f"The HIT {hit.hit_id} has assignments under way or in review.")
@@ -271,13 +400,7 @@ def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
 
 
 def dispose(tx: Transaction, hit: Hit) -> None:
-    """Take a HIT out of all lists and give back what it held.
-
-    Raises
-    ------
-    RequestError
-        ``InvalidHITState``: it is not reviewable, or an assignment is not decided.
-    """
+    """Take a HIT out of all lists and give back what it held."""
     _must_be(tx, hit, "Reviewing", "Reviewable")
     if hit.submitted:
         raise refused("InvalidHITState", f"{hit.hit_id} has assignments to approve or reject.")
@@ -305,3 +428,208 @@ def _must_be(tx: Transaction, hit: Hit, *allowed: str) -> None:
             f"This HIT is currently in the state '{now}'.  This operation can be called with a status of:"
             f" {', '.join(allowed)}",
         )
+
+
+# The HITs on offer, as a worker sees them: groups of one HIT type, and one HIT to look at.
+
+PER_PAGE = 20
+_TAKEN = f"a.status IN {HAD}"
+UNDONE = (
+    "NOT EXISTS (SELECT 1 FROM assignments a WHERE a.hit_id = h.hit_id AND a.worker_id = :worker"
+    f" AND {_TAKEN})"
+)
+_FIRST = (
+    f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {OPEN} AND {UNDONE}"
+    " ORDER BY h.seq LIMIT 1"
+)
+COUNTED = 1000  # a larger number of HITs is shown as this: counting them all would take long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(Terms):
+    """The first HIT of a group that a worker has not done, and who offers it."""
+
+    hit_id: str
+    hit_type_id: str
+    requester_id: str
+    name: str
+    expiration: float
+
+
+class Group(TypedDict):
+    """A group of HITs of one type, as a page and JSON show it; ``waits`` says why more come only later."""
+
+    group_id: str
+    hit_id: str
+    title: str
+    description: str
+    keywords: str
+    requester: str
+    reward: str
+    available: int
+    duration: int
+    expires: str | None
+    qualified: bool
+    missing: list[qualifications.Need]
+    waits: str
+    can_preview: bool
+
+
+class GroupPage(TypedDict):
+    """One page of groups."""
+
+    groups: list[Group]
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """A group and a HIT of it to look at; ``reason`` says why it cannot be accepted."""
+
+    group: Group
+    hit: Hit
+    reason: str
+
+
+def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
+    """Return one page of the groups with HITs that the worker has not done, best paid first."""
+    worker = qualifications.standing(tx, worker_id)
+    found = _open_to(tx, worker_id, worker)
+    pages = max(1, -(-len(found) // PER_PAGE))
+    number = min(max(number, 1), pages)
+    shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
+    rows = _offers(tx, {f"seq{place}": seq for place, seq in enumerate(shown)})
+    return {
+        "groups": [_view(tx, row, worker, _count(tx, worker_id, row)) for row in rows],
+        "page": number,
+        "pages": pages,
+    }
+
+
+def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
+    """Return one group as this worker sees it, or None where nothing is left in it."""
+    worker = qualifications.standing(tx, worker_id)
+    found = _open_to(tx, worker_id, worker, group_id)
+    rows = _offers(tx, {"seq0": found[0]} if found else {})
+    return _view(tx, rows[0], worker, _count(tx, worker_id, rows[0])) if rows else None
+
+
+def _count(tx: Transaction, worker_id: str, row: Offer) -> int:
+    return count_open(tx, worker_id, row.hit_type_id)
+
+
+def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
+    """Return how many HITs of a group are open and the worker has not done, up to :data:`COUNTED`.
+
+    A worker has done few of the HITs that are open, so those are counted and taken off: to look for each
+    open HIT among the worker's would be a thousand searches for every page. SQLite keeps to the order of a
+    CROSS JOIN; of another it would take all open HITs first.
+    """
+    (done,) = tx.rows(
+        "SELECT count(*) FROM assignments a CROSS JOIN hits h WHERE h.hit_id = a.hit_id"
+        f" AND a.worker_id = :worker AND {_TAKEN} AND h.hit_type_id = :type AND {OPEN}",
+        type=group_id,
+        worker=worker_id,
+        now=tx.now,
+    )[0]
+    (number,) = tx.rows(
+        f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {OPEN}"
+        f" LIMIT {COUNTED + int(done)}) AS counted",
+        type=group_id,
+        now=tx.now,
+    )[0]
+    return int(number) - int(done)
+
+
+def _open_to(
+    tx: Transaction, worker_id: str, worker: qualifications.Standing, group_id: str = ""
+) -> list[int]:
+    """Return the first HIT, by its number, of each group that the worker may see, best paid first.
+
+    A marketplace has thousands of groups, and few ways to require something: each is looked at once, and no
+    more is read of a group than its place in the list needs.
+    """
+    only = " WHERE hit_type_id = :group" if group_id else ""
+    rows = tx.rows(
+        f"SELECT o.first_seq, o.requirements FROM (SELECT t.reward, t.requirements, ({_FIRST}) AS first_seq"
+        f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
+        f" WHERE NOT {workers.HIDDEN} AND NOT {workers.BLOCKED}"
+        ") o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
+        worker=worker_id,
+        now=tx.now,
+        **({"group": group_id} if group_id else {}),
+    )
+    hidden = {
+        asked: bool(qualifications.unmet(asked, worker, "discover")) for asked in {asked for _, asked in rows}
+    }
+    return [int(seq) for seq, asked in rows if not hidden[asked]]
+
+
+def _offers(tx: Transaction, numbers: Mapping[str, int]) -> list[Offer]:
+    """Return the HITs with these numbers as offers, best paid first."""
+    if not numbers:
+        return []
+    return tx.select(
+        Offer,
+        f"FROM hits h JOIN {OF_TYPE} USING (hit_type_id)"
+        " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
+        f" WHERE h.seq IN ({', '.join(f':{name}' for name in numbers)}) ORDER BY t.reward DESC, h.seq",
+        **numbers,
+    )
+
+
+def _view(tx: Transaction, row: Offer, worker: qualifications.Standing, available: int) -> Group:
+    asked = row.requirements
+    missing = qualifications.unmet(asked, worker)
+    return {
+        "group_id": row.hit_type_id,
+        "hit_id": row.hit_id,
+        "title": row.title,
+        "description": row.description,
+        "keywords": row.keywords or "",
+        "requester": row.name,
+        "reward": from_cents(row.reward),
+        "available": available,
+        "duration": row.duration,
+        "expires": iso(row.expiration),
+        "qualified": not missing,
+        "missing": [qualifications.describe(tx, one, worker) for one in missing],
+        "waits": qualifications.waits(missing, worker),
+        "can_preview": not qualifications.unmet(asked, worker, "preview"),
+    }
+
+
+def preview(
+    tx: Transaction, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
+) -> Preview:
+    """Return a group and one HIT of it to look at before accepting."""
+    if hit_id is None:
+        seen = group(tx, worker_id, group_id or "")
+        hit_id = seen["hit_id"] if seen else ""
+    hit = get(tx, hit_id)
+    if hit is None or workers.offers_nothing(tx, hit.requester_id, worker_id):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    asked = hit.requirements
+    worker = qualifications.standing(tx, worker_id)
+    if qualifications.unmet(asked, worker, "discover"):
+        raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
+    offer = group(tx, worker_id, hit.hit_type_id) or _closed(tx, hit, worker)
+    is_open = status(hit, tx.now) == "Assignable"
+    reason = "" if offer["qualified"] else offer["waits"] or "You do not meet the requirements."
+    if not is_open or not offer["available"]:
+        reason = "This HIT is no longer open to you."
+    return Preview(group=offer, hit=hit, reason=reason)
+
+
+def _closed(tx: Transaction, hit: Hit, worker: qualifications.Standing) -> Group:
+    (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit.requester_id)[0]
+    offer = Offer(
+        **{term: getattr(hit, term) for term in TERMS},
+        hit_id=hit.hit_id,
+        hit_type_id=hit.hit_type_id,
+        requester_id=hit.requester_id,
+        name=str(name),
+        expiration=hit.expiration,
+    )
+    return _view(tx, offer, worker, 0)

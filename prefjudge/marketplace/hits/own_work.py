@@ -1,11 +1,13 @@
-"""A worker's own work: assignments that are open, past assignments, and earnings."""
+"""A worker's own work: what is open and what is past, its pace and earnings, and disputes of rejections."""
 
 from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.marketplace.errors import Refusal, from_cents
-from prefjudge.marketplace.hits.assignments import UNCONFIRMED
-from prefjudge.marketplace.hits.decisions import is_paid_in_part
+from prefjudge.marketplace.hits.assignments import UNCONFIRMED, is_paid_in_part
+from prefjudge.marketplace.hits.hits import count_open
+from prefjudge.marketplace.people import workers
+from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Transaction, iso
 
@@ -95,13 +97,7 @@ Message = TypedDict("Message", {"subject": str, "text": str, "from": str, "sent"
 
 
 def find(tx: Transaction, worker_id: str, assignment_id: str) -> OwnAssignment:
-    """Return a worker's own assignment, with its HIT.
-
-    Raises
-    ------
-    Refusal
-        ``no_assignment``.
-    """
+    """Return a worker's own assignment, with its HIT."""
     found = tx.find(
         OwnAssignment,
         f"{_JOINED} WHERE a.assignment_id = :id AND a.worker_id = :worker",
@@ -216,3 +212,175 @@ def inbox(tx: Transaction, worker_id: str) -> list[Message]:
         {"subject": subject, "text": body, "from": name or "", "sent": iso(sent), "read": bool(is_read)}
         for subject, body, name, sent, is_read in rows
     ]
+
+
+# How far a worker has come with the HITs of a group, and what the work has paid of late.
+
+_DAY = 86_400
+_ENOUGH = 60
+"""Seconds of work from which on an hourly pay says something."""
+
+
+class Pace(TypedDict):
+    """What a worker's page and JSON show of the pay.
+
+    ``done`` of the ``total`` HITs of the group that the worker has had or can have; ``today`` is what was
+    earned in the last 24 hours, what awaits review included, and ``hourly`` what an hour of it paid.
+    """
+
+    done: int
+    total: int
+    today: str
+    hourly: str | None
+
+
+def pace(tx: Transaction, worker_id: str, group_id: str) -> Pace:
+    """Return how far the worker has come, and what the work has paid in the last 24 hours."""
+    (done, held), (cents, seconds) = _count_group(tx, worker_id, group_id), _recent(tx, worker_id)
+    hourly = from_cents(round(3600 * cents / seconds)) if cents and seconds >= _ENOUGH else None
+    return {
+        "done": done,
+        "total": done + held + count_open(tx, worker_id, group_id),
+        "today": from_cents(cents),
+        "hourly": hourly,
+    }
+
+
+def _count_group(tx: Transaction, worker_id: str, group_id: str) -> tuple[int, int]:
+    counts = tx.tally(
+        "SELECT a.status, count(*) FROM assignments a JOIN hits h USING (hit_id) WHERE a.worker_id = :worker"
+        f" AND h.hit_type_id = :group AND a.status IN {HAD}"
+        " GROUP BY a.status",
+        worker=worker_id,
+        group=group_id,
+    )
+    held = counts.pop("Accepted", 0)
+    return sum(counts.values()), held
+
+
+def _recent(tx: Transaction, worker_id: str) -> tuple[int, float]:
+    """Return the cents and the seconds of the work that was submitted in the last 24 hours.
+
+    Rejected work has its bonuses only. Where pages measured how long they were looked at, that is the time:
+    who holds several HITs at once works on one of them.
+    """
+    cents, seconds = tx.rows(
+        "SELECT sum(CASE a.status WHEN 'Rejected' THEN 0 WHEN 'Approved' THEN a.reward"
+        " ELSE coalesce(a.expected, a.reward) END),"
+        " sum(CASE WHEN a.visible_ms > 0 THEN a.visible_ms / 1000.0 ELSE a.submitted_at - a.accepted_at END)"
+        " FROM assignments a WHERE a.worker_id = :worker AND a.submitted_at > :since",
+        worker=worker_id,
+        since=tx.now - _DAY,
+    )[0]
+    (bonuses,) = tx.rows(
+        "SELECT sum(b.cents) FROM assignments a JOIN bonuses b USING (assignment_id)"
+        " WHERE a.worker_id = :worker AND a.submitted_at > :since",
+        worker=worker_id,
+        since=tx.now - _DAY,
+    )[0]
+    return int(cents or 0) + int(bonuses or 0), float(seconds or 0.0)
+
+
+# Disputes: what a worker says against a rejection, and what the requester's side answers, each once.
+
+LONGEST_DISPUTE = 2000
+
+
+class Dispute(TypedDict):
+    """A dispute, as the admin page and JSON show it; ``answer`` is empty until there is one."""
+
+    assignment_id: str
+    worker_id: str
+    requester: str
+    title: str
+    status: str
+    feedback: str
+    text: str
+    raised: str | None
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDispute:
+    """A dispute that waits for the requester's answer."""
+
+    assignment_id: str
+    worker_id: str
+    dispute: str
+    disputed_at: float
+
+
+OPEN_DISPUTES = (
+    "FROM assignments WHERE requester_id = :requester AND dispute IS NOT NULL AND dispute_answer IS NULL"
+    " AND status = 'Rejected'"
+)
+"""A requester's disputes that wait: an approval after all is an answer, too."""
+
+
+def find_dispute(tx: Transaction, requester_id: str, assignment_id: str) -> OpenDispute | None:
+    """Return the dispute of an assignment, where it waits for this requester."""
+    return tx.find(
+        OpenDispute, f"{OPEN_DISPUTES} AND assignment_id = :id", requester=requester_id, id=assignment_id
+    )
+
+
+def dispute(tx: Transaction, worker_id: str, assignment_id: str, text: str) -> None:
+    """Keep what a worker says against the rejection of the worker's own assignment."""
+    row = find(tx, worker_id, assignment_id)
+    if row.status != "Rejected" or view(tx, row)["in_part"]:
+        raise Refusal("not_rejected", "Only a rejection can be disputed.")
+    if row.dispute is not None:
+        raise Refusal("disputed", "You have disputed this rejection already.")
+    tx.run(
+        "UPDATE assignments SET dispute = :text, disputed_at = :now WHERE assignment_id = :id",
+        text=_said(text),
+        now=tx.now,
+        id=assignment_id,
+    )
+
+
+def answer(tx: Transaction, assignment_id: str, text: str) -> None:
+    """Answer a dispute; the worker reads it beside the work, and as a message."""
+    said = _said(text)
+    rows = tx.rows(
+        "UPDATE assignments SET dispute_answer = :text WHERE assignment_id = :id AND dispute IS NOT NULL"
+        " AND dispute_answer IS NULL RETURNING requester_id, worker_id",
+        text=said,
+        id=assignment_id,
+    )
+    if not rows:
+        raise Refusal("no_dispute", "There is no such dispute that waits for an answer.", 404)
+    requester_id, worker_id = rows[0]
+    workers.tell(tx, requester_id, worker_id, "An answer to your dispute", said)
+
+
+def disputes(tx: Transaction) -> list[Dispute]:
+    """Return the disputes, those without an answer first, then the newest."""
+    rows = tx.rows(
+        "SELECT a.assignment_id, a.worker_id, r.name, t.title, a.status, a.feedback, a.dispute,"
+        " a.disputed_at, a.dispute_answer FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
+        " JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
+        " JOIN requesters r ON r.requester_id = a.requester_id WHERE a.dispute IS NOT NULL"
+        " ORDER BY (a.dispute_answer IS NOT NULL), a.disputed_at DESC LIMIT 200"
+    )
+    return [
+        {
+            "assignment_id": ident,
+            "worker_id": worker,
+            "requester": name,
+            "title": title,
+            "status": status,
+            "feedback": feedback or "",
+            "text": text,
+            "raised": iso(raised),
+            "answer": said or "",
+        }
+        for ident, worker, name, title, status, feedback, text, raised, said in rows
+    ]
+
+
+def _said(text: str) -> str:
+    kept = text.replace("\0", "").strip()
+    if not kept or len(kept) > LONGEST_DISPUTE:
+        raise Refusal("invalid", f"Write something, of at most {LONGEST_DISPUTE:,} characters.", 400)
+    return kept

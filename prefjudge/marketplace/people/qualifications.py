@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from prefjudge.marketplace.errors import Params, Refusal, invalid, missing, refused, wrong_state
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.questions.answers import Fields
+from prefjudge.marketplace.questions import Fields, read_answer_key, read_question, write_answers_to
 from prefjudge.marketplace.store.store import Transaction, new_id
 
 LOCALE = "00000000000000000071"
@@ -413,14 +413,9 @@ def _check_type(kind: QualificationType, params: Params) -> None:
     for name in ("TestDurationInSeconds", "RetryDelayInSeconds"):
         if params.get(name, 1) < 0:
             raise invalid(name, "is negative")
-    if "Test" in params:
-        from prefjudge.marketplace.questions.kinds import read_question
-
-        if read_question(params["Test"], "Test").kind != "form":
-            raise invalid("Test", "must be a QuestionForm")
+    if "Test" in params and read_question(params["Test"], "Test").kind != "form":
+        raise invalid("Test", "must be a QuestionForm")
     if "AnswerKey" in params:
-        from prefjudge.marketplace.questions.answer_keys import read_answer_key
-
         read_answer_key(params["AnswerKey"])
 
 
@@ -651,7 +646,7 @@ def finish_request(tx: Transaction, type_id: str, worker_id: str, fields: Fields
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
         " WHERE request_id = :id AND status = 'Open' RETURNING seq",
         now=tx.now,
-        answer=_test_answer(kind.test, fields),
+        answer=None if kind.test is None else write_answers_to(kind.test, "Test", fields),
         id=request.request_id,
     )
     if not handed_in:
@@ -659,21 +654,11 @@ def finish_request(tx: Transaction, type_id: str, worker_id: str, fields: Fields
     if kind.auto_granted:
         accept_request(tx, request, kind.auto_value)
     elif kind.answer_key is not None:
-        from prefjudge.marketplace.questions.answer_keys import read_answer_key
-
         accept_request(tx, request, read_answer_key(kind.answer_key).score(fields))
 
 
 def _no_request() -> Refusal:
     return Refusal("no_request", "You have no open request for this qualification.")
-
-
-def _test_answer(test: str | None, fields: Fields) -> str | None:
-    if test is None:
-        return None
-    from prefjudge.marketplace.questions.form_answers import write_answers_to
-
-    return write_answers_to(test, "Test", fields)
 
 
 def find_request(tx: Transaction, requester_id: str, request_id: str) -> QualificationRequest:

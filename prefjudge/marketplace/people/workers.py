@@ -318,9 +318,7 @@ HIDDEN = (
     " WHERE o.requester_id = t.requester_id))"
 )
 """Whether the worker has come from a panel that is for another requester than that of ``t``."""
-BLOCKED = (
-    "EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id AND b.worker_id = :worker)"
-)
+BLOCKED = "EXISTS (SELECT 1 FROM blocks b WHERE b.requester_id = t.requester_id AND b.worker_id = :worker)"
 """Whether the requester of ``t`` has blocked the worker."""
 
 

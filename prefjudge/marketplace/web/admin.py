@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from prefjudge.marketplace.api.faults import Fault
 from prefjudge.marketplace.errors import Refusal, from_cents, invalid, to_cents
-from prefjudge.marketplace.hits import disputes, overview
+from prefjudge.marketplace.hits import overview, own_work
 from prefjudge.marketplace.people import qualifications, requesters, workers
 from prefjudge.marketplace.people.qualifications import SIMULATED
 from prefjudge.marketplace.store.store import Transaction
@@ -95,7 +95,7 @@ async def answer_dispute(state: AppState, request: Request) -> Page:
     """Answer what a worker says against a rejection."""
     ident = request.path_params["assignment_id"]
     text = (await remembered_fields(request)).get("text", "")
-    await state.executor.run(lambda tx: disputes.answer(tx, ident, text))
+    await state.executor.run(lambda tx: own_work.answer(tx, ident, text))
     return Page(name="admin", context={"assignment_id": ident, "answered": True}, location="/admin#disputes")
 
 

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.hits import hits
-from prefjudge.marketplace.questions.kinds import Question, read_question
+from prefjudge.marketplace.questions import Question, form_view, parse_form, read_question
 from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.pages import Page, refused_page, respond
 from prefjudge.marketplace.web.state import AppState
@@ -92,8 +92,6 @@ def _ticketed(tx: Transaction, request: Request) -> str:
 
 
 def _form(state: AppState, request: Request, xml: str, origin: str) -> Response:
-    from prefjudge.marketplace.questions.forms import form_view, parse_form
-
     assignment_id = request.query_params["assignmentId"]
     context = {
         "form": form_view(parse_form(xml, "Question")),

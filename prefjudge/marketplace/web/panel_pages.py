@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Params, Refusal, invalid
-from prefjudge.marketplace.hits import panel_work
+from prefjudge.marketplace.hits import visits
 from prefjudge.marketplace.people import panels, workers
 from prefjudge.marketplace.people.panels import LAST, OUTCOMES, Panel
 from prefjudge.marketplace.store.store import Transaction
@@ -66,14 +66,14 @@ async def show_panel(state: AppState, request: Request) -> Page:
     def act(tx: Transaction) -> Mapping[str, Any]:
         panel = panels.find(tx, name)
         last = LAST if before is None else before - 1
-        listed = panel_work.visit_list(tx, panel, last=last, most=most)
+        listed = visits.visit_list(tx, panel, last=last, most=most)
         more = listed[-1]["visit"] if listed and len(listed) == most else None
         shown = {"panel": _shown(tx, panel, state, request), "visits": listed, "before": more}
         if wants_json(request):
             return shown
         # whom to pay is said of all: the files are
-        every = listed if more is None and before is None else panel_work.visit_list(tx, panel)
-        return {**shown, "to_pay": panel_work.to_pay(every), "first": before is None}
+        every = listed if more is None and before is None else visits.visit_list(tx, panel)
+        return {**shown, "to_pay": visits.to_pay(every), "first": before is None}
 
     shown = await state.executor.run(act, write=False)
     if wants_json(request):
@@ -162,7 +162,7 @@ async def make_links(state: AppState, request: Request) -> Response:
     links = await state.executor.run(act, write=False)
     if _is_json(request):
         return JSONResponse({"links": links})
-    text = panel_work.written((workers.inert(one["name"]), one["url"]) for one in links)
+    text = visits.written((workers.inert(one["name"]), one["url"]) for one in links)
     attached = {
         "Content-Disposition": f'attachment; filename="{name}-links.csv"',
         "Cache-Control": "no-store",
@@ -196,12 +196,12 @@ async def remove_panel(state: AppState, request: Request) -> Page:
 async def download(state: AppState, request: Request) -> Response:
     """Write one of the files that the panel takes: whom to approve, and what to pay beyond."""
     name, file = request.path_params["panel"], request.path_params["file"]
-    write = {"approvals.csv": panel_work.approvals, "bonuses.csv": panel_work.bonuses}.get(file)
+    write = {"approvals.csv": visits.approvals, "bonuses.csv": visits.bonuses}.get(file)
     if write is None:
         raise Refusal("no_file", f"A panel has no file {file[:40]}.", 404)
 
     def act(tx: Transaction) -> str:
-        return write(panel_work.visit_list(tx, panels.find(tx, name)))
+        return write(visits.visit_list(tx, panels.find(tx, name)))
 
     text = await state.executor.run(act, write=False)
     attached = {"Content-Disposition": f'attachment; filename="{name}-{file}"', "Cache-Control": "no-store"}
@@ -222,7 +222,7 @@ async def report_submissions(state: AppState, request: Request) -> Page:
         said = [{kind: one.strip(), "status": fields.get("status", "")} for one in ids if one.strip()]
 
     def act(tx: Transaction) -> dict[str, int]:
-        return panel_work.report(tx, panels.find(tx, name), said)
+        return visits.report(tx, panels.find(tx, name), said)
 
     counts = await state.executor.run(act)
     return Page(name="panel", context=counts, location=f"/admin/panels/{name}")
@@ -235,7 +235,7 @@ async def end_session(state: AppState, request: Request) -> Page:
 
     def act(tx: Transaction) -> dict[str, int]:
         panel = panels.find(tx, name)
-        return panel_work.report(tx, panel, [{"session": session, "status": outcome}])
+        return visits.report(tx, panel, [{"session": session, "status": outcome}])
 
     counts = await state.executor.run(act)
     if counts["not_here"]:
@@ -245,12 +245,12 @@ async def end_session(state: AppState, request: Request) -> Page:
 
 async def record_paid(state: AppState, request: Request) -> Page:
     """Record that the panel has paid visits; or, with ``refused`` in JSON, that it has not after all."""
-    name, act_on = request.path_params["panel"], panel_work.record_paid
+    name, act_on = request.path_params["panel"], visits.record_paid
     if _is_json(request):
         wanted = await read_json(request)
         given = wanted.get("visits")
         if wanted.get("refused") is True:
-            act_on = panel_work.take_back_paid
+            act_on = visits.take_back_paid
         numbers = given if isinstance(given, list) else [None]
     else:
         numbers = (await remembered_fields(request)).get("visits", "").split(",")

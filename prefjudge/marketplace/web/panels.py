@@ -5,7 +5,7 @@ import asyncio
 from starlette.requests import Request
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import outcomes
+from prefjudge.marketplace.hits import visits
 from prefjudge.marketplace.people import panels, workers
 from prefjudge.marketplace.people.panels import Arrival, Panel
 from prefjudge.marketplace.people.workers import Session
@@ -52,9 +52,9 @@ async def arrive(state: AppState, request: Request) -> Page:
 async def leave(state: AppState, request: Request, session: Session) -> Page:
     """End the visit of a participant who wants to stop, and show the way back."""
 
-    def act(tx: Transaction) -> outcomes.Ending | None:
-        outcomes.leave(tx, session.visit)
-        return outcomes.ending(tx, session.visit)
+    def act(tx: Transaction) -> visits.Ending | None:
+        visits.leave(tx, session.visit)
+        return visits.ending(tx, session.visit)
 
     return Page(name="hits", context={"completion": await state.executor.run(act)}, location="/hits")
 

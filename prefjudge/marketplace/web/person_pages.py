@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import persons
-from prefjudge.marketplace.hits.persons import Receipt
+from prefjudge.marketplace.hits import overview
+from prefjudge.marketplace.hits.overview import Receipt
 from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.forms import remembered_fields
 from prefjudge.marketplace.web.pages import Page
@@ -27,7 +27,7 @@ async def show_worker(state: AppState, request: Request) -> Page:
 
 
 def _shown(tx: Transaction, worker_id: str, receipt: Receipt | None) -> Mapping[str, Any]:
-    stored = persons.known(tx, worker_id)
+    stored = overview.known_of(tx, worker_id)
     forgotten = stored["account"][0]["forgotten"]
     return {
         "worker_id": worker_id,
@@ -40,7 +40,7 @@ def _shown(tx: Transaction, worker_id: str, receipt: Receipt | None) -> Mapping[
 async def export_worker(state: AppState, request: Request) -> Response:
     """Write everything that is stored about a worker, for that person."""
     ident = request.path_params["worker_id"]
-    stored = await state.executor.run(lambda tx: persons.known(tx, ident), write=False)
+    stored = await state.executor.run(lambda tx: overview.known_of(tx, ident), write=False)
     attached = {"Content-Disposition": f'attachment; filename="{ident}.json"', "Cache-Control": "no-store"}
     return JSONResponse(stored, headers=attached)
 
@@ -51,7 +51,7 @@ async def forget_worker(state: AppState, request: Request) -> Page:
     unpaid = fields.get("unpaid", "").lower() in ("on", "true", "yes", "1")
 
     def act(tx: Transaction) -> Mapping[str, Any]:
-        return _shown(tx, ident, persons.forget(tx, ident, unpaid=unpaid))
+        return _shown(tx, ident, overview.forget_person(tx, ident, unpaid=unpaid))
 
     context = await state.executor.run(act)
     # not in a transaction, and not on the event loop: the whole store is written anew

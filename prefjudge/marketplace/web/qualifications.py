@@ -1,7 +1,7 @@
 """The worker's qualifications: those that exist, those that were requested, and the tests."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from starlette.requests import Request
 
@@ -9,13 +9,11 @@ from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.people.qualifications import QualificationType
 from prefjudge.marketplace.people.workers import Session
+from prefjudge.marketplace.questions import form_view, parse_form
 from prefjudge.marketplace.store.store import Transaction, iso
 from prefjudge.marketplace.web.forms import remembered_pairs
 from prefjudge.marketplace.web.pages import Page
 from prefjudge.marketplace.web.state import AppState
-
-if TYPE_CHECKING:
-    from prefjudge.marketplace.questions.forms import FormView
 
 HAND_IN = "hand_in"
 _MOST_LISTED = 200
@@ -90,17 +88,11 @@ async def show_type(state: AppState, request: Request, session: Session) -> Page
         last = qualifications.latest_request(tx, kind, session.worker_id)
         form, deadline = None, None
         if last and last.status == "Open" and kind.test is not None:
-            form = _form(kind.test)
+            form = form_view(parse_form(kind.test, "Test"))
             deadline = iso(last.started + (kind.test_duration or 0))
         return {"type": _view(tx, kind, session.worker_id), "form": form, "deadline": deadline}
 
     return Page(name="qualification", context=await state.executor.run(act, write=False))
-
-
-def _form(xml: str) -> "FormView":
-    from prefjudge.marketplace.questions.forms import form_view, parse_form
-
-    return form_view(parse_form(xml, "Test"))
 
 
 async def request_type(state: AppState, request: Request, session: Session) -> Page:

@@ -9,13 +9,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.hits import assignments, disputes, hits, offers, outcomes, own_work
+from prefjudge.marketplace.hits import assignments, hits, own_work, visits
 from prefjudge.marketplace.hits.hits import Hit
-from prefjudge.marketplace.hits.own_work import OwnAssignment
-from prefjudge.marketplace.hits.pace import pace
+from prefjudge.marketplace.hits.own_work import OwnAssignment, pace
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.workers import Session
-from prefjudge.marketplace.questions.kinds import read_question
+from prefjudge.marketplace.questions import read_question
 from prefjudge.marketplace.store.store import Transaction
 from prefjudge.marketplace.web.access import session_of
 from prefjudge.marketplace.web.forms import read_json, read_pairs, remembered_fields
@@ -61,12 +60,12 @@ async def list_groups(state: AppState, request: Request, session: Session) -> Pa
     """List what is on offer."""
 
     def act(tx: Transaction) -> Mapping[str, Any]:
-        visit = outcomes.progress(tx, session.visit)
-        shown = offers.groups(tx, session.worker_id, _number(request))
+        visit = visits.progress(tx, session.visit)
+        shown = hits.groups(tx, session.worker_id, _number(request))
         if visit and visit["over"]:
             shown = {"groups": [], "page": 1, "pages": 1}
         held = own_work.held(tx, session.worker_id, session.visit)
-        back = outcomes.ending(tx, session.visit)
+        back = visits.ending(tx, session.visit)
         return {**shown, "open": held, "completion": back, "visit": visit}
 
     context = await state.executor.run(act, write=False)
@@ -77,8 +76,8 @@ async def list_groups(state: AppState, request: Request, session: Session) -> Pa
 async def _keep_shown(state: AppState, session: Session, context: Mapping[str, Any]) -> None:
     """Keep an ending that a page shows: whoever has seen a code goes back with it."""
     number, back = session.visit, context["completion"]
-    if number is not None and back and back["outcome"] in outcomes.FINAL and not context["visit"]["over"]:
-        await state.executor.run(lambda tx: outcomes.keep_shown(tx, number))
+    if number is not None and back and back["outcome"] in visits.FINAL and not context["visit"]["over"]:
+        await state.executor.run(lambda tx: visits.keep_shown(tx, number))
 
 
 async def preview(state: AppState, request: Request, session: Session) -> Page:
@@ -86,8 +85,8 @@ async def preview(state: AppState, request: Request, session: Session) -> Page:
     origin = state.origin(request)
     path = request.path_params
 
-    def act(tx: Transaction) -> tuple[offers.Preview, bool]:
-        seen = offers.preview(tx, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id"))
+    def act(tx: Transaction) -> tuple[hits.Preview, bool]:
+        seen = hits.preview(tx, session.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id"))
         known = before_accepting(read_question(hits.question(tx, seen.hit.hit_id)))
         return seen, known is not None and seen.group["can_preview"]
 
@@ -144,7 +143,7 @@ def _shown(
         "draft": draft,
         "draft_tab": row.draft_tab or "",
         "agreed": known,
-        "visit": outcomes.progress(tx, session.visit),
+        "visit": visits.progress(tx, session.visit),
         "pace": pace(tx, session.worker_id, row.hit_type_id),
     }
 
@@ -170,8 +169,8 @@ async def give_back(state: AppState, request: Request, session: Session) -> Page
     def act(tx: Transaction) -> Mapping[str, Any]:
         assignments.give_back(tx, ident, session.worker_id)
         if refused:
-            outcomes.leave(tx, session.visit, refused=True)
-        completion = outcomes.ending(tx, session.visit)
+            visits.leave(tx, session.visit, refused=True)
+        completion = visits.ending(tx, session.visit)
         return {"assignment_id": ident, "status": "Returned", "completion": completion}
 
     return Page(name="done", context=await state.executor.run(act), location=f"/assignments/{ident}/done")
@@ -213,13 +212,13 @@ async def show_done(state: AppState, request: Request, session: Session) -> Page
 
     def act(tx: Transaction) -> Mapping[str, Any]:
         row = own_work.find(tx, session.worker_id, ident)
-        more = offers.group(tx, session.worker_id, row.hit_type_id)
-        visit = outcomes.progress(tx, session.visit)
+        more = hits.group(tx, session.worker_id, row.hit_type_id)
+        visit = visits.progress(tx, session.visit)
         if visit and visit["over"]:
             more = None
         return {
             "assignment": own_work.view(tx, row),
-            "completion": outcomes.ending(tx, session.visit),
+            "completion": visits.ending(tx, session.visit),
             "visit": visit,
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
             "pace": pace(tx, session.worker_id, row.hit_type_id),
@@ -249,7 +248,7 @@ async def external_submit(state: AppState, request: Request) -> Response:
 
         def act(tx: Transaction) -> Mapping[str, Any]:
             taken = assignments.submit(tx, ident, fields, session.worker_id if session else None)
-            completion = outcomes.ending(tx, taken.visit)
+            completion = visits.ending(tx, taken.visit)
             return {"assignment_id": ident, "status": taken.status, "completion": completion}
 
         page = Page(name="submitted", context=await state.executor.run(act), framed=True)
@@ -262,7 +261,7 @@ async def dispute(state: AppState, request: Request, session: Session) -> Page:
     """Take what the worker says against a rejection."""
     ident = request.path_params["assignment_id"]
     text = (await remembered_fields(request)).get("text", "")
-    await state.executor.run(lambda tx: disputes.dispute(tx, session.worker_id, ident, text))
+    await state.executor.run(lambda tx: own_work.dispute(tx, session.worker_id, ident, text))
     context = {"assignment_id": ident, "disputed": True}
     return Page(name="history", context=context, location="/history")
 

@@ -4,7 +4,7 @@ from prefjudge.marketplace.api.operations.hits import show as show_hit
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import invalid
-from prefjudge.marketplace.hits import assignments, decisions, disputes, hits
+from prefjudge.marketplace.hits import assignments, hits, own_work
 from prefjudge.marketplace.store.store import Transaction
 
 UNKNOWN = "null"  # Mechanical Turk's word for the needed state, where an assignment is not submitted
@@ -30,21 +30,21 @@ def view(assignment: assignments.Assignment) -> Result:
 
 def _approve(tx: Transaction, requester_id: str, params: Params) -> Result:
     assignment_id, feedback = params["AssignmentId"], params.get("RequesterFeedback")
-    disputed = disputes.find_open(tx, requester_id, assignment_id)
-    decisions.approve(
+    disputed = own_work.find_dispute(tx, requester_id, assignment_id)
+    assignments.approve(
         tx,
         assignments.find(tx, requester_id, assignment_id, lock=True, needed=UNKNOWN),
         feedback=feedback,
         overturn=params.get("OverrideRejection", False),
     )
     if disputed and feedback and feedback.strip():
-        disputes.answer(tx, assignment_id, feedback[: disputes.LONGEST])
+        own_work.answer(tx, assignment_id, feedback[: own_work.LONGEST_DISPUTE])
     return {}
 
 
 def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
     assignment = assignments.find(tx, requester_id, params["AssignmentId"], lock=True, needed=UNKNOWN)
-    decisions.reject(tx, assignment, params["RequesterFeedback"])
+    assignments.reject(tx, assignment, params["RequesterFeedback"])
     return {}
 
 

@@ -3,7 +3,7 @@
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import RequestError, from_cents
-from prefjudge.marketplace.hits import assignments, bonuses, hits
+from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Transaction
 
@@ -16,7 +16,7 @@ def _balance(tx: Transaction, requester_id: str, _: Params) -> Result:
 
 
 def _send_bonus(tx: Transaction, requester_id: str, params: Params) -> Result:
-    bonuses.send(tx, requester_id, params)
+    assignments.send_bonus(tx, requester_id, params)
     return {}
 
 
@@ -30,7 +30,7 @@ def _list_bonuses(tx: Transaction, requester_id: str, params: Params) -> Result:
         ident = assignments.find(tx, requester_id, params["AssignmentId"]).assignment_id
         column = "assignment_id"
     found, about = page(
-        tx, bonuses.Bonus, f"bonuses {ident}", params, f"FROM bonuses WHERE {column} = :id", id=ident
+        tx, assignments.Bonus, f"bonuses {ident}", params, f"FROM bonuses WHERE {column} = :id", id=ident
     )
     shown = [
         {

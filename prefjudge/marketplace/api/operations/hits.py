@@ -7,7 +7,7 @@ from prefjudge.database import Value
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import from_cents, missing
-from prefjudge.marketplace.hits import hit_types, hits
+from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.store.store import Transaction
 
 
@@ -49,11 +49,11 @@ def _view(hit: hits.Hit, question: str, now: float) -> Result:
 
 
 def _create_hit_type(tx: Transaction, requester_id: str, params: Params) -> Result:
-    return {"HITTypeId": hit_types.ensure(tx, requester_id, params)}
+    return {"HITTypeId": hits.ensure_type(tx, requester_id, params)}
 
 
 def _create_hit(tx: Transaction, requester_id: str, params: Params) -> Result:
-    hit_type_id = hit_types.ensure(tx, requester_id, params)
+    hit_type_id = hits.ensure_type(tx, requester_id, params)
     return {"HIT": _view(hits.create(tx, requester_id, hit_type_id, params), params["Question"], tx.now)}
 
 
@@ -117,7 +117,7 @@ def _list_reviewable(tx: Transaction, requester_id: str, params: Params) -> Resu
         "h.reviewing = 1" if reviewing else f"h.reviewing = 0 AND {hits.REVIEWABLE}"
     )
     if "HITTypeId" in params:
-        hit_types.find(tx, requester_id, params["HITTypeId"])
+        hits.find_type(tx, requester_id, params["HITTypeId"])
         where += " AND h.hit_type_id = :type"
     named = {"requester": requester_id, "now": tx.now, "type": params.get("HITTypeId")}
     return _list(tx, "reviewable", params, where, **named)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from prefjudge.marketplace.api.operations.operation import Operation, Params, Result
 from prefjudge.marketplace.api.paging import page
 from prefjudge.marketplace.errors import Refusal, invalid, refused
-from prefjudge.marketplace.hits import disputes
+from prefjudge.marketplace.hits import own_work
 from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.people.qualifications import DISPUTED
 from prefjudge.marketplace.store.store import Transaction
@@ -19,7 +19,7 @@ class ListedRequest(qualifications.QualificationRequest):
 
 
 def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
-    if disputes.find_open(tx, requester_id, params["QualificationRequestId"]):
+    if own_work.find_dispute(tx, requester_id, params["QualificationRequestId"]):
         raise refused(
             "InvalidQualificationState",
             "It is a dispute: to pay after all, call ApproveAssignment with OverrideRejection.",
@@ -30,9 +30,9 @@ def _accept(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
-    if disputes.find_open(tx, requester_id, params["QualificationRequestId"]):
+    if own_work.find_dispute(tx, requester_id, params["QualificationRequestId"]):
         try:
-            disputes.answer(tx, params["QualificationRequestId"], params.get("Reason", ""))
+            own_work.answer(tx, params["QualificationRequestId"], params.get("Reason", ""))
         except Refusal as refusal:
             raise invalid("Reason", f"is the answer to a dispute: {refusal.message}") from refusal
         return {}
@@ -42,7 +42,9 @@ def _reject(tx: Transaction, requester_id: str, params: Params) -> Result:
 
 
 def _list_disputes(tx: Transaction, requester_id: str, params: Params) -> Result:
-    found, about = page(tx, disputes.OpenDispute, "disputes", params, disputes.OPEN, requester=requester_id)
+    found, about = page(
+        tx, own_work.OpenDispute, "disputes", params, own_work.OPEN_DISPUTES, requester=requester_id
+    )
     shown = [
         {
             "QualificationRequestId": one.assignment_id,

@@ -1,1 +1,0 @@
-"""Questions and answers in Mechanical Turk's XML: read, checked and written."""
