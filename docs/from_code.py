@@ -16,7 +16,7 @@ from typer.core import TyperArgument, TyperOption
 import prefjudge
 from prefjudge import VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
-from prefjudge.marketplace.web.app import ADMIN_ROUTES
+from prefjudge.marketplace.site.app import ADMIN_ROUTES
 from prefjudge.study.config_file import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)

@@ -57,7 +57,7 @@ def open_own(study: Study, target: str) -> Iterator[Address]:
 
 def local_key(address: Address) -> tuple[str, str]:
     """Return the key of the marketplace's local requester, which the study is."""
-    from prefjudge.marketplace.keys import LOCAL_KEY
+    from prefjudge.marketplace.operator import LOCAL_KEY
 
     return LOCAL_KEY, address.admin_token
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.marketplace import health as market
+from prefjudge.marketplace import operator as market
 from prefjudge.study import health, settings
 from prefjudge.study.migrations import STEPS
 from prefjudge.study.past import refuse_lost

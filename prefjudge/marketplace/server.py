@@ -1,28 +1,28 @@
 """Starts the marketplace: in a thread of a program, or as a program of its own."""
 
 import contextlib
+import json
 import logging
 import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import uvicorn
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.overview import sweep
-from prefjudge.marketplace.logs import log_to_stderr
 from prefjudge.marketplace.people import panels
-from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings
+from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings, Wording
+from prefjudge.marketplace.site.app import build_app
+from prefjudge.marketplace.site.state import AppState, limited
 from prefjudge.marketplace.store.store import Clock, Executor, Marketplace, Rules
-from prefjudge.marketplace.web.app import build_app
-from prefjudge.marketplace.web.connections import limited
-from prefjudge.marketplace.web.state import AppState
-from prefjudge.marketplace.wording import Wording
 
 _LOG = logging.getLogger("prefjudge.marketplace.panels")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user may ask for
@@ -276,3 +276,40 @@ def _admin_token(store_url: str, marketplace: Marketplace) -> str:
                 file.write(token)
             temporary.replace(path)
     return token
+
+
+# Log lines as JSON objects, one a line, for programs that gather them.
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object: time, level, logger, message, and the fields given as ``extra``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_to_stderr() -> None:
+    """Send the log of the marketplace and its web server to stderr; to a terminal only what is wrong."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    requests = logging.WARNING if sys.stderr.isatty() else logging.INFO
+    levels = {
+        "prefjudge.marketplace": requests,
+        "uvicorn.error": logging.WARNING,
+        "python_multipart": logging.ERROR,  # no warnings of malformed forms: their sender is told
+    }
+    for name, level in levels.items():
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.handlers = [handler]
+        logger.propagate = False

@@ -15,8 +15,8 @@ from prefjudge.crowd.mturk.client import Client, WrongStateError
 from prefjudge.crowd.mturk.direct import DirectCalls, can_call
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
-from prefjudge.marketplace.api.faults import Fault
-from prefjudge.marketplace.keys import LOCAL_KEY
+from prefjudge.marketplace.api.wire import Fault
+from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from tests.crowd.contract import task
 

@@ -15,7 +15,7 @@ from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, groups, listed
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, WorkerGroup
 from prefjudge.errors import CrowdError
-from prefjudge.marketplace.keys import LOCAL_KEY, issue_key
+from prefjudge.marketplace.operator import LOCAL_KEY, issue_key
 from prefjudge.marketplace.server import Server, start
 from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
 from tests.marketplace.conftest import stopping as stopping

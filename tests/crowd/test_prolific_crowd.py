@@ -16,7 +16,7 @@ from prefjudge.crowd.prolific import ProlificCrowd, open_crowd, submissions
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
-from prefjudge.marketplace.keys import LOCAL_KEY
+from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from tests.crowd import prolific_platform
 from tests.crowd.contract import BARRED, SHARP, CrowdContract, task

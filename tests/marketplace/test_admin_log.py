@@ -8,9 +8,9 @@ import urllib3
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.web.access import LOGGED_READS
-from prefjudge.marketplace.web.app import ADMIN_ROUTES
-from prefjudge.marketplace.web.rate_limit import TRIES, RateLimit, limits
+from prefjudge.marketplace.site.app import ADMIN_ROUTES
+from prefjudge.marketplace.site.signin import LOGGED_READS
+from prefjudge.marketplace.site.state import TRIES, RateLimit, limits
 from tests.marketplace.people import Admin
 
 JSON = {"Accept": "application/json"}

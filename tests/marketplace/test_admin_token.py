@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import ConfigError
-from prefjudge.marketplace.keys import SHORTEST_TOKEN, read_token
+from prefjudge.marketplace.operator import SHORTEST_TOKEN, read_token
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings

@@ -8,8 +8,8 @@ import botocore.session
 import pytest
 import urllib3
 
-from prefjudge.marketplace.api.description import SERVICE_FOLDER, mturk
 from prefjudge.marketplace.api.operations import OPERATIONS
+from prefjudge.marketplace.api.wire import SERVICE_FOLDER, mturk
 from prefjudge.marketplace.server import start
 from tests.marketplace.people import Admin, Clock, html_question, new_requester, offer, question_form
 

@@ -9,7 +9,7 @@ import urllib3
 
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.web import connections, state
+from prefjudge.marketplace.site import state
 
 
 def connect(server, head=b""):
@@ -39,7 +39,7 @@ def is_closed(connection, within=5.0):
     ],
 )
 def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(state, "CHECK_SECONDS", 0.3)
     with connect(market, head) as connection:
         began = time.monotonic()
         assert is_closed(connection)
@@ -47,14 +47,14 @@ def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
 
 
 def test_a_slow_answer_is_waited_for(market, admin, monkeypatch):
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(state, "CHECK_SECONDS", 0.1)
     admin.call("POST", "/admin/faults", {"kind": "delay", "seconds": 0.8}, status=201)
     target = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
     assert urllib3.request("POST", market.endpoint, body=b"{}", headers=target, retries=False).status == 200
 
 
 def test_one_who_asks_again_and_again_keeps_the_connection(market, monkeypatch):
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(state, "CHECK_SECONDS", 0.2)
     connection = http.client.HTTPConnection(*market._socket.getsockname(), timeout=10)
     connection.connect()
     kept = connection.sock
@@ -91,7 +91,7 @@ def test_who_goes_away_in_the_middle_is_no_failure(market, caplog, path):
 
 
 def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    monkeypatch.setattr(state, "MAX_CONNECTIONS", 5)
     with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(proxy="192.0.2.1")) as server:
         kept = [connect(server) for _ in range(5)]
         over = connect(server)
@@ -105,7 +105,7 @@ def test_one_address_has_so_many_connections(tmp_path, monkeypatch):
 
 
 def test_the_web_server_in_front_has_any_number(market, monkeypatch):
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(state, "MAX_CONNECTIONS", 2)
     opened = [connect(market) for _ in range(6)]
     assert not is_closed(opened[-1], within=0.3)
     for connection in opened:

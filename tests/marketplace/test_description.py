@@ -13,7 +13,7 @@ import botocore.session
 import pytest
 from botocore.exceptions import UnknownServiceError
 
-from prefjudge.marketplace.api.description import SERVICE_FOLDER, mturk
+from prefjudge.marketplace.api.wire import SERVICE_FOLDER, mturk
 from prefjudge.marketplace.server import start
 
 OURS = mturk()

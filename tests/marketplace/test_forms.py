@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from urllib3.fields import RequestField
 from urllib3.filepost import encode_multipart_formdata
 
-from prefjudge.marketplace.web.forms import MAX_FIELDS, _multipart
+from prefjudge.marketplace.site.pages import MAX_FIELDS, _multipart
 
 HTTP = urllib3.PoolManager(retries=False)
 PART = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'

@@ -14,10 +14,8 @@ from jinja2 import Environment, nodes
 import prefjudge.marketplace
 from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.site import asset, render_page
-from prefjudge.marketplace.web.languages import preferred
-from prefjudge.marketplace.wording import ENGLISH, Wording, catalogues, in_texts
+from prefjudge.marketplace.settings import ENGLISH, Settings, Wording, catalogues, in_texts
+from prefjudge.marketplace.site.pages import asset, preferred, render_page
 from prefjudge.render.pages.hit import languages as of_the_judging_page
 from prefjudge.study.config import DesignConfig
 from tests.marketplace.people import Admin, Worker, offer
@@ -28,10 +26,14 @@ OTHERS = {code: catalogue for code, catalogue in catalogues().items() if code !=
 OF_ADMINS = {"invited", "panel", "panel_form", "panels", "worker"}
 MARKUP = re.compile(r'narrow|working|required|allow-scripts.*|[a-z-]+="\{1\}"')
 """What stands in a template where texts do, and is none."""
-FOR_ADMINS = {"people/requesters.py", "web/admin_signin.py", "web/admin.py"}
-FOR_ADMINS |= {"web/panel_pages.py", "web/person_pages.py"}
-TO_ADMINS = {"There is no such dispute that waits for an answer.", "Only an owner may do this."}
-TO_ADMINS |= {"Give the admin token.", "Nobody knows who this was. Add the person as a new worker."}
+FOR_ADMINS = {"people/requesters.py", "site/admin.py"}
+TO_ADMINS = {
+    "There is no such dispute that waits for an answer.",
+    "Give the admin token.",
+    "The token is wrong.",
+}
+TO_ADMINS |= {"Nobody knows who this was. Add the person as a new worker.", "A panel has no file {1}."}
+TO_ADMINS |= {"Nobody has come with this session."}
 OWN = Wording(task="Auftrag")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.errors import RequestError, from_cents, to_cents
-from prefjudge.marketplace.keys import issue_key
+from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Fees

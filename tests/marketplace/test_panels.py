@@ -11,7 +11,7 @@ import urllib3
 
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.web import panel_pages
+from prefjudge.marketplace.site import panels
 from tests.marketplace.people import Admin, Clock, new_requester, offer
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -347,7 +347,7 @@ def test_people_of_a_panel_for_one_requester_see_no_other_s_hits(requester, desk
 
 
 def test_a_list_of_many_visits_comes_in_pages_and_is_paid_as_one(requester, desk, admin, market, monkeypatch):
-    monkeypatch.setattr(panel_pages, "AT_ONCE", 2)
+    monkeypatch.setattr(panels, "AT_ONCE", 2)
     hits = [offer(requester, Reward="0.10") for _ in range(2)]
     visitors = [Visitor(desk.panel("many"), f"p{number}", f"s{number}") for number in range(5)]
     for visitor, hit in zip(visitors, hits, strict=False):

@@ -10,9 +10,8 @@ import pytest
 import urllib3
 
 from prefjudge.database import Database
-from prefjudge.marketplace import persons as door
+from prefjudge.marketplace import operator as door
 from prefjudge.marketplace.hits import overview
-from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
@@ -124,7 +123,7 @@ def test_a_person_gets_all_that_is_stored(served):
 
 
 def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
-    market = Marketplace(f"sqlite:///{tmp_path}/m.db", sweep=sweep)
+    market = Marketplace(f"sqlite:///{tmp_path}/m.db", sweep=overview.sweep)
     with market.database.transaction() as db:
         tables = {
             table for table in db.tables()
@@ -221,8 +220,8 @@ def test_old_people_are_forgotten_by_the_sweep(tmp_path):
 def test_the_door_forgets_on_postgresql(postgres_url):
     with start(postgres_url) as server:
         person, _ = live(server, new_requester(server.endpoint))
-        assert json.dumps(door.known(postgres_url, person.worker_id), default=str).count(PID)
-        assert door.forget(postgres_url, person.worker_id)["erased"]["comments"] == 2
+        assert json.dumps(door.known_of(postgres_url, person.worker_id), default=str).count(PID)
+        assert door.forget_person(postgres_url, person.worker_id)["erased"]["comments"] == 2
     database = Database(postgres_url)
     with database.transaction(write=False) as db:
         for table in db.tables():

@@ -11,12 +11,11 @@ import pytest
 import urllib3
 
 from prefjudge.errors import ConfigError, PrefjudgeError
-from prefjudge.marketplace.keys import issue_key
-from prefjudge.marketplace.logs import JsonLines
+from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
-from prefjudge.marketplace.server import Server, serve, start
+from prefjudge.marketplace.server import JsonLines, Server, serve, start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.marketplace.web import rate_limit
+from prefjudge.marketplace.site import state
 from tests.marketplace.people import Admin, html_question, new_requester, offer
 from tests.marketplace.processes import launch
 
@@ -63,7 +62,7 @@ def test_behind_its_web_server_each_visitor_is_someone_else(tmp_path, proxy, loc
         assert {sign_in("203.0.113.5", "wrong") for _ in range(12)} == {401, 429}
         assert sign_in("198.51.100.7", "correct horse") == (429 if locked else 303)
         if not locked:
-            monkeypatch.setattr(rate_limit, "TRIES", 3)  # 15 of an account, of which 10 are made
+            monkeypatch.setattr(state, "TRIES", 3)  # 15 of an account, of which 10 are made
             assert [sign_in(f"192.0.2.{one}", "wrong") for one in range(6)] == [401] * 5 + [429]
 
 
@@ -230,7 +229,7 @@ def test_logs_and_metrics_hold_no_secrets(market, admin, requester, worker, capl
 
 
 def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, caplog):
-    import prefjudge.marketplace.web.requester_api as api
+    import prefjudge.marketplace.site.app as api
 
     def broken(*_):
         raise RuntimeError("secret detail")

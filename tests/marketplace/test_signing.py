@@ -10,7 +10,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.keys import issue_key
+from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
@@ -109,7 +109,7 @@ def test_a_signature_covers_body_service_and_target(market, key):
 
 
 def test_an_old_signature_is_refused(market, key, monkeypatch):
-    import prefjudge.marketplace.web.requester_api as api
+    import prefjudge.marketplace.site.app as api
 
     sent, answer = signed(market, key)
     assert answer.status == 200

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.web.turns import AT_ONCE, WAITING, Turns
+from prefjudge.marketplace.site.state import AT_ONCE, WAITING, Turns
 
 
 def test_each_worker_has_a_line_of_their_own_and_its_length_is_limited() -> None:

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from prefjudge.marketplace.people.qualifications import BEING_CHECKED
-from prefjudge.marketplace.site import asset, render_page
-from prefjudge.marketplace.wording import Wording
+from prefjudge.marketplace.settings import Wording
+from prefjudge.marketplace.site.pages import asset, render_page
 from tests.site.gallery import PAGES, context
 
 WRITTEN = ("assignment", "refused", "refused-framed", "error", "inbox", "done-panel")

@@ -12,7 +12,7 @@ import pytest
 import prefjudge
 from prefjudge import VERBS
 from prefjudge.cli.commands import command_of
-from prefjudge.marketplace.web.app import ADMIN_ROUTES
+from prefjudge.marketplace.site.app import ADMIN_ROUTES
 from prefjudge.study.config import StudyConfig
 
 ROOT = Path(__file__).resolve().parents[2]

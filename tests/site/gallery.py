@@ -6,8 +6,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from prefjudge.marketplace.site import asset, render_page
-from prefjudge.marketplace.web.panel_pages import KINDS
+from prefjudge.marketplace.site.pages import asset, render_page
+from prefjudge.marketplace.site.panels import KINDS
 
 NONCE = "bm9uY2U="
 POLICY = (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
-import prefjudge.marketplace.site as site
+import prefjudge.marketplace.site.pages as site
 from tests.site.conftest import inspect, soon, stop_clock, watched
 from tests.site.gallery import HOSTILE, PAGES, Gallery, context, rendered
 

@@ -16,7 +16,7 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.tasks import Task
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.marketplace.keys import issue_key
+from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.pay import pay

@@ -1,33 +1,86 @@
-"""JSON 1.1: a request body becomes checked parameters, a result becomes a response body.
+"""The protocol of the requester API: its description, signatures, JSON, pages, and failures on demand.
 
 boto3 checks types, required members and minimum lengths before it sends. Everything else is checked here:
 patterns, enumerations, maximum lengths and numbers, unknown members.
 """
 
+import hashlib
+import hmac
 import json
 import math
 import re
-from collections.abc import Callable
-from datetime import datetime
-from functools import lru_cache
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from itertools import chain
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict
 
-from prefjudge.marketplace.api.description import Description, Shape, mturk
-from prefjudge.marketplace.errors import Params, RequestError, invalid
+from prefjudge.database import columns_of
+from prefjudge.database.records import T
+from prefjudge.marketplace.errors import AccessDenied, Params, RequestError, invalid
+from prefjudge.marketplace.people.qualifications import TAKEN
+from prefjudge.marketplace.store.store import Transaction
+
+# The description of the API: the operations, their shapes and their limits, as this package ships them.
+#
+# The JSON comes from botocore (NOTICE says what was changed) and is in the format of its loader. The
+# marketplace checks requests with it, and a client can load it if its botocore no longer has the service.
+# Tests compare the two.
+
+SERVICE_FOLDER = Path(__file__).parent / "service"
+"""Append this to the ``search_paths`` of a botocore session's data loader."""
+
+Shape = Mapping[str, Any]
+"""A shape of the service, in the format of botocore's models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """The operations and shapes of the service."""
+
+    target_prefix: str
+    signing_name: str
+    operations: Mapping[str, Any]
+    shapes: Mapping[str, Shape]
+
+    def input_of(self, operation: str) -> Shape:
+        """Return the shape of the operation's request."""
+        return self.shapes[self.operations[operation]["input"]["shape"]]
+
+    def output_of(self, operation: str) -> Shape:
+        """Return the shape of the operation's response."""
+        return self.shapes[self.operations[operation]["output"]["shape"]]
+
+
+@cache
+def mturk() -> Description:
+    """Load the description of the Mechanical Turk requester API."""
+    path = SERVICE_FOLDER / "mturk" / "2017-01-17" / "service-2.json"
+    model = json.loads(path.read_text(encoding="utf-8"))
+    return Description(
+        target_prefix=model["metadata"]["targetPrefix"],
+        signing_name=model["metadata"]["endpointPrefix"],
+        operations=model["operations"],
+        shapes={**model["shapes"], "Comparator": _extended(model["shapes"]["Comparator"])},
+    )
+
+
+def _extended(comparator: Shape) -> Shape:
+    """Add this marketplace's own comparator; a client of the API sends it unchecked."""
+    return {**comparator, "enum": [*comparator["enum"], TAKEN]}
+
+
+# JSON 1.1: a request body becomes checked parameters, a result becomes a response body.
 
 _DEEPEST = 100
 """Levels of JSON: no request needs as many, and every reader and writer can take them."""
 
 
 def read_json(body: bytes) -> Any:
-    """Read JSON that can be stored and written again; an empty body is an empty object.
-
-    Raises
-    ------
-    ValueError
-        It is not JSON in UTF-8, has lone surrogates or NaN or infinity, or is nested too deeply.
-    """
+    """Read JSON that can be stored and written again; an empty body is an empty object."""
     text = (body or b"{}").decode("utf-8-sig")
     try:
         value = json.loads(text, parse_constant=_finite, parse_float=_finite)
@@ -64,11 +117,6 @@ def parse(operation: str, body: bytes, *, description: Description | None = None
     """Read and check the parameters of one request.
 
     Timestamps become epoch seconds. Nulls count as absent.
-
-    Raises
-    ------
-    RequestError
-        The body is not JSON, or a parameter is missing, unknown, of the wrong type or out of bounds.
     """
     description = description or mturk()
     try:
@@ -80,13 +128,7 @@ def parse(operation: str, body: bytes, *, description: Description | None = None
 
 
 def serialize(operation: str, result: Params, *, description: Description | None = None) -> bytes:
-    """Write one response, leaving out what is None.
-
-    Raises
-    ------
-    ValueError
-        The result has a member that the description does not know.
-    """
+    """Write one response, leaving out what is None."""
     description = description or mturk()
     tidy = _outgoing(description, description.output_of(operation), result, operation)
     return json.dumps(tidy, ensure_ascii=True).encode()
@@ -201,3 +243,211 @@ def _outgoing(description: Description, shape: Shape, value: Any, where: str) ->
         member = description.shapes[shape["member"]["shape"]]
         return [_outgoing(description, member, item, where) for item in value]
     return value
+
+
+# Checks signatures by AWS Signature Version 4.
+
+MAX_SKEW = 15 * 60
+_HEADER = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=([^/,\s]+)/(\d{8})/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request,\s*"
+    r"SignedHeaders=([a-z0-9;-]+),\s*Signature=([0-9a-f]{64})"
+)
+
+_STAMP = re.compile("([0-9]{4})" + 2 * "([0-9]{2})" + "T" + 3 * "([0-9]{2})" + "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What an Authorization header says: who signed, for what day, region and service, over which headers."""
+
+    access_key: str
+    day: str
+    region: str
+    service: str
+    signed_headers: tuple[str, ...]
+    signature: str
+
+
+def read_claim(authorization: str) -> Claim:
+    """Read an Authorization header."""
+    match = _HEADER.fullmatch(authorization.strip())
+    if not match:
+        raise AccessDenied(
+            "The Authorization header does not use AWS4-HMAC-SHA256.", "IncompleteSignatureException"
+        )
+    key, day, region, service, names, signature = match.groups()
+    return Claim(
+        access_key=key,
+        day=day,
+        region=region,
+        service=service,
+        signed_headers=tuple(names.split(";")),
+        signature=signature,
+    )
+
+
+def check_signature(
+    claim: Claim, secret: str, service: str, headers: Mapping[str, str], body: bytes, now: float
+) -> None:
+    """Check the signature of a ``POST /``."""
+    stamp = headers.get("x-amz-date", "")
+    try:
+        signed_at = _read_stamp(stamp)
+    except ValueError:
+        raise AccessDenied("X-Amz-Date is missing or malformed.", "IncompleteSignatureException") from None
+    needed = {"host", "x-amz-date", "x-amz-target"} & {*headers, "host", "x-amz-date"}
+    if not needed <= set(claim.signed_headers) or claim.service != service or not stamp.startswith(claim.day):
+        raise AccessDenied("The signature does not cover this request.", "InvalidSignatureException")
+    if abs(now - signed_at) > MAX_SKEW:
+        raise AccessDenied(f"The signature of {stamp} has expired.", "InvalidSignatureException")
+    if not hmac.compare_digest(_signature(claim, secret, stamp, headers, body), claim.signature):
+        raise AccessDenied(
+            "The signature does not match the request and the secret key.", "InvalidSignatureException"
+        )
+
+
+def _read_stamp(stamp: str) -> float:
+    """Read ``20261123T045900Z``, as epoch seconds; each call has one, and strptime takes its time."""
+    if not (parts := _STAMP.fullmatch(stamp)):
+        raise ValueError(f"{stamp!r} is not a time")
+    year, month, day, hour, minute, second = map(int, parts.groups())
+    return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
+
+
+def _signature(claim: Claim, secret: str, stamp: str, headers: Mapping[str, str], body: bytes) -> str:
+    covered = "".join(f"{name}:{' '.join(headers.get(name, '').split())}\n" for name in claim.signed_headers)
+    request = "\n".join(
+        ["POST", "/", "", covered, ";".join(claim.signed_headers), hashlib.sha256(body).hexdigest()]
+    )
+    scope = f"{claim.day}/{claim.region}/{claim.service}/aws4_request"
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, digest])
+    return hmac.digest(_key(secret, scope), to_sign.encode(), "sha256").hex()
+
+
+@lru_cache(maxsize=64)
+def _key(secret: str, scope: str) -> bytes:
+    """Return the key of a day, a region and a service: the same for all calls of a requester."""
+    key = f"AWS4{secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+# Lists in pages, by keyset: a page starts after the last row of the one before, even if rows were added.
+
+DEFAULT_SIZE = 10  # Mechanical Turk's
+
+
+class About(TypedDict):
+    """What a response says about its page."""
+
+    NumResults: int
+    NextToken: str | None
+
+
+def page(
+    tx: Transaction,
+    kind: type[T],
+    list_name: str,
+    params: Params,
+    rest: str,
+    *,
+    newest_first: bool = False,
+    **named: Any,
+) -> tuple[list[T], About]:
+    """Select one page, and what the response says about it: NumResults, and NextToken where more remains.
+
+    ``rest`` is the statement from ``FROM`` to the end of its ``WHERE``; ``seq`` is the column of its order.
+    Values that the statement does not name are ignored.
+    """
+    size = params.get("MaxResults", DEFAULT_SIZE)
+    token = params.get("NextToken")
+    after = _read_token(tx, list_name, token) if token else None
+    where = "" if after is None else f" AND seq {'<' if newest_first else '>'} :after"
+    order = f" ORDER BY seq{' DESC' if newest_first else ''} LIMIT :size"
+    if after is not None:
+        named["after"] = after
+    # one more than is shown, to know whether more remain
+    rows = tx.rows(f"SELECT seq, {', '.join(columns_of(kind))} {rest}{where}{order}", named, size=size + 1)
+    shown = rows[:size]
+    last = str(shown[-1][0]) if shown else ""
+    more = len(rows) > size
+    token = f"{last}.{tx.marketplace.sign('page', list_name, last)[:16]}" if more else None
+    records = [kind(**dict(zip(columns_of(kind), row[1:], strict=True))) for row in shown]
+    return records, {"NumResults": len(shown), "NextToken": token}
+
+
+def _read_token(tx: Transaction, list_name: str, token: str) -> int:
+    last, _, signature = token.partition(".")
+    if not last.isdecimal() or signature != tx.marketplace.sign("page", list_name, last)[:16]:
+        raise invalid("NextToken", "is not a token of this list")
+    return int(last)
+
+
+# Failures on demand, so that a requester's program can be tested against them.
+
+MOST_SECONDS = 60
+FAULT_KINDS = ("drop", "throttle", "error", "delay")
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault:
+    """One failure to come.
+
+    ``drop`` acts and then closes the connection without a reply, ``throttle`` and ``error`` refuse without
+    acting, ``delay`` waits ``seconds`` before acting. The first ``after`` requests go well, the next
+    ``times`` fail.
+    """
+
+    operation: str = "*"
+    kind: str
+    times: int = 1
+    after: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse values that would fail only at later requests."""
+        if self.kind not in FAULT_KINDS:
+            raise invalid("kind", f"{self.kind!r} is not one of {', '.join(FAULT_KINDS)}")
+        if not isinstance(self.operation, str):
+            raise invalid("operation", "must be a name, or * for all")
+        if type(self.times) is not int or type(self.after) is not int or self.times < 1 or self.after < 0:
+            raise invalid("times", "must be 1 or more, and after 0 or more")
+        if type(self.seconds) not in (int, float) or not 0 <= self.seconds <= MOST_SECONDS:
+            raise invalid("seconds", f"must be between 0 and {MOST_SECONDS}")
+
+
+class FaultInjector:
+    """The failures to come; none unless an admin asks for them."""
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+
+    def add(self, fault: Fault) -> None:
+        """Ask for a failure."""
+        with self._lock:
+            self._faults.append(fault)
+
+    def clear(self) -> None:
+        """Clear all failures."""
+        with self._lock:
+            self._faults.clear()
+
+    def next(self, operation: str) -> Fault | None:
+        """Count this request, and return its failure, if any."""
+        if not self._faults:
+            return None
+        with self._lock:
+            for fault in self._faults:
+                if fault.operation not in ("*", operation):
+                    continue
+                if fault.after > 0:
+                    fault.after -= 1
+                    continue
+                fault.times -= 1
+                if fault.times <= 0:
+                    self._faults.remove(fault)
+                return fault
+        return None

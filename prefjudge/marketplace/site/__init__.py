@@ -1,6 +1,1 @@
-"""What people see of the marketplace: its pages, their style and their few scripts."""
-
-from prefjudge.marketplace.site.assets import asset
-from prefjudge.marketplace.site.pages import render_page
-
-__all__ = ["asset", "render_page"]
+"""What people see of the marketplace, and the requester API, on the network."""

@@ -107,7 +107,7 @@ def serve(
     ready : callable, optional
         Called once it answers.
     """
-    from prefjudge.marketplace import keys
+    from prefjudge.marketplace import operator
     from prefjudge.marketplace.server import serve as run
 
     opened = open_study(study or None)
@@ -115,15 +115,15 @@ def serve(
     url = store or store_url(folder)
     if opened and live:
         _refuse_real_money(opened)
-    token = None if admin_token_file is None else keys.read_token(Path(admin_token_file))
+    token = None if admin_token_file is None else operator.read_token(Path(admin_token_file))
     if print_admin_token:
-        return AdminToken(admin_token=token or keys.admin_token(url))
+        return AdminToken(admin_token=token or operator.admin_token(url))
     if new_key is not None:
-        key = keys.issue_key(url, new_key, sandbox=False if live else None)
+        key = operator.issue_key(url, new_key, sandbox=False if live else None)
         return IssuedKey(requester=new_key, access_key=key.access_key, secret_key=key.secret_key)
 
     if revoke_key is not None:
-        keys.revoke_key(url, revoke_key)
+        operator.revoke_key(url, revoke_key)
         return None
 
     announced: list[Address] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.own_marketplace import store_url
-from prefjudge.marketplace import persons as market
+from prefjudge.marketplace import operator as market
 from prefjudge.render.shown import Shown
 from prefjudge.study import persons
 from prefjudge.study.study import Study, open_study
@@ -48,7 +48,7 @@ def forget_person(
 ) -> PersonResult:
     """Forget in the marketplace, which refuses where money is owed, and then in the study."""
     opened, url, places = _places(worker_id, study, store)
-    receipt = market.forget(url, worker_id, unpaid=unpaid) if url else None
+    receipt = market.forget_person(url, worker_id, unpaid=unpaid) if url else None
     erased = dict(receipt["erased"]) if receipt else {}
     assignments = receipt["kept"]["assignments"] if receipt else 0
     if opened is not None:
@@ -90,7 +90,7 @@ def _places(
 
 
 def _stored(url: str, study: Study | None, worker_id: str) -> dict[str, dict[str, Rows]]:
-    stored = {"marketplace": market.known(url, worker_id)} if url else {}
+    stored = {"marketplace": market.known_of(url, worker_id)} if url else {}
     if study is not None:
         with study.transaction(write=False) as db:
             stored["study"] = persons.known(db, worker_id)
