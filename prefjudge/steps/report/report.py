@@ -118,7 +118,7 @@ def report(
     page_only = {"qrels": qrels, "out": out, "plots": plots, "tables": tables, "bibtex": bibtex, "live": live}
     site_only = {"leaderboard": leaderboard, "contact": contact, "url": url}
     for name, value in (site_only if site is None else page_only).items():
-        if value is not None and value not in (False, "", ()):
+        if value is not None and value not in (False, "", (), []):
             goes = "goes with --site" if site is None else "goes with one page, and --site writes many"
             raise InputError(f"--{name} {goes}", "Leave one of them out." if site else "Add --site DIR.")
     if site is not None:
