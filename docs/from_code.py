@@ -17,7 +17,7 @@ import prefjudge
 from prefjudge import VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
-from prefjudge.study.config_file import schema_text
+from prefjudge.study.config import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _print_schema(asked: bool) -> None:
     if asked:
-        from prefjudge.study.config_file import schema_text
+        from prefjudge.study.config import schema_text
 
         typer.echo(schema_text())
         raise typer.Exit

@@ -10,10 +10,10 @@ from prefjudge.crowd.submissions import Submission
 from prefjudge.fieldwork.settlement import GIVEN_UP
 from prefjudge.study.assignments import KEPT, StudyAssignment, StudyJudgment
 from prefjudge.study.hits import StudyHit
+from prefjudge.study.people import STOPPED, TOO_FAST, UNUSABLE
+from prefjudge.study.progress import WHOLE_HIT, Remark
 from prefjudge.study.rehearsal import Judge
-from prefjudge.study.remarks import WHOLE_HIT, Remark
 from prefjudge.study.study import Study
-from prefjudge.study.undecided import STOPPED, TOO_FAST, UNUSABLE
 
 if TYPE_CHECKING:
     from prefjudge.study.config import DesignConfig

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prefjudge.errors import ConfigError, quoted
+from prefjudge.study.people import load_workers
 from prefjudge.study.study import Study
-from prefjudge.study.trust import load_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

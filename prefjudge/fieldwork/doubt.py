@@ -7,9 +7,9 @@ from prefjudge.fieldwork.hit_requests import climbs
 from prefjudge.fieldwork.trust import barring_rule
 from prefjudge.study.assignments import load_gold_records
 from prefjudge.study.hits import HitStatus
+from prefjudge.study.people import UndecidedAssignment
 from prefjudge.study.progress import count_hits, waiting_pairs
 from prefjudge.study.study import Study
-from prefjudge.study.undecided import UndecidedAssignment
 
 
 def waits_until(

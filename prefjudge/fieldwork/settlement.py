@@ -22,12 +22,11 @@ from prefjudge.study.assignments import (
     save_rejection,
 )
 from prefjudge.study.config import EarlyExit
-from prefjudge.study.history import moment
 from prefjudge.study.hits import load_unused
 from prefjudge.study.ledger import Intent, load_begun_bonuses, load_begun_rejections, settle
-from prefjudge.study.past import note_deleted
-from prefjudge.study.study import Study
-from prefjudge.study.undecided import UndecidedAssignment, evidence_against, load_undecided
+from prefjudge.study.people import UndecidedAssignment, evidence_against, load_undecided
+from prefjudge.study.progress import moment
+from prefjudge.study.study import Study, note_deleted
 
 GIVEN_UP = "its HIT was given up: the texts that it shows are lost"
 """The verdict on an assignment that nobody can read any more."""

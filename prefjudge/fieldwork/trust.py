@@ -11,12 +11,12 @@ from prefjudge.fieldwork.decisions import Decisions, load_decisions
 from prefjudge.fieldwork.hit_requests import barred_group, climbs, trusted_group
 from prefjudge.study.assignments import forget_barred, load_gold_records, save_barred
 from prefjudge.study.gold import count_hidden, load_active_gold
-from prefjudge.study.progress import count_hits, load_barred
-from prefjudge.study.study import Study
-from prefjudge.study.trust import (
+from prefjudge.study.people import (
     AFTER_MISS,
+    AS_GUESSED,
     DECIDED,
     GUESSED,
+    TOO_FAST,
     UNPROVEN,
     UNREAD,
     count_last_dropped,
@@ -28,7 +28,8 @@ from prefjudge.study.trust import (
     save_allowance,
     save_exclusion,
 )
-from prefjudge.study.undecided import AS_GUESSED, TOO_FAST
+from prefjudge.study.progress import count_hits, load_barred
+from prefjudge.study.study import Study
 
 
 def barring_rule(study: Study) -> BarringRule:

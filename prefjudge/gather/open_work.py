@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from prefjudge.counts import many
-from prefjudge.study.history import ChallengeRecord, load_challenges
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.progress import count_hits, waiting_pairs
+from prefjudge.study.progress import ChallengeRecord, count_hits, load_challenges, waiting_pairs
 from prefjudge.study.study import Study
 
 

@@ -7,10 +7,8 @@ from decimal import Decimal
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.marketplace import operator as market
-from prefjudge.study import health, settings
-from prefjudge.study.migrations import STEPS
-from prefjudge.study.past import refuse_lost
-from prefjudge.study.study import Study
+from prefjudge.study import progress, settings
+from prefjudge.study.study import STEPS, Study, refuse_lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +112,9 @@ def open_store(url: str) -> Store:
             kind="study",
             database=database,
             schema=len(STEPS),
-            find_impossible=health.find_impossible,
-            ledger_sums=health.ledger_sums,
-            newest_time=health.newest_time,
+            find_impossible=progress.find_impossible,
+            ledger_sums=progress.ledger_sums,
+            newest_time=progress.newest_time,
             load_setting=settings.load_setting,
             save_setting=settings.save_setting,
         )

@@ -30,7 +30,7 @@ from prefjudge.fieldwork.trust import (
     why_stopped,
 )
 from prefjudge.render.shown import Shown
-from prefjudge.study import persons
+from prefjudge.study import people
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
     KEPT,
@@ -39,12 +39,11 @@ from prefjudge.study.assignments import (
     save_decisions,
 )
 from prefjudge.study.gold import load_withdrawn
-from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, load_hits, save_status
+from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, count_shown_words, load_hits, save_status
 from prefjudge.study.ledger import count_settled, load_begun_bonuses
 from prefjudge.study.pooling import load_pairs_by_number
 from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.shown_words import count_shown_words
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
 
@@ -120,7 +119,7 @@ def collect(
                 f"nothing has been published to {target}",
                 f"Run: prefjudge publish {quoted(opened.folder)} --{target}",
             )
-    persons.forget_old(opened, time.time())
+    people.forget_old(opened, time.time())
     with lock_crowd(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)
 

@@ -14,8 +14,8 @@ from prefjudge.fieldwork.settlement import find_dues, withdraw
 from prefjudge.fieldwork.spending import intended, lock_crowd
 from prefjudge.render.shown import Shown
 from prefjudge.study.assignments import REJECTED, find_worker, load_decisions, save_decision
-from prefjudge.study.history import moment
 from prefjudge.study.ledger import find_rejection, settle
+from prefjudge.study.progress import moment
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, command
 

@@ -7,12 +7,11 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.screening import GoldRecord
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
-from prefjudge.study.log_columns import COLUMNS, LogColumns
+from prefjudge.study.judgments import COLUMNS, LogColumns
+from prefjudge.study.people import STOPPED, UNUSABLE, dropped
+from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.rehearsal import Judge
-from prefjudge.study.remarks import Remark, save_remarks
 from prefjudge.study.targets import COUNTED, current_target
-from prefjudge.study.trust import dropped
-from prefjudge.study.undecided import STOPPED, UNUSABLE
 
 KEPT = "kept"
 REJECTED = "rejected"

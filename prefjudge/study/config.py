@@ -1,8 +1,13 @@
-"""The study's config: its sections and keys, checked by pydantic; `config_file` reads them."""
+"""The study's config: its sections and keys, and how study.toml and the environment are read."""
 
 import json
+import os
+from collections.abc import Mapping
+from copy import deepcopy
 from decimal import Decimal
+from difflib import get_close_matches
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -11,19 +16,22 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import GenerateJsonSchema
 
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
 from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
-from prefjudge.errors import InputError
+from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
-from prefjudge.study.board_config import BoardConfig
-from prefjudge.study.values import parse_money
+from prefjudge.renamed import KEYS
+from prefjudge.resources import resource_dir
+from prefjudge.study.values import parse_money, parse_values, read_values
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -248,6 +256,50 @@ class TargetConfig(_Section):
         return self.crowd in AT_THE_MARKETPLACE and not self.url
 
 
+Login = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(\[bot\])?$")]
+
+
+class BoardConfig(_Section):
+    """Who may submit what to a leaderboard that is kept in Git.
+
+    Attributes
+    ----------
+    maintainers : tuple of str
+        Who may change more than a submission of their own, by their logins.
+    per_team, days : int
+        At most this many submissions of a team, and of a submitter, in any so many days.
+    late_days : int
+        The date in a submission's name is at most so many days ago.
+    embargo_days : int
+        An embargo ends at most so many days after that date; 0: there is none.
+    megabytes, unpacked_megabytes : float
+        The largest run file, as it is stored and unpacked.
+    types : tuple of str
+        What a submission may be.
+    links : tuple of str
+        Which of ``paper`` and ``code`` must be given.
+    """
+
+    maintainers: tuple[Login, ...] = ()
+    per_team: Annotated[int, Field(ge=1)] = 2
+    days: Annotated[int, Field(ge=1, le=3660)] = 30
+    late_days: Annotated[int, Field(ge=0, le=3660)] = 7
+    embargo_days: Annotated[int, Field(ge=0, le=3660)] = 270
+    megabytes: Annotated[float, Field(gt=0, le=2000)] = 50
+    unpacked_megabytes: Annotated[float, Field(gt=0, le=100_000)] = 1000
+    types: Annotated[tuple[str, ...], Field(min_length=1)] = ("full ranking", "reranking")
+    links: tuple[Annotated[str, Field(pattern="^(paper|code)$")], ...] = ()
+
+    def trusts(self, login: str) -> bool:
+        """Return whether a login is that of a maintainer."""
+        return any(is_same_login(login, one) for one in self.maintainers)
+
+
+def is_same_login(one: str, other: str) -> bool:
+    """Return whether two logins are one: hosts of repositories do not tell capitals apart."""
+    return one.casefold() == other.casefold()
+
+
 class StudyConfig(_Section):
     """All settings of a study, each with its default."""
 
@@ -314,3 +366,112 @@ class StudyConfig(_Section):
         if live is not None and self.budget is None:
             raise ValueError("a live target needs a budget: the most that the study may spend, in dollars")
         return self
+
+
+_SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
+"""Variables that override a key above the first section."""
+
+
+def load_config(path: Path) -> StudyConfig:
+    """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
+
+    So does ``PREFJUDGE_BUDGET=20`` ``budget``, which is in no section.
+
+    Raises
+    ------
+    ConfigError
+        The file is not TOML, or keys or values in it are wrong; all of them are named.
+    """
+    return check_config(read_values(path), path)
+
+
+def parse_config(text: str, path: Path) -> StudyConfig:
+    """Read the text of a config that is, or will be, at ``path``; as :func:`load_config`."""
+    return check_config(parse_values(text, path), path)
+
+
+def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
+    """Return the config of a file's values and the environment's; as :func:`load_config`."""
+    values = deepcopy(dict(found))
+    told = _override(values, os.environ)
+    for key, (holds, _) in KEYS.items():
+        section, name = key.split(".")
+        inside = values.get(section)
+        if isinstance(inside, dict) and _is_same(inside.get(name), holds):
+            del inside[name]
+    try:
+        return StudyConfig.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{path}:\n{_explained(error, told)}", "Fix these keys.") from None
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of study.toml, by which editors complete and check it."""
+    schema = StudyConfig.model_json_schema()
+    return json.dumps({"$schema": GenerateJsonSchema.schema_dialect, **schema}, indent=2, ensure_ascii=False)
+
+
+def template(name: str) -> str:
+    """Return the text of prefjudge's config ``name``, to start a study from.
+
+    Raises
+    ------
+    ConfigError
+        There is no such config.
+    """
+    known = {path.stem: path for path in sorted(resource_dir("configs").glob("*.toml"))}
+    if name not in known:
+        raise ConfigError(f"there is no config {name!r}", f"Choose one of: {', '.join(known)}.")
+    return known[name].read_text(encoding="utf-8")
+
+
+def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Apply the environment's settings; return the variable that each ``section.name`` is from."""
+    told: dict[str, str] = {}
+    for key, text in environ.items():
+        section, separator, name = key.removeprefix("PREFJUDGE_").lower().partition("__")
+        if key in _SINGLE:
+            values[section], told[section] = text, key
+            continue
+        if not (key.startswith("PREFJUDGE_") and separator):
+            continue
+        if not isinstance(values.setdefault(section, {}), dict):
+            raise ConfigError(f"{key}: {section} is not a section of study.toml", f"Unset {key}.")
+        values[section][name] = text
+        told |= dict.fromkeys((section, f"{section}.{name}"), key)
+    return told
+
+
+def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
+    lines = []
+    for problem in error.errors(include_url=False):
+        where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        if where in told:
+            where = f"{where}, which {told[where]} sets"
+        if (key := ".".join(map(str, problem["loc"]))) in KEYS:
+            lines.append(f"  {where}: this key is gone, and {KEYS[key][1]}; delete this line")
+        elif problem["type"] == "extra_forbidden":
+            lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
+        else:
+            lines.append(
+                f"  {where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
+            )
+    return "\n".join(lines)
+
+
+def _is_same(value: object, holds: str) -> bool:
+    """Return whether a value of TOML or of the environment is the one that a text says."""
+    try:
+        return Decimal(str(value)) == Decimal(holds)
+    except ArithmeticError:
+        return str(value).lower() == holds
+
+
+def _guess(key: str) -> str:
+    """Suggest a key with a similar name, in any section."""
+    keys: dict[str, str] = {}
+    for name, field in StudyConfig.model_fields.items():
+        inside = getattr(field.annotation, "model_fields", {})
+        keys |= {part: f"{part} in [{name}]" for part in inside} or {name: f"{name}, above the first section"}
+    close = get_close_matches(key, keys, n=1)
+    return f"; did you mean {keys[close[0]]}?" if close else ""

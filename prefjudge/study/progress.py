@@ -3,9 +3,256 @@
 Everything is counted at one target: the given one, or else the one whose work is the study's.
 """
 
-from prefjudge.database import Connection
-from prefjudge.study.remarks import UNJUDGEABLE
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from prefjudge.database import Connection, row_of
 from prefjudge.study.targets import COUNTED, JUDGES, current_target
+
+if TYPE_CHECKING:
+    from prefjudge.core.planning.challenge import Duel
+
+
+ENOUGH_UNABLE = 3
+"""A pair that so many workers could not judge is not asked for again: it would be paid for without end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What a worker said of one slot of a HIT, or of all of it; neither text is to be trusted.
+
+    ``pair_id`` is None for a gold pair and for the whole HIT. ``unable`` says why the pair could not be
+    judged, and is empty where it was.
+    """
+
+    slot: int
+    pair_id: int | None
+    unable: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedRemark:
+    """A remark with its worker and its pair; ``query_id`` is empty where it is on the whole HIT."""
+
+    assignment_id: str
+    worker_id: str
+    query_id: str
+    doc_a: str
+    doc_b: str
+    unable: str
+    comment: str
+
+
+def save_remarks(db: Connection, assignment_id: str, remarks: Sequence[Remark]) -> None:
+    """Append the remarks of an assignment to the log."""
+    db.insert_all("remarks", ({"assignment_id": assignment_id, **row_of(one)} for one in remarks))
+
+
+def load_remarks(db: Connection) -> list[LoggedRemark]:
+    """Return the remarks at the study's target, but those on gold pairs, which stay hidden."""
+    rows = db.execute(
+        "SELECT r.assignment_id, a.worker_id, coalesce(p.query_id, ''), coalesce(p.doc_a, ''), "
+        "coalesce(p.doc_b, ''), r.unable, r.comment FROM remarks r JOIN assignments a USING (assignment_id) "
+        f"JOIN hits h USING (hit_key) LEFT JOIN pairs p USING (pair_id) WHERE {COUNTED} "
+        f"AND (p.pair_id IS NOT NULL OR r.slot = {WHOLE_HIT}) ORDER BY a.submitted, r.assignment_id, r.slot",
+        target=current_target(db),
+    )
+    names = LoggedRemark.__slots__
+    return [LoggedRemark(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def count_unjudgeable(db: Connection) -> int:
+    """Return how many pairs are not asked for again because workers could not judge them."""
+    rows = db.execute(f"SELECT count(*) FROM ({UNJUDGEABLE}) AS pairs_left", target=current_target(db))
+    return int(rows[0][0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChallengeRecord:
+    """A challenge in numbers; ``concluded`` is None while it is under way. Times are in UTC, by ISO 8601."""
+
+    challenge: int
+    strategy: str
+    started: str
+    concluded: str | None
+    newcomers: int
+    queries: int
+
+
+def count_answers(db: Connection) -> dict[int, tuple[int, int]]:
+    """Return how many queries and how many answers each version has, the first version first."""
+    return {
+        version: (queries, answers)
+        for version, queries, answers in db.execute(
+            "SELECT version, count(DISTINCT query_id), count(*) FROM answers "
+            "GROUP BY version ORDER BY version"
+        )
+    }
+
+
+def load_challenges(db: Connection) -> list[ChallengeRecord]:
+    """Return the challenges, the first one first."""
+    rows = db.execute(
+        "SELECT c.challenge, c.strategy, c.started, c.concluded, count(*), count(DISTINCT n.query_id) "
+        "FROM challenges c JOIN (SELECT DISTINCT challenge, query_id, doc_id FROM challengers) n "
+        "USING (challenge) GROUP BY c.challenge, c.strategy, c.started, c.concluded ORDER BY c.challenge"
+    )
+    return [
+        ChallengeRecord(
+            challenge=number,
+            strategy=strategy,
+            started=moment(started),
+            concluded=None if concluded is None else moment(concluded),
+            newcomers=newcomers,
+            queries=queries,
+        )
+        for number, strategy, started, concluded, newcomers, queries in rows
+    ]
+
+
+def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
+    """Return how each newcomer of a challenge fared, query by query, in the order of trial."""
+    from prefjudge.core.planning.challenge import Duel
+
+    return tuple(
+        Duel(
+            query_id=query,
+            incumbent=incumbent,
+            newcomer=newcomer,
+            brought_by=tuple(runs.split(", ")) if runs else (),
+            votes_for=won,
+            votes_against=lost,
+            dethroned=bool(dethroned),
+            chance=chance,
+        )
+        for query, incumbent, newcomer, runs, won, lost, dethroned, chance in db.execute(
+            "SELECT query_id, incumbent, newcomer, brought_by, votes_for, votes_against, dethroned, chance "
+            "FROM duels WHERE challenge = :challenge ORDER BY query_id, newcomer",
+            challenge=challenge,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Who first had a passage of a query: in which challenge, 0 for the pools, and which runs and qrels."""
+
+    challenge: int
+    sources: tuple[str, ...]
+
+
+def load_findings(db: Connection) -> dict[tuple[str, str], Finding]:
+    """Return who first had each candidate, by query_id and doc_id."""
+    found: dict[tuple[str, str], Finding] = {}
+    for query, doc, challenge, source in db.execute(
+        "SELECT query_id, doc_id, 0 AS challenge, source FROM pooled "
+        "UNION SELECT query_id, doc_id, challenge, source FROM challengers "
+        "ORDER BY query_id, doc_id, challenge, source"
+    ):
+        first = found.setdefault((query, doc), Finding(challenge=challenge, sources=()))
+        if first.challenge == challenge:
+            found[query, doc] = Finding(challenge=challenge, sources=(*first.sources, source))
+    return found
+
+
+def first_answers_since(db: Connection) -> str | None:
+    """Return when the last vote before the first challenge was collected; None where there is none."""
+    rows = db.execute(
+        "SELECT max(collected) FROM assignments JOIN hits h USING (hit_key) "
+        f"WHERE {COUNTED} AND collected < coalesce((SELECT min(started) FROM challenges), 1e300)",
+        target=current_target(db),
+    )
+    return None if rows[0][0] is None else moment(rows[0][0])
+
+
+def moment(seconds: float) -> str:
+    """Return a time as people read it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+_IMPOSSIBLE = (
+    (
+        "HITs are published without an intent to publish them",
+        "SELECT count(*) FROM hits h WHERE hit_id IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM intents i WHERE i.subject = h.hit_key AND i.operation = 'CreateHIT')",
+    ),
+    (
+        "HITs were published twice",
+        "SELECT count(*) FROM (SELECT hit_id FROM hits WHERE hit_id IS NOT NULL "
+        "GROUP BY hit_id HAVING count(*) > 1) AS twice",
+    ),
+    (
+        "calls of one kind were made twice for the same HIT or assignment",
+        "SELECT count(*) FROM (SELECT subject FROM intents WHERE operation IN "
+        "('CreateHIT', 'SendBonus', 'RejectAssignment', 'DeleteHIT') "
+        "GROUP BY operation, subject HAVING count(*) > 1) AS twice",
+    ),
+    (
+        "assignments were both approved and paid by a bonus",
+        "SELECT count(*) FROM assignments a WHERE decision = 'approved' AND EXISTS "
+        "(SELECT 1 FROM intents i WHERE i.subject = a.assignment_id AND i.operation = 'SendBonus' "
+        "AND i.outcome IS NOT NULL)",
+    ),
+    (
+        "assignments were paid by a bonus in place of their reward without the intents of both",
+        "SELECT count(*) FROM assignments a WHERE decision LIKE 'prorated:%' AND 2 > "
+        "(SELECT count(DISTINCT operation) FROM intents i WHERE i.subject = a.assignment_id "
+        "AND i.operation IN ('SendBonus', 'RejectAssignment'))",
+    ),
+    (
+        "HITs have intents that commit less than their rewards",
+        "SELECT count(*) FROM hits h WHERE h.assignments * h.reward_cents > "
+        "(SELECT coalesce(sum(i.cents), 0) FROM intents i WHERE i.subject = h.hit_key AND i.cents > 0)",
+    ),
+    (
+        "assignments have fewer judgments than comparisons were answered",
+        "SELECT count(*) FROM assignments a WHERE a.answered - "
+        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key AND s.gold_id IS NOT NULL) > "
+        "(SELECT count(*) FROM judgments j WHERE j.assignment_id = a.assignment_id)",
+    ),
+    (
+        "judgments count although their assignment was dropped",
+        "SELECT count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
+        "LEFT JOIN drops d USING (judgment_id) WHERE a.verdict <> 'kept' AND d.judgment_id IS NULL",
+    ),
+)
+
+
+def find_impossible(db: Connection) -> list[str]:
+    """Return the signs that money was spent twice or rows were lost."""
+    found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
+    return [f"{count:,} {what}" for count, what in found if count]
+
+
+def ledger_sums(db: Connection) -> dict[str, int]:
+    """Return what the study has committed at each target, in cents."""
+    rows = db.execute(
+        "SELECT target, coalesce(sum(cents), 0) FROM intents WHERE cents > 0 OR outcome IS NOT NULL "
+        "GROUP BY target ORDER BY target"
+    )
+    return {str(target): int(cents) for target, cents in rows}
+
+
+def newest_time(db: Connection) -> float:
+    """Return the latest time of anything in the store, 0 where there is nothing."""
+    return float(
+        db.execute(
+            "SELECT max(t) FROM (SELECT max(intended) AS t FROM intents UNION ALL "
+            "SELECT max(collected) FROM assignments) AS times"
+        )[0][0]
+        or 0
+    )
+
+
+UNJUDGEABLE = f"""
+SELECT r.pair_id FROM remarks r JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
+WHERE r.unable <> '' AND r.pair_id IS NOT NULL AND a.verdict = 'kept' AND {COUNTED}
+GROUP BY r.pair_id HAVING count(DISTINCT a.worker_id) >= {ENOUGH_UNABLE}
+"""
+"""The pairs that are not asked for again. Only work that was kept tells: a bad worker closes no pair."""
 
 
 def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
@@ -151,3 +398,7 @@ def save_disputed(db: Connection, target: str, waiting: int, asked: float) -> No
         {"target": target, "waiting": waiting, "asked": asked},
         "ON CONFLICT (target) DO UPDATE SET waiting = excluded.waiting, asked = excluded.asked",
     )
+
+
+WHOLE_HIT = -1
+"""The slot of a remark on the whole HIT."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from prefjudge.database import Connection, Database, redacted
 from prefjudge.errors import ConfigError, StudyError, quoted
-from prefjudge.study.migrations import STEPS
-from prefjudge.study.past import refuse_lost
 from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting, load_setting
 from prefjudge.study.values import parse_money, read_values
 
@@ -20,6 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prefjudge.study.config import StudyConfig
+
+
+from prefjudge.database import file_of
 
 CONFIG_FILE = "study.toml"
 SCHEMA_FILE = "study.schema.json"
@@ -82,7 +83,7 @@ class Study:
     @cached_property
     def config(self) -> "StudyConfig":
         """The config, read once."""
-        from prefjudge.study.config_file import check_config
+        from prefjudge.study.config import check_config
 
         return check_config(self._raw_config, self.folder / CONFIG_FILE)
 
@@ -270,7 +271,7 @@ def new_study(folder: Path, *, config: str = "default", name: str | None = None)
     ConfigError
         The name is too long, or the config that is there is wrong.
     """
-    from prefjudge.study.config_file import load_config, parse_config, schema_text, template
+    from prefjudge.study.config import load_config, parse_config, schema_text, template
 
     path = folder / CONFIG_FILE
     text = fill(template(config), name=name or folder.resolve().name[:100])
@@ -303,3 +304,201 @@ def create(folder: Path, config: str, schema: str) -> bool:
     except OSError as error:
         raise StudyError(f"cannot make {folder}: {error.strerror}", "Give another folder.") from error
     return True
+
+
+STEPS = [
+    """
+    CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+    CREATE TABLE inputs (
+        kind TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, name TEXT NOT NULL,
+        PRIMARY KEY (kind, path)
+    );
+
+    CREATE TABLE queries (query_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+    CREATE TABLE passages (doc_id TEXT PRIMARY KEY, text TEXT NOT NULL);
+    CREATE TABLE copies (doc_id TEXT PRIMARY KEY, copy_of TEXT NOT NULL);
+    CREATE TABLE pooled (
+        query_id TEXT NOT NULL, doc_id TEXT NOT NULL, source TEXT NOT NULL,
+        PRIMARY KEY (query_id, doc_id, source)
+    );
+
+    CREATE TABLE pairs (
+        pair_id BIGINT PRIMARY KEY,
+        query_id TEXT NOT NULL, doc_a TEXT NOT NULL, doc_b TEXT NOT NULL,
+        votes BIGINT NOT NULL,
+        UNIQUE (query_id, doc_a, doc_b)
+    );
+
+    CREATE TABLE gold (
+        gold_id BIGINT PRIMARY KEY,
+        query_id TEXT NOT NULL, query TEXT NOT NULL,
+        good_id TEXT NOT NULL, good TEXT NOT NULL, bad_id TEXT NOT NULL, bad TEXT NOT NULL,
+        practice TEXT NOT NULL, withdrawn DOUBLE PRECISION
+    );
+
+    CREATE TABLE hits (
+        hit_key TEXT PRIMARY KEY,
+        batch BIGINT NOT NULL, number BIGINT NOT NULL,
+        target TEXT NOT NULL, assignments BIGINT NOT NULL, reward_cents BIGINT NOT NULL,
+        layouts TEXT NOT NULL,
+        hit_id TEXT, status TEXT NOT NULL, published DOUBLE PRECISION
+    );
+    CREATE TABLE slots (
+        hit_key TEXT NOT NULL REFERENCES hits (hit_key), slot BIGINT NOT NULL, name TEXT NOT NULL,
+        pair_id BIGINT REFERENCES pairs (pair_id), gold_id BIGINT REFERENCES gold (gold_id),
+        first_token TEXT NOT NULL, second_token TEXT NOT NULL,
+        PRIMARY KEY (hit_key, slot)
+    );
+    CREATE INDEX slots_by_pair ON slots (pair_id);
+
+    CREATE TABLE intents (
+        token TEXT PRIMARY KEY, operation TEXT NOT NULL, target TEXT NOT NULL, subject TEXT NOT NULL,
+        cents BIGINT NOT NULL, intended DOUBLE PRECISION NOT NULL,
+        outcome TEXT, settled DOUBLE PRECISION
+    );
+    CREATE INDEX intents_by_subject ON intents (subject);
+    CREATE INDEX intents_by_target ON intents (target, cents, outcome);
+
+    CREATE TABLE assignments (
+        assignment_id TEXT PRIMARY KEY,
+        hit_key TEXT NOT NULL REFERENCES hits (hit_key), worker_id TEXT NOT NULL,
+        accepted DOUBLE PRECISION, submitted DOUBLE PRECISION, collected DOUBLE PRECISION NOT NULL,
+        answer TEXT NOT NULL, layout BIGINT NOT NULL, answered BIGINT NOT NULL,
+        gold_right BIGINT NOT NULL, gold_missed BIGINT NOT NULL, seconds DOUBLE PRECISION NOT NULL,
+        verdict TEXT NOT NULL, decision TEXT, pays_itself DOUBLE PRECISION
+    );
+    CREATE INDEX assignments_by_worker ON assignments (worker_id);
+    CREATE INDEX assignments_by_hit ON assignments (hit_key);
+    CREATE INDEX assignments_by_time ON assignments (submitted DESC, collected DESC, assignment_id);
+    CREATE TABLE remarks (
+        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), slot BIGINT NOT NULL,
+        pair_id BIGINT REFERENCES pairs (pair_id), unable TEXT NOT NULL, comment TEXT NOT NULL,
+        PRIMARY KEY (assignment_id, slot)
+    );
+
+    CREATE TABLE judgments (
+        judgment_id {serial},
+        pair_id BIGINT NOT NULL REFERENCES pairs (pair_id),
+        query_id TEXT NOT NULL, left_id TEXT NOT NULL, right_id TEXT NOT NULL,
+        choice BIGINT NOT NULL, strength BIGINT NOT NULL, milliseconds BIGINT NOT NULL,
+        worker_id TEXT NOT NULL, judge TEXT NOT NULL, phase TEXT NOT NULL,
+        assignment_id TEXT NOT NULL REFERENCES assignments (assignment_id), vote_id TEXT,
+        UNIQUE (assignment_id, pair_id)
+    );
+    CREATE INDEX judgments_by_pair ON judgments (pair_id);
+
+    CREATE TABLE drops (
+        judgment_id BIGINT PRIMARY KEY REFERENCES judgments (judgment_id),
+        reason TEXT NOT NULL, dropped DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE barred (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, reason TEXT NOT NULL, barred DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (target, worker_id)
+    );
+    CREATE TABLE allowances (
+        target TEXT NOT NULL, worker_id TEXT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (target, worker_id)
+    );
+    CREATE TABLE disputes (
+        target TEXT PRIMARY KEY, waiting BIGINT NOT NULL, asked DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE imports (
+        number BIGINT PRIMARY KEY,
+        hit_key TEXT NOT NULL REFERENCES hits (hit_key),
+        name TEXT NOT NULL, form TEXT NOT NULL, criterion TEXT NOT NULL, digest TEXT NOT NULL,
+        judge TEXT NOT NULL, phase TEXT NOT NULL, sides BIGINT NOT NULL, mapped TEXT NOT NULL,
+        votes BIGINT NOT NULL, imported DOUBLE PRECISION NOT NULL,
+        UNIQUE (digest, criterion)
+    );
+
+    CREATE TABLE answers (
+        version BIGINT NOT NULL, query_id TEXT NOT NULL, doc_id TEXT NOT NULL,
+        PRIMARY KEY (version, query_id, doc_id)
+    );
+    CREATE TABLE challenges (
+        challenge BIGINT PRIMARY KEY, strategy TEXT NOT NULL,
+        started DOUBLE PRECISION NOT NULL, concluded DOUBLE PRECISION
+    );
+    CREATE TABLE challengers (
+        challenge BIGINT NOT NULL REFERENCES challenges (challenge),
+        query_id TEXT NOT NULL, doc_id TEXT NOT NULL, source TEXT NOT NULL,
+        PRIMARY KEY (challenge, query_id, doc_id, source)
+    );
+    CREATE TABLE duels (
+        challenge BIGINT NOT NULL REFERENCES challenges (challenge),
+        query_id TEXT NOT NULL, incumbent TEXT NOT NULL, newcomer TEXT NOT NULL, brought_by TEXT NOT NULL,
+        votes_for DOUBLE PRECISION NOT NULL, votes_against DOUBLE PRECISION NOT NULL,
+        dethroned BIGINT NOT NULL, chance DOUBLE PRECISION,
+        PRIMARY KEY (challenge, query_id, newcomer)
+    );
+
+    CREATE TABLE model_answers (
+        prompt_key TEXT PRIMARY KEY, model TEXT NOT NULL, reply TEXT NOT NULL,
+        prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL, answered DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE model_votes (
+        model TEXT NOT NULL, pair_id BIGINT NOT NULL REFERENCES pairs (pair_id),
+        a_first BIGINT NOT NULL, b_first BIGINT NOT NULL, choice BIGINT NOT NULL,
+        PRIMARY KEY (model, pair_id)
+    );
+    CREATE TABLE model_requests (
+        request {serial},
+        model TEXT NOT NULL, prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL,
+        intended DOUBLE PRECISION NOT NULL
+    );
+    """,
+]
+
+
+DELETED_FILE = "deleted-hits.txt"
+"""The ids of HITs that were deleted after their judgment: a marketplace no longer lists them."""
+_PAST = (
+    DELETED_FILE,
+    "pages",
+    "preference.qrels",
+    "leaderboard.csv",
+    "winratio.csv",
+    "report.html",
+    "release",
+)
+
+
+def refuse_lost(folder: Path, database: Database) -> None:
+    """Refuse to start over where a study was published: everything would be published and paid again.
+
+    Before anything is published there is nothing to lose: a missing store is made.
+
+    Raises
+    ------
+    StudyError
+        The store is missing or empty, and the study was published.
+    """
+    if database.version():
+        return
+    file = file_of(database.url)
+    lock = [] if file is None else [Path(f"{file}.lock")]  # made by every verb that spends
+    signs = [path.name for path in (*lock, *(folder / name for name in _PAST)) if path.exists()]
+    if signs:
+        raise StudyError(
+            f"the study's store {redacted(database.url)} is missing or empty, but the study was published: "
+            f"its folder holds {', '.join(signs)}",
+            "Restore a backup of the store (docs/backup.md), or run: "
+            f"prefjudge store recover {quoted(folder)}; it asks the marketplace.",
+        )
+
+
+def note_deleted(folder: Path, hit_id: str) -> None:
+    """Note the id of a HIT that is about to be deleted, once."""
+    path = folder / DELETED_FILE
+    if hit_id in load_deleted(folder):
+        return
+    with path.open("a", encoding="ascii") as file:
+        file.write(f"\n{hit_id}\n")  # an earlier line may have been cut off
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load_deleted(folder: Path) -> tuple[str, ...]:
+    """Return the ids of the HITs that were, or were about to be, deleted."""
+    path = folder / DELETED_FILE
+    return tuple(path.read_text(encoding="ascii", errors="replace").split()) if path.exists() else ()

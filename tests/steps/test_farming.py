@@ -31,11 +31,9 @@ from prefjudge.steps.work import simulated_truth
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.assignments import save_barred
 from prefjudge.study.gold import load_active_gold
-from prefjudge.study.history import moment
-from prefjudge.study.progress import count_judgments, load_barred
+from prefjudge.study.people import GUESSED, STOPPED, TOO_FAST, load_allowances, load_undecided, save_exclusion
+from prefjudge.study.progress import count_judgments, load_barred, moment
 from prefjudge.study.study import Study
-from prefjudge.study.trust import GUESSED, load_allowances, save_exclusion
-from prefjudge.study.undecided import STOPPED, TOO_FAST, load_undecided
 from tests.steps.conftest import COLLECTION, climbing_study
 
 

@@ -29,10 +29,9 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.health import find_impossible
 from prefjudge.study.imports import sides_known
 from prefjudge.study.models import save_votes
-from prefjudge.study.progress import count_judgments
+from prefjudge.study.progress import count_judgments, find_impossible
 from prefjudge.study.study import Study
 from prefjudge.study.targets import LIVE, SANDBOX, forget_answers, load_published_targets, refuse_other_target
 from tests.steps.conftest import contents, pool_demo

@@ -25,8 +25,8 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.assignments import load_decisions
 from prefjudge.study.hits import load_hits
+from prefjudge.study.people import load_allowances
 from prefjudge.study.study import Study
-from prefjudge.study.trust import load_allowances
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person, take_all
 from tests.steps.test_road import kept_votes

@@ -20,9 +20,9 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.gold import load_gold, load_practice
+from prefjudge.study.people import STOPPED
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.study import Study
-from prefjudge.study.undecided import STOPPED
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person
 

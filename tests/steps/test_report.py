@@ -39,9 +39,9 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import status
-from prefjudge.study.logs import load_judgment_log
+from prefjudge.study.judgments import load_judgment_log
 from prefjudge.study.pooling import load_pool_sizes, load_pools
-from prefjudge.study.remarks import Remark, save_remarks
+from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import climbing_study, let_all_work_at_once

@@ -19,9 +19,8 @@ from prefjudge.steps.init import init
 from prefjudge.steps.publish import estimate_cost
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.ledger import Intent, committed_cents, intend, settle
-from prefjudge.study.past import load_deleted
-from prefjudge.study.study import Study
-from prefjudge.study.undecided import AS_GUESSED
+from prefjudge.study.people import AS_GUESSED
+from prefjudge.study.study import Study, load_deleted
 
 TEXT = "You stopped early, as you may, and made 1 of 3 comparisons: paid $0.67 by a bonus."
 SPOILT = "unusable answer: consent was not given"

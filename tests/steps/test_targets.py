@@ -29,9 +29,9 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.assignments import load_gold_records, save_barred
-from prefjudge.study.conduct import load_conduct, load_paces
-from prefjudge.study.history import first_answers_since
 from prefjudge.study.hits import load_hits
+from prefjudge.study.judgments import load_conduct, load_paces
+from prefjudge.study.progress import first_answers_since
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.people import Admin

@@ -15,7 +15,7 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.workers.person import export_person, forget_person
 from prefjudge.steps.workers.workers import workers
-from prefjudge.study import persons
+from prefjudge.study import people
 from prefjudge.study.study import Study
 from tests.steps.conftest import climbing_study
 from tests.steps.test_remarks import pairs_in, saying
@@ -101,7 +101,7 @@ def test_the_export_leaves_out_no_table_of_a_study_that_knows_a_worker(judged: P
             for table in db.tables()
             if any(row[1] == "worker_id" for row in db.execute(f"PRAGMA table_info({table})"))
         }
-    read = set(re.findall(r"FROM (\w+)", " ".join(rest for _, rest in persons._KNOWN.values())))
+    read = set(re.findall(r"FROM (\w+)", " ".join(rest for _, rest in people._KNOWN.values())))
     assert tables - read == set()
 
 

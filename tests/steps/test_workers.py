@@ -141,7 +141,7 @@ def test_low_pay_is_a_notice(served: Path) -> None:
 
 def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
     """The log of an assignment is in the order of slots; what was done after what follows from its layout."""
-    from prefjudge.study.conduct import load_conduct
+    from prefjudge.study.judgments import load_conduct
 
     publish(served, yes=True)
     work(served, workers=3, error=0.0, most=1)

@@ -10,8 +10,7 @@ from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 from prefjudge.resources import resource_dir
 from prefjudge.steps.init import init
-from prefjudge.study.config import StudyConfig
-from prefjudge.study.config_file import load_config, template
+from prefjudge.study.config import StudyConfig, load_config, template
 from prefjudge.study.study import fill
 
 

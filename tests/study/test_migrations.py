@@ -10,8 +10,7 @@ from prefjudge.errors import PrefjudgeError, StudyError
 from prefjudge.steps.init import init
 from prefjudge.steps.status.status import status
 from prefjudge.study.gold import load_active_gold, load_gold, load_withdrawn, save_gold
-from prefjudge.study.migrations import STEPS
-from prefjudge.study.study import Study
+from prefjudge.study.study import STEPS, Study
 
 NEXT = (
     "ALTER TABLE queries ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE INDEX notes ON queries (note)"

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.steps.init import init
-from prefjudge.study.config import StudyConfig
-from prefjudge.study.config_file import schema_text, template
+from prefjudge.study.config import StudyConfig, schema_text, template
 
 jsonschema = pytest.importorskip("jsonschema", reason="the schema is checked by jsonschema (extra dev)")
 

@@ -23,8 +23,7 @@ from prefjudge.steps.board.submissions import (
     is_open,
     read_submissions,
 )
-from prefjudge.study.board_config import BoardConfig, is_same_login
-from prefjudge.study.config_file import parse_config
+from prefjudge.study.config import BoardConfig, is_same_login, parse_config
 from prefjudge.study.study import CONFIG_FILE
 
 _FIXED = ("team", "submitter", "type")

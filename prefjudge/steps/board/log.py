@@ -19,8 +19,8 @@ from prefjudge.formats.votes.board_log import (
 )
 from prefjudge.steps.release.leaks import Private
 from prefjudge.steps.release.rows import PrivateRows, model_vote
-from prefjudge.study.carried import CARRIED_KEYS, load_carried
-from prefjudge.study.logs import load_assignment_log, load_judgment_log, load_private
+from prefjudge.study.imports import CARRIED_KEYS, load_carried
+from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import load_pools
 from prefjudge.study.study import Study

@@ -20,7 +20,7 @@ from prefjudge.steps.board.git import Git
 from prefjudge.steps.board.intake import Change
 from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.steps.check import FileCheck, check
-from prefjudge.study.board_config import BoardConfig
+from prefjudge.study.config import BoardConfig
 
 MOST_SHOWN = 20
 """Lines of one list in a comment: the annotations have them all."""

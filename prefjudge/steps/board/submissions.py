@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from prefjudge.formats.lines.compressions import COMPRESSIONS
 from prefjudge.steps.board.git import FILE, LINK, MODULE, Entry, Tree
-from prefjudge.study.board_config import BoardConfig, Login
+from prefjudge.study.config import BoardConfig, Login
 
 FOLDER = "submissions"
 METADATA = "-metadata.json"

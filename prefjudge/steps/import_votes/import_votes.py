@@ -25,7 +25,7 @@ from prefjudge.gather.memory import ForeignVotes, Source, Texts, maybe, take_tex
 from prefjudge.render.shown import Shown
 from prefjudge.steps.import_votes.repeats import Import
 from prefjudge.steps.import_votes.storing import store_votes
-from prefjudge.study.carried import CARRIED_KEYS
+from prefjudge.study.imports import CARRIED_KEYS
 from prefjudge.study.rehearsal import Judge, load_rehearsal
 from prefjudge.study.study import Study, new_study, open_study
 

@@ -18,7 +18,6 @@ from prefjudge.steps.import_votes.repeats import (
     without_repeats,
 )
 from prefjudge.study.assignments import KEPT
-from prefjudge.study.carried import save_carried
 from prefjudge.study.imports import (
     ImportedVote,
     ImportedWork,
@@ -31,6 +30,7 @@ from prefjudge.study.imports import (
     load_named_votes,
     load_vote_ids,
     pooled_by,
+    save_carried,
     save_import,
 )
 from prefjudge.study.models import load_votes, save_votes

@@ -61,10 +61,10 @@ from prefjudge.steps.release.rows import PrivateRows, model_vote
 from prefjudge.steps.release.run_tops import measures_of, run_tops
 from prefjudge.study.gold import load_gold
 from prefjudge.study.imports import load_imports
-from prefjudge.study.logs import load_assignment_log, load_judgment_log, load_private
+from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import is_published, load_inputs, load_passages, load_queries
-from prefjudge.study.remarks import load_remarks
+from prefjudge.study.progress import load_remarks
 from prefjudge.study.study import Study
 from prefjudge.version import __version__
 

@@ -7,8 +7,8 @@ from math import ceil
 from prefjudge.core.judges.models import ModelVote
 from prefjudge.formats.votes.rows import JsonObject
 from prefjudge.gather.private_words import PrivateWords
-from prefjudge.study.logs import LoggedAssignment, LoggedJudgment
-from prefjudge.study.remarks import LoggedRemark
+from prefjudge.study.judgments import LoggedAssignment, LoggedJudgment
+from prefjudge.study.progress import LoggedRemark
 
 _CHOICES = {1: "left", -1: "right", 0: "tie"}
 

@@ -42,7 +42,7 @@ from prefjudge.steps.release.contents import (
 )
 from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.record import Record, read_record
-from prefjudge.study.trust import BARRED
+from prefjudge.study.people import BARRED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook,
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.report.judging import workers_of
 from prefjudge.steps.report.material import Answers, Material
-from prefjudge.study.logs import LoggedJudgment, each_judgment
-from prefjudge.study.remarks import load_remarks
+from prefjudge.study.judgments import LoggedJudgment, each_judgment
+from prefjudge.study.progress import load_remarks
 from prefjudge.study.study import Study
 
 

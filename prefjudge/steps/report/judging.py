@@ -15,8 +15,8 @@ from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_
 from prefjudge.steps.status.history import Version, history
 from prefjudge.study.imports import load_imports
 from prefjudge.study.models import load_votes
+from prefjudge.study.people import load_workers
 from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes
-from prefjudge.study.trust import load_workers
 from prefjudge.version import __version__
 
 

@@ -27,7 +27,7 @@ from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.report.material import Answers, Material
 from prefjudge.steps.workers.workers import WorkersResult
-from prefjudge.study.conduct import load_progress
+from prefjudge.study.judgments import load_progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

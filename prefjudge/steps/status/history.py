@@ -13,7 +13,7 @@ from prefjudge.render.shown import Shown
 from prefjudge.render.tables.history import changes_table, moves_table, versions_table
 from prefjudge.render.text.cells import Table
 from prefjudge.study.answers import load_answers
-from prefjudge.study.history import (
+from prefjudge.study.progress import (
     count_answers,
     first_answers_since,
     load_challenges,

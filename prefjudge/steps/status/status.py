@@ -9,26 +9,29 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.text.cells import Table
-from prefjudge.study.history import ChallengeRecord, count_answers, load_challenges, moment
 from prefjudge.study.ledger import committed_cents
+from prefjudge.study.people import evidence_against, load_undecided, paid_unasked
 from prefjudge.study.progress import (
+    ChallengeRecord,
+    count_answers,
     count_hits,
     count_judgments,
     count_missing,
     count_queries,
     count_rows,
+    count_unjudgeable,
     count_verdicts,
     hourly_rate,
     load_barred,
+    load_challenges,
     load_disputed,
+    moment,
     waiting_pairs,
 )
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.remarks import count_unjudgeable
 from prefjudge.study.settings import HAPPENED, RECOVERING, load_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import command, current_target
-from prefjudge.study.undecided import evidence_against, load_undecided, paid_unasked
 
 if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence_summary import ConfidenceSummary

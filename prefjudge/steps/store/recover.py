@@ -22,7 +22,6 @@ from prefjudge.study.answers import last_version, load_open_challenge, save_answ
 from prefjudge.study.assignments import close_undecided, load_judgments
 from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import close_lost, read_hit_key
-from prefjudge.study.past import load_deleted
 from prefjudge.study.pooling import clear_votes_wanted, load_passages, load_queries
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.settings import (
@@ -34,7 +33,7 @@ from prefjudge.study.settings import (
     keep_setting,
     load_setting,
 )
-from prefjudge.study.study import STORE_FILE, Study
+from prefjudge.study.study import STORE_FILE, Study, load_deleted
 from prefjudge.study.targets import LIVE, SANDBOX, advised, command, find_target
 
 Progress = Callable[[int, int], None]

@@ -17,14 +17,13 @@ from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.judgments import counted_judgments
-from prefjudge.study.conduct import Pace, load_conduct, load_paces
+from prefjudge.study.judgments import Pace, load_conduct, load_paces
+from prefjudge.study.people import evidence_against, load_undecided
 from prefjudge.study.pooling import load_passages, load_queries
-from prefjudge.study.progress import load_barred
+from prefjudge.study.progress import LoggedRemark, load_barred, load_remarks
 from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.remarks import LoggedRemark, load_remarks
 from prefjudge.study.study import Study
 from prefjudge.study.targets import advised, current_target
-from prefjudge.study.undecided import evidence_against, load_undecided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.fieldwork.own_marketplace import store_url
 from prefjudge.marketplace import operator as market
 from prefjudge.render.shown import Shown
-from prefjudge.study import persons
+from prefjudge.study import people
 from prefjudge.study.study import Study, open_study
 
 Rows = list[Mapping[str, Value]]
@@ -53,10 +53,10 @@ def forget_person(
     assignments = receipt["kept"]["assignments"] if receipt else 0
     if opened is not None:
         with opened.transaction() as db:
-            mine = persons.known(db, worker_id)["assignments"]
+            mine = people.known(db, worker_id)["assignments"]
             if not (mine or receipt):
                 raise _unknown(worker_id)
-            erased |= persons.forget(db, worker_id)
+            erased |= people.forget(db, worker_id)
         opened.database.scrub()
         assignments = max(assignments, len(mine))
     return PersonResult(
@@ -93,7 +93,7 @@ def _stored(url: str, study: Study | None, worker_id: str) -> dict[str, dict[str
     stored = {"marketplace": market.known_of(url, worker_id)} if url else {}
     if study is not None:
         with study.transaction(write=False) as db:
-            stored["study"] = persons.known(db, worker_id)
+            stored["study"] = people.known(db, worker_id)
     if not any(rows for kinds in stored.values() for rows in kinds.values()):
         raise _unknown(worker_id)
     return stored

@@ -41,9 +41,9 @@ from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.score.boards import Ceilings, correlations
 from prefjudge.steps.status.history import History, history
 from prefjudge.steps.status.status import StatusResult, status
-from prefjudge.study.board_config import BoardConfig
-from prefjudge.study.history import Finding, first_answers_since, load_findings
+from prefjudge.study.config import BoardConfig
 from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
+from prefjudge.study.progress import Finding, first_answers_since, load_findings
 from prefjudge.study.study import Study
 
 _DEPTH = 10

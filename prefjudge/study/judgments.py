@@ -7,16 +7,15 @@ import json
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judges.judgments import Judgments, select_judgments
-from prefjudge.core.pooling.runs import Names
+from prefjudge.core.pooling.runs import Names, encode
 from prefjudge.database import Connection
 from prefjudge.study.imports import sides_known
-from prefjudge.study.log_columns import COLUMNS, LogColumns
 from prefjudge.study.targets import COUNTED, current_target
 
 
@@ -139,3 +138,140 @@ def load_progress(db: Connection) -> list[Progress]:
         target=current_target(db),
     )
     return [Progress(submitted=when, answered=count, reward_cents=cents) for when, count, cents in rows]
+
+
+class LoggedJudgment(NamedTuple):
+    """One worker's choice: 1 for the passage on the left, -1 for the right, 0 for a tie.
+
+    ``dropped`` says why it does not count, and is empty where it does.
+    """
+
+    query_id: str
+    left: str
+    right: str
+    choice: int
+    strength: int
+    milliseconds: int
+    worker_id: str
+    judge: str
+    phase: str
+    assignment_id: str
+    dropped: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedAssignment:
+    """One worker's work on a HIT: how much was answered, gold pairs right and missed, and the verdict.
+
+    ``judge`` says who made its judgments; None where it has none.
+    """
+
+    assignment_id: str
+    hit_key: str
+    worker_id: str
+    judge: str | None
+    answered: int
+    gold_right: int
+    gold_missed: int
+    seconds: float
+    verdict: str
+
+
+def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
+    """Return every judgment at the target whose work is the study's, in the order of the log."""
+    return [*each_judgment(db)]
+
+
+def each_judgment(db: Connection) -> Iterator[LoggedJudgment]:
+    """Yield the same one by one, while the transaction is open."""
+    for rows in db.parts(
+        "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
+        "j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
+        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED} ORDER BY j.judgment_id",
+        target=current_target(db),
+    ):
+        yield from map(LoggedJudgment._make, rows)
+
+
+def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
+    """Return every assignment at that target, in the order in which they were submitted."""
+    rows = db.execute(
+        "SELECT a.assignment_id, a.hit_key, a.worker_id, "
+        "(SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id), "
+        "a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM assignments a "
+        f"JOIN hits h USING (hit_key) WHERE {COUNTED} "
+        "ORDER BY a.submitted, a.assignment_id",
+        target=current_target(db),
+    )
+    names = LoggedAssignment.__slots__
+    return [LoggedAssignment(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def load_private(db: Connection) -> list[str]:
+    """Return what nobody else may see: ids of workers, work and HITs, what stands for a passage, paths."""
+    rows = db.execute(
+        "SELECT worker_id FROM assignments UNION SELECT assignment_id FROM assignments "
+        "UNION SELECT hit_key FROM hits UNION SELECT hit_id FROM hits WHERE hit_id IS NOT NULL "
+        "UNION SELECT first_token FROM slots UNION SELECT second_token FROM slots "
+        "UNION SELECT path FROM inputs"
+    )
+    return [str(found) for (found,) in rows]
+
+
+COLUMNS = "j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id"
+"""What `LogColumns.add` takes, of the judgments ``j``."""
+
+
+class LogColumns:
+    """Judgments whose columns come in parts."""
+
+    def __init__(self) -> None:
+        self._queries, self._docs, self._workers = Names(), Names(), Names()
+        self._parts = [np.zeros((6, 0), dtype=np.int32)]
+
+    def add(
+        self, query: Sequence[str], left: Sequence[str], right: Sequence[str], *others: Sequence[Any]
+    ) -> None:
+        """Add some rows; the other columns are the choices, the strengths and the workers."""
+        choice, strength, worker = others
+        self._parts.append(
+            np.stack(
+                [
+                    self._queries.encode(query),
+                    self._docs.encode(left),
+                    self._docs.encode(right),
+                    np.array(choice, dtype=np.int32),
+                    np.array(strength, dtype=np.int32),
+                    self._workers.encode(worker),
+                ]
+            )
+        )
+
+    def judgments(self, *, sides: bool, workers: tuple[str, ...] | None = None) -> Judgments:
+        """Return all of them, in the order in which they came.
+
+        Parameters
+        ----------
+        sides : bool
+            Whether left and right are those of a screen.
+        workers : tuple of str, optional
+            The vocabulary of workers; by default those who judged.
+        """
+        query, left, right, choice, strength, worker = np.concatenate(self._parts, axis=1)
+        (queries, of_query), (docs, of_doc) = self._queries.sorted(), self._docs.sorted()
+        names, of_worker = self._workers.sorted()
+        if workers is not None:
+            names, of_worker = workers, encode(tuple(self._workers), workers)
+        return Judgments(
+            queries=queries,
+            docs=docs,
+            workers=names,
+            query=of_query[query],
+            left=of_doc[left],
+            right=of_doc[right],
+            choice=choice.astype(np.int8),
+            strength=strength.astype(np.int8),
+            worker=of_worker[worker],
+            sides=sides,
+        )
