@@ -426,8 +426,8 @@ def test_a_document_twice_may_be_chosen_and_sql_does_not_read_memory() -> None:
     labels = {"q1": {"d1": 1}}
     for choice in ("first", "best"):
         assert prefjudge.score(runs=given, qrels=labels, on_duplicate=choice).boards  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="memory:run1 is in memory, and duckdb reads files and tables"):
-        prefjudge.score(runs=frame(), qrels=labels, engine="duckdb")
+    with pytest.raises(InputError, match="memory:run1 is in memory, and a cluster reads files and tables"):
+        prefjudge.score(runs=frame(), qrels=labels, engine="spark")
     with pytest.raises(
         InputError, match="memory:run1 is in memory, and the health of a run is that of its file"
     ):

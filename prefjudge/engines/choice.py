@@ -1,33 +1,32 @@
-"""The engine that a user asks for: the same questions to run files, DuckDB or Spark."""
+"""Where runs are read that a user chooses: on this machine, or on a cluster."""
 
 from __future__ import annotations
 
 from concurrent.futures import Executor
 from enum import StrEnum
 
-from prefjudge.engines.sql.tables import SqlEngine, require_arrow
-from prefjudge.errors import InputError
+from prefjudge.engines.tables import ParquetTables, Tables
+from prefjudge.formats.runs.parquet import require_arrow
 
 
 class Engine(StrEnum):
-    """What reads runs."""
+    """What reads runs: this machine, or a cluster."""
 
     FILES = "files"
-    """This package, which checks every line and says which one is wrong."""
-    DUCKDB = "duckdb"
     SPARK = "spark"
 
 
-def engine_named(name: str, executor: Executor | None = None) -> SqlEngine:
-    """Return the SQL engine that a user asks for: ``duckdb``, which ``executor`` reads for, or ``spark``."""
-    if name == "duckdb":
-        require_arrow("sql")  # which the engines import as they are loaded
-        from prefjudge.engines.sql.duck import DuckEngine
+def tables_of(engine: Engine | str, executor: Executor | None = None) -> Tables:
+    """Return what reads and writes Parquet, and sends run files to where they are read.
 
-        return DuckEngine(executor)
-    if name == "spark":
-        require_arrow("spark")
-        from prefjudge.engines.sql.spark import SparkEngine
+    Raises
+    ------
+    ConfigError
+        pyarrow is not installed, or Spark.
+    """
+    require_arrow()
+    if engine == Engine.SPARK:
+        from prefjudge.engines.cluster import SparkTables
 
-        return SparkEngine()
-    raise InputError(f"there is no engine {name!r}", f"Choose one of: {', '.join(Engine)}.")
+        return SparkTables()
+    return ParquetTables(executor)

@@ -167,7 +167,7 @@ def health(
     work = partial(_examined, index=index, cutoff=cutoff, order=how.order)
     parts, form, notices = per_chunk(name, work, how)
     if not all(part.is_text for part in parts):
-        what = "some bytes are not UTF-8: ids keep them, but SQL and Parquet do not take them"
+        what = "some bytes are not UTF-8: ids keep them, but Parquet does not take them"
         notices.append(Notice(where=name, what=what))
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None

@@ -6,7 +6,6 @@ from typing import Annotated, Literal, TypedDict
 
 from annotated_types import Ge
 
-from prefjudge.engines.choice import Engine
 from prefjudge.formats.runs.chunks import OnDuplicate
 
 
@@ -26,18 +25,13 @@ class ReadOptions(TypedDict, total=False):
         environment variable PREFJUDGE_WORKERS says.
     cache : Path, optional
         Keep columnar copies of checked runs in this folder, so that the next look costs milliseconds.
-    engine : Engine
-        What reads the runs: ``files`` is this package, the others are SQL, which reads Parquet too.
     """
 
     trust: bool
     on_duplicate: OnDuplicate | Literal["error", "first", "best"]
     workers: Annotated[int, Ge(1)] | Executor | None
     cache: str | Path | None
-    engine: Engine | Literal["files", "duckdb", "spark"]
 
 
-DEFAULTS = ReadOptions(
-    trust=False, on_duplicate=OnDuplicate.ERROR, workers=1, cache=None, engine=Engine.FILES
-)
+DEFAULTS = ReadOptions(trust=False, on_duplicate=OnDuplicate.ERROR, workers=1, cache=None)
 """What stands where a word is not given."""

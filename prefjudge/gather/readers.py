@@ -1,4 +1,4 @@
-"""Opens runs for reading: by our own reader or an SQL engine, in one process or several."""
+"""Opens runs for reading: on this machine, in one process or several, or on a cluster."""
 
 import os
 import sys
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
-from prefjudge.engines.choice import Engine, engine_named
+from prefjudge.engines.choice import Engine, tables_of
 from prefjudge.engines.files.files import RunFiles, Runs
 from prefjudge.engines.files.in_parts import parts_of_runs
 from prefjudge.engines.files.reading import Reading
-from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.tables import TableRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
@@ -48,7 +48,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Runs that an engine reads, and what the verbs need of them."""
+    """Runs that are read, and what the verbs need of them."""
 
     runs: "Runs"
     checked: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Reader:
         documents = union_documents(sets)
         ranks = self.judged(documents)
         found = [relabel(ranks, documents, labels) for labels in sets]
-        # where a run has nothing of a set, the engine knows whether that is a mistake, and which
+        # where a run has nothing of a set, its reader knows whether that is a mistake, and which
         return [
             placed if all(one.judged.size for one in placed) else self.judged(labels)
             for placed, labels in zip(found, sets, strict=True)
@@ -108,8 +108,8 @@ class Reader:
         """Return what each run file holds; the queries of the qrels are expected."""
         if not isinstance(self.runs, RunFiles):
             raise InputError(
-                "the health of runs is that of their files",
-                "Leave out --engine, or the health: with site, --no-health.",
+                "the health of runs is that of their text files, read on this machine",
+                "Leave out Parquet and --engine, or the health: with site, --no-health.",
             )
         held = next((path for path in self.runs.paths if isinstance(path, Held)), None)
         if held is not None:
@@ -148,9 +148,10 @@ def reading(
     runs: Sequence[str | Path],
     order: Order,
     notices: "list[Notice]",
+    engine: Engine | str = Engine.FILES,
     **how: Unpack[ReadOptions],
 ) -> Iterator[Reader]:
-    """Yield a reader of the runs; workers, copies and engines change no result.
+    """Yield a reader of the runs; workers, copies and a cluster change no result.
 
     Raises
     ------
@@ -160,11 +161,11 @@ def reading(
     options = DEFAULTS | how
     trust, workers, cache = options["trust"], options["workers"], as_folder(options["cache"])
     on_duplicate = OnDuplicate(options["on_duplicate"])
-    engine = Engine(options["engine"])
+    engine = Engine(engine)
     _check_paths(runs, engine)
     doubts = {str(path): doubt_ranks(path) for path in runs if not is_parquet(path) and _is_here(path)}
     notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]
-    if runs and engine is not Engine.FILES:
+    if runs and engine is Engine.SPARK:
         words = {
             "--trust": trust,
             "--on-duplicate": on_duplicate is not OnDuplicate.ERROR,
@@ -174,19 +175,21 @@ def reading(
         unfit = [name for name, given in words.items() if given]
         if unfit:
             raise InputError(
-                f"{', '.join(unfit)}: not for the engine {engine}, which checks every line and shares the "
-                "work out by itself",
+                f"{', '.join(unfit)}: not for a cluster, which checks every line and shares the work out "
+                "by itself",
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
-
-        here = None if engine is Engine.DUCKDB else 1  # a cluster has processes of its own
-        with working(here, runs) as executor, closing(engine_named(engine, executor)) as tables:
-            yield Reader(runs=SqlRuns(tables, runs, order=order, notices=notices))
+        with closing(tables_of(engine)) as tables:
+            yield Reader(runs=TableRuns(tables, runs, Reading(order=order), notices=notices))
         return
     how_read = Reading(order=order, trust=trust, on_duplicate=on_duplicate, cache=cache)
     in_parts = not trust and cache is None
-    with working(workers, runs, trust=trust, in_parts=in_parts) as executor:
-        yield Reader(runs=RunFiles(tuple(runs), how_read, executor=executor, notices=notices))
+    in_files = [path for path in runs if not is_parquet(path)]
+    with working(workers, in_files, trust=trust, in_parts=in_parts) as executor:
+        if len(in_files) < len(runs):
+            yield Reader(runs=TableRuns(tables_of(engine, executor), runs, how_read, notices=notices))
+        else:
+            yield Reader(runs=RunFiles(tuple(runs), how_read, executor=executor, notices=notices))
 
 
 @contextmanager
@@ -322,12 +325,10 @@ def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:
         if isinstance(path, Held):
             if engine is not Engine.FILES:
                 raise InputError(
-                    f"{path} is in memory, and {engine} reads files and tables",
+                    f"{path} is in memory, and a cluster reads files and tables",
                     f"Leave out engine={str(engine)!r}.",
                 )
             continue
         fetched = is_remote(path) and not is_parquet(path)
         if is_address(path) and engine is not Engine.SPARK and not fetched:
             raise InputError(f"{path} is an address, which a cluster reads", "Add --engine spark.")
-        if is_parquet(path) and engine is Engine.FILES:
-            raise InputError(f"{path}: Parquet is read as SQL", "Add --engine duckdb, or --engine spark.")

@@ -71,7 +71,7 @@ def qrels_surprises(qrels: Qrels) -> list[str]:
     if (qrels.grade != np.floor(qrels.grade)).any():
         found.append("some grades are fractions, which trec_eval cuts off")
     if not all(name.isascii() or is_text(name) for name in (*qrels.queries, *qrels.docs)):
-        found.append("some ids are not UTF-8: they stay as they are, but SQL and Parquet do not take them")
+        found.append("some ids are not UTF-8: they stay as they are, but Parquet does not take them")
     return found
 
 

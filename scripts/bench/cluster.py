@@ -209,22 +209,21 @@ def _pooling(options: argparse.Namespace, cluster: Cluster, session: Any, folder
     import inputs
     import pyarrow.parquet as pq
 
+    from prefjudge.engines.cluster import SparkTables, save_pool
     from prefjudge.engines.files import files
-    from prefjudge.engines.sql.pool import save_pool
-    from prefjudge.engines.sql.spark import SparkEngine
-    from prefjudge.engines.sql.statements import SqlRuns
+    from prefjudge.engines.tables import TableRuns
 
     meter = Meter()
     paths = list(
         map(str, inputs.runs(options.cache, count=options.runs, queries=options.queries, depth=1000))
     )
     lines = options.runs * options.queries * 1000
-    engine = SparkEngine(session)
-    runs = SqlRuns(engine, paths)
+    engine = SparkTables(session)
+    runs = TableRuns(engine, paths)
     measured(
         meter,
         "spark, the first run: starts Python there",
-        lambda: SqlRuns(engine, paths[:1]).top(1),
+        lambda: TableRuns(engine, paths[:1]).top(1),
         lines // options.runs,
     )
     kept = folder / "kept.parquet"
@@ -257,9 +256,9 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     from resolving import tournaments
 
     from prefjudge.core.resolving.preferences import resolve, to_qrels
-    from prefjudge.engines.sql.duck import DuckEngine
-    from prefjudge.engines.sql.judgments import resolve_judgments
-    from prefjudge.engines.sql.spark import SparkEngine
+    from prefjudge.engines.cluster import SparkTables
+    from prefjudge.engines.judgments import resolve_judgments
+    from prefjudge.engines.tables import ParquetTables
 
     log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
     queries, docs = pa.array(log.queries), pa.array(log.docs)
@@ -278,7 +277,7 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     count, meter = len(log), Meter()
     print(f"{count:,} judgments of {len(log.queries):,} queries, in no order")
     theirs = measured(meter, "the core alone, in memory", lambda: resolve(log), count, "judgments")
-    contests = [("spark, two executors", partial(SparkEngine, session)), ("duckdb", DuckEngine)]
+    contests = [("spark, two executors", partial(SparkTables, session)), ("here", ParquetTables)]
     for place, (name, start_engine) in enumerate(2 * contests):  # at first all of it is cold
         out = folder / f"{place}.parquet"
         with closing(start_engine()) as engine:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("prefjudge", "numpy", "scipy", "boto3", "uvicorn", "duckdb", "pyspark", "pyarrow")
+_PACKAGES = ("prefjudge", "numpy", "scipy", "boto3", "uvicorn", "pyspark", "pyarrow")
 
 
 def describe() -> dict[str, Any]:

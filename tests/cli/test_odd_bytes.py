@@ -58,7 +58,7 @@ def test_text_is_printed_as_it_was(odd: list[object]) -> None:
 
 
 def test_parquet_says_what_it_cannot_hold(odd: list[object], tmp_path: Path) -> None:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
     for words in (["score", *odd], ["pool", *odd]):
         found = prefjudge(*words, "--out", tmp_path / "x.parquet")
         assert found.returncode == 1

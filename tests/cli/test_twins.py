@@ -131,7 +131,7 @@ def test_an_option_is_read_from_a_signature_and_a_docstring(
 def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> None:
     shown = run("score", "--help").stdout
     for words in (
-        "<score|score-f32|rank|file>", "<error|first|best>", "<files|duckdb|spark>", "<mean|median>",
+        "<score|score-f32|rank|file>", "<error|first|best>", "<files|spark>", "<mean|median>",
         "Score the queries of this file only.", "x>=1", "[default: error]", "May be repeated.",
     ):  # fmt: skip
         assert words in shown, words
@@ -173,7 +173,7 @@ def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path:
 
 
 def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
-    of_runs = ["trust", "on_duplicate", "workers", "cache", "engine"]
+    of_runs = ["trust", "on_duplicate", "workers", "cache"]
     of_texts = ["field", "id_field", "text_field", "download"]
     for options, shared, verbs in (
         (ReadOptions, of_runs, ("audit", "report", "reproduce")),

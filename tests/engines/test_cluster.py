@@ -11,15 +11,12 @@ from threading import Thread
 import pytest
 
 from prefjudge.engines.files import files
-from prefjudge.engines.sql.pool import save_pool
-from prefjudge.engines.sql.scores import tally_scores
-from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.tables import TableRuns
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.steps.pool.pool import pool
 
-from .test_sql import as_rows, parquet_rows
+from .test_tables import as_rows, parquet_rows, same, save_pool
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "bench"
 DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
@@ -44,10 +41,10 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def engine(cluster):
-    from prefjudge.engines.sql.spark import SparkEngine
+    from prefjudge.engines.cluster import SparkTables
 
     session = cluster.session(**{"spark.task.maxFailures": 2})
-    yield SparkEngine(session)
+    yield SparkTables(session)
     session.stop()
 
 
@@ -100,13 +97,13 @@ def test_a_killed_worker_changes_nothing(cluster, engine, tmp_path):
     qrels = read_qrels(DEMO / "qrels.txt")
     (tmp_path / "bad").write_text("q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\nq1 Q0 d3 3 x t\n")
     with pytest.raises(InputError, match=r"bad:3:12: the score is not a number: 'x'"):
-        SqlRuns(engine, [*RUNS, tmp_path / "bad"]).top(1)
+        TableRuns(engine, [*RUNS, tmp_path / "bad"]).top(1)
     pipe, killed = tmp_path / "pipe", []
     os.mkfifo(pipe)
     thread = Thread(target=kill_first_reader, args=(cluster, pipe, Path(RUNS[2]).read_bytes(), killed))
     thread.start()
-    sizes = save_pool(
-        SqlRuns(engine, [*RUNS[:2], pipe, *RUNS[3:]]), str(tmp_path / "pool.parquet"), depth=3, qrels=qrels
+    _, sizes = save_pool(
+        TableRuns(engine, [*RUNS[:2], pipe, *RUNS[3:]]), str(tmp_path / "pool.parquet"), depth=3, qrels=qrels
     )
     thread.join()
     assert killed
@@ -117,13 +114,9 @@ def test_a_killed_worker_changes_nothing(cluster, engine, tmp_path):
     ours = parquet_rows(tmp_path / "pool.parquet")
     assert {(query, doc, frozenset(by.split(","))) for query, doc, by in ours} == rows
     assert len(ours) == len(rows)
-    asked = SqlRuns(engine, RUNS)
+    asked = TableRuns(engine, RUNS)
     assert as_rows(asked.top(5)) == as_rows(files.RunFiles(RUNS).top(5))
-    (tallies,) = tally_scores(asked, [qrels], [Measure.parse("RR@10")]).values()
-    (theirs,) = (
-        Measure.parse("RR@10").score(ranks, qrels) for ranks in files.RunFiles(RUNS[:1]).judged(qrels)
-    )
-    assert tallies[0].values.repeat(tallies[0].counts).tolist() == sorted(theirs.tolist())
+    assert same(asked.judged(qrels), files.RunFiles(RUNS).judged(qrels))
 
 
 @pytest.mark.parametrize("missing", ["prefjudge", "numpy"])
@@ -134,6 +127,6 @@ def test_an_executor_that_lacks_a_package_is_told_in_a_line(engine, tmp_path, mo
     bare.chmod(0o755)
     monkeypatch.setattr(engine.session.sparkContext, "pythonExec", str(bare))
     with pytest.raises(InputError, match=f"No module named '{missing}'") as said:
-        SqlRuns(engine, RUNS).top(1)
+        TableRuns(engine, RUNS).top(1)
     assert len(str(said.value).splitlines()) == 2
     assert "prefjudge, numpy and pyarrow installed" in str(said.value)

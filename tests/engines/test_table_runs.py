@@ -5,15 +5,14 @@ from itertools import groupby, pairwise
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.files.files import top_of_run
 from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
 
-from prefjudge.engines.sql import packs, table_runs  # noqa: E402 - it needs pyarrow
-from prefjudge.engines.sql.table_runs import TableRun, found_in_rows, joined_runs  # noqa: E402
+from prefjudge.engines import cluster, tables  # noqa: E402 - it needs pyarrow
+from prefjudge.engines.tables import TableRun, brought_together, found_in_rows, joined_runs  # noqa: E402
 from prefjudge.formats.runs.parquet import GROUP, whole_groups  # noqa: E402
 
 ROWS = [
@@ -51,17 +50,15 @@ def test_no_group_is_cut(size, block):
 
 @pytest.mark.parametrize("size", [1, 5, 99])
 def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
-    runs = [TableRun(path, f"tag {path}", ("q1", "d"), "x.parquet") for path in ("a", "b")]
-    listed = {path: [b"q2", b"q1", b"q10"] for path in "ab"}
+    listed = (b"q2", b"q1", b"q10")
+    runs = [TableRun(path, f"tag {path}", ("q1", "d"), "x.parquet", listed) for path in ("a", "b")]
     found = []
     for block in (99, 1, 10):
-        monkeypatch.setattr(table_runs, "_BLOCK", block)
+        monkeypatch.setattr(tables, "_BLOCK", block)
         work = top_of_run(3, Reading())
-        parts = found_in_rows(
-            batches(ROWS, size), work=lambda path, of=work: (of(path), None), order=Order.SCORE
-        )
+        parts = found_in_rows(batches(ROWS, size), work=lambda path, of=work: (of(path), None), how=Reading())
         ended = [one for one, _ in reversed(list(parts))]  # as executors end: in any order
-        heads = joined_runs(ended, runs, lambda: listed)
+        heads = joined_runs(ended, runs)
         found.append([(one.tag, one.queries, one.sizes.tolist(), one.docs) for one in heads])
     assert found[0] == found[1] == found[2]
     best = sorted((row for row in ROWS if row[:2] == ("a", "q10")), key=lambda row: (row[3], row[2]))[::-1]
@@ -74,20 +71,41 @@ def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
 @pytest.mark.parametrize("block", [3, 1 << 20])
 def test_rows_in_packs_meet_those_of_their_group(monkeypatch, block):
     """Of whatever task, in one bucket; unpacked they come together, a missing value as any other."""
-    monkeypatch.setattr(packs, "_BLOCK", block)
+    monkeypatch.setattr(cluster, "_BLOCK", block)
     rows = [(None, "q1", "x", 0.0), *ROWS, (None, "q1", "y", 0.0), *[(run, None, "z", 1.0) for run in "ab"]]
     tasks = (rows[::2], rows[1::2])
-    found = [pack for task in tasks for pack in packs.packed(batches(task, 2), by=GROUP, buckets=5)]
+    found = [pack for task in tasks for pack in cluster.packed(batches(task, 2), by=GROUP, buckets=5)]
     assert len({row for pack in found for row in pack["bucket"].to_pylist()}) > 2
     groups = []
     for bucket in range(5):
         own = [pack.filter(pa.array(pack["bucket"].to_numpy() == bucket)) for pack in found]
-        met = [tuple(row.values()) for batch in packs.unpacked(own, GROUP) for row in batch.to_pylist()]
+        met = [tuple(row.values()) for batch in cluster.unpacked(own, GROUP) for row in batch.to_pylist()]
         groups += [
             (group, sorted(row[2:] for row in some)) for group, some in groupby(met, lambda row: row[:2])
         ]
     assert len(groups) == len(dict(groups)) == len({row[:2] for row in rows})
     assert sorted((*group, *row) for group, some in groups for row in some if all(group)) == sorted(ROWS)
+
+
+@pytest.mark.parametrize("held", [1, 1 << 22])
+def test_rows_of_a_group_come_together(monkeypatch, held):
+    """In memory, or shared out to files where they are many: a missing value is one as any other."""
+    monkeypatch.setattr(tables, "_HELD", held)
+    rows = [(None, "q1", "x", 0.0), *ROWS[::2], (None, "q1", "y", 0.0), *ROWS[1::2]]
+    with brought_together(batches(rows, 2), GROUP) as found:
+        parts = [[tuple(row.values()) for row in table.to_pylist()] for table in found]
+    assert (len(parts) > 1) == (held == 1)
+    met = [
+        (group, [row[2:] for row in some])
+        for part in parts
+        for group, some in groupby(part, lambda row: row[:2])
+    ]
+    assert len(met) == len({row[:2] for row in rows})
+    assert dict(met) == {
+        group: [row[2:] for row in rows if row[:2] == group] for group in {row[:2] for row in rows}
+    }
+    with brought_together([], GROUP) as found:
+        assert not list(found)
 
 
 def test_an_error_travels_as_a_pack():
@@ -96,4 +114,4 @@ def test_an_error_travels_as_a_pack():
         raise InputError("x.parquet cannot be read")
 
     with pytest.raises(InputError, match=r"x\.parquet cannot be read"):
-        list(packs.unpacked(packs.packed(damaged(), by=GROUP, buckets=5), GROUP))
+        list(cluster.unpacked(cluster.packed(damaged(), by=GROUP, buckets=5), GROUP))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.sql.scores import formula
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.scoring.families import FAMILIES
@@ -192,11 +191,6 @@ def test_a_wrong_parameter_says_what_it_takes(text: str, says: str) -> None:
     with pytest.raises(InputError) as refused:
         Measure.parse(text)
     assert says in str(refused.value)
-
-
-def test_a_condensed_list_is_not_computed_in_sql() -> None:
-    with pytest.raises(InputError, match="not computed in SQL"):
-        formula(Measure.parse("RR(judged_only=True)@10"))
 
 
 def test_inst_refuses_a_scale_without_width() -> None:

@@ -6,6 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from prefjudge.evaluation.leaderboards.tallies import tally_leaderboard
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import Order
@@ -15,7 +16,6 @@ from prefjudge.evaluation.leaderboards.correlation import correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.query_samples import sample_agreement
 from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
-from prefjudge.evaluation.leaderboards.tallies import tally_leaderboard
 from prefjudge.evaluation.leaderboards.vote_noise import measure_noise, noise_ceiling
 from prefjudge.evaluation.scoring.judged_pairs import relabel
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix

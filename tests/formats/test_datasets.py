@@ -182,13 +182,17 @@ def test_the_hub_gives_files_of_its_cache_and_asks_for_others(tmp_path, monkeypa
         hub.hub_file("hf:a/b/c", "queries")
 
 
+def parquet(path, rows, names=("query-id", "corpus-id", "score")):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), path)
+    return path
+
+
 def test_qrels_in_parquet(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect() as connection:
-        for name, columns in (("q", '"query-id","corpus-id",score'), ("r", "path,query,score")):
-            connection.execute(
-                f"COPY (SELECT * FROM (VALUES ('1', '2', 1)) t({columns})) TO '{tmp_path}/{name}.parquet'"
-            )
+    parquet(tmp_path / "q.parquet", [("1", "2", 1)])
+    parquet(tmp_path / "r.parquet", [("1", "2", 1)], ("path", "query", "score"))
     (tmp_path / "run").write_text(RUN)
     assert score(runs=tmp_path / "run", qrels=tmp_path / "q.parquet").leaderboards[0].rows[0].score == 1
     with pytest.raises(InputError, match=r"holds no qrels: it has the columns path, query, score"):
@@ -198,36 +202,24 @@ def test_qrels_in_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("'1 2', 'd', 1", r"row 1: the id '1 2' is empty or holds a blank"),
-        ("'1', 'd 1\n2 0 x', 1", r"row 1: the id .* holds a blank"),
-        ("'1', NULL, 1", r"row 1: the id None is empty"),
-        ("'1', 'd', NULL", r"row 1: there is no grade"),
+        (("1 2", "d", 1), r"row 1: the id '1 2' is empty or holds a blank"),
+        (("1", "d 1\n2 0 x", 1), r"row 1: the id .* holds a blank"),
+        (("1", None, 1), r"row 1: the id None is empty"),
+        (("1", "d", None), r"row 1: there is no grade"),
     ],
 )
 def test_odd_rows_of_qrels_in_parquet_are_refused(tmp_path, row, says):
-    duckdb = pytest.importorskip("duckdb")
     path = tmp_path / "q[1]*.parquet"  # which is one file, not a pattern of several
-    columns = '"query-id","corpus-id",score'
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT * FROM (VALUES ('1', '2', 1), ({row})) t({columns})) TO '{path}'")
     with pytest.raises(InputError, match=says):
-        read_qrels(path)
+        read_qrels(parquet(path, [("1", "2", 1), row]))
 
 
 def test_grades_in_parquet_are_numbers(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "q.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT '1' AS qid, '2' AS docno, 'high' AS label) TO '{path}'")
+    path = parquet(tmp_path / "q.parquet", [("1", "2", "high")], ("qid", "docno", "label"))
     with pytest.raises(InputError, match=r"row 0: the grade 'high' is not a number"):
         read_qrels(path)
 
 
 def test_grades_in_parquet_keep_their_digits(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "q.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(
-            f"""COPY (SELECT '1' AS "query-id", '2' AS "corpus-id", 1234567.5::DOUBLE AS score) TO '{path}'"""
-        )
+    path = parquet(tmp_path / "q.parquet", [("1", "2", 1234567.5)])
     assert read_qrels(path, fractions=True).grade.tolist() == [1234567.5]

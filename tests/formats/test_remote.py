@@ -331,20 +331,14 @@ def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.Mo
     remote._file_system.cache_clear()
 
 
-def test_duckdb_reads_objects_as_files_do(long: Any, tmp_path: Path) -> None:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
-    for engine in ("files", "duckdb"):
-        prefjudge.pool(runs=["s3://runs/run.txt"], depth=3, out=tmp_path / engine, engine=engine)  # type: ignore[arg-type]
-    assert (tmp_path / "duckdb").read_bytes() == (tmp_path / "files").read_bytes()
-
-
 def test_qrels_in_parquet_are_read_from_a_store(long: Any, tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
+    import pyarrow.parquet as pq
+
     path = tmp_path / "q.parquet"
-    columns = "split_part(column0, ' ', 1) \"query-id\", split_part(column0, ' ', 3) \"corpus-id\", 1.0 score"
-    rows = f"SELECT {columns} FROM read_csv('{DEMO / 'qrels.txt'}', header = false, sep = '\t')"
-    duckdb.sql(f"COPY ({rows}) TO '{path}'")
+    query, _, doc, _ = zip(*map(str.split, (DEMO / "qrels.txt").read_text().splitlines()), strict=True)
+    table = {"query-id": list(query), "corpus-id": list(doc), "score": [1.0] * len(doc)}
+    pq.write_table(pa.table(table), path)
     long.put(Key="q.parquet", Body=path.read_bytes())
     there, here = (
         prefjudge.score(runs=[DEMO / "runs" / "lexical.txt"], qrels=[f"q={one}"])

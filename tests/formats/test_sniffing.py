@@ -31,7 +31,7 @@ FOREIGN = {
     "xz": (b"\xfd7zXZ\0rest", "xz -d"),
     "zip": (b"PK\x03\x04rest", "unzip"),
     "tar": (b"run".ljust(257, b"\0") + b"ustar\x0000", "tar xf"),
-    "parquet": (b"PAR1rest", "--engine duckdb"),
+    "parquet": (b"PAR1rest", "call it NAME.parquet"),
     "pdf": (b"%PDF-1.7\n%\xe2", "name the file of data"),
     "database": (b"SQLite format 3\0" + bytes(80), "prefjudge status"),
     "UTF-16": (RUN.encode("utf-16"), "iconv"),

@@ -139,8 +139,8 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
     [("trust", True), ("on_duplicate", "best"), ("workers", 2), ("cache", "copies")],
 )
 def test_options_that_do_not_fit_an_engine(option: str, value: object) -> None:
-    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: not for the engine duckdb"):
-        pool(runs=RUNS, engine="duckdb", **{option: value})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: not for a cluster"):
+        pool(runs=RUNS, engine="spark", **{option: value})  # type: ignore[arg-type]
 
 
 def test_what_no_engine_can_read() -> None:
@@ -148,18 +148,16 @@ def test_what_no_engine_can_read() -> None:
         prefjudge.pool(runs=RUNS, engine="polars")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"s3a://b/runs is an address[^$]*--engine spark"):
         pool(runs=["s3a://b/runs"])
-    with pytest.raises(InputError, match="is an address"):
-        pool(runs=["s3a://b/runs"], engine="duckdb")
-    with pytest.raises(InputError, match=r"x\.parquet: Parquet is read as SQL[^$]*--engine duckdb"):
+    with pytest.raises(InputError, match=r"x\.parquet: there is no such file"):
         pool(runs=["x.parquet"])
     with pytest.raises(InputError, match="no run files were given"):
-        pool(runs=[], engine="duckdb")
+        pool(runs=[], engine="spark")
     with pytest.raises(InputError, match="0 workers cannot read"):
         pool(runs=RUNS, workers=0)
     with pytest.raises(InputError, match="only Parquet is written to an address"):
         score(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/scores.csv")
     with pytest.raises(InputError, match=r"is an address[^$]*--engine spark"):
-        pool(runs=RUNS, out="s3a://b/pool.parquet", engine="duckdb")
+        pool(runs=RUNS, out="s3a://b/pool.parquet")
     with pytest.raises(InputError, match="looks like an address"):
         stability(runs=RUNS, qrels=[str(QRELS)], out="s3a://b/x.csv")
     with pytest.raises(InputError, match="looks like an address"):
@@ -175,33 +173,52 @@ def test_health_of_runs_with_repeats(tmp_path: Path) -> None:
 
 
 def test_a_study_is_made_from_run_files(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    from prefjudge.engines.sql.duck import DuckEngine
     from prefjudge.steps.init import init
 
     init(tmp_path / "study")
-    engine = DuckEngine()
-    engine.connection.execute(
-        f"COPY (SELECT 'p' AS path, 't' AS tag, 'q' AS query, 'd' AS doc, 1 AS rank, 1.0 AS score)"
-        f" TO '{tmp_path / 'runs.parquet'}' (FORMAT parquet)"
-    )
+    runs = parquet_of_a_run(tmp_path / "runs.parquet")
     with pytest.raises(InputError, match="not a run file, and a study is made from run files"):
-        pool(tmp_path / "study", runs=[tmp_path / "runs.parquet"], engine="duckdb")
-    assert pool(tmp_path / "study", runs=RUNS, qrels=QRELS, engine="duckdb").changed
-    assert not pool(tmp_path / "study", runs=RUNS, qrels=QRELS).changed
+        pool(tmp_path / "study", runs=[runs])
+    assert pool(tmp_path / "study", runs=RUNS, qrels=QRELS).changed
 
 
-def test_health_is_that_of_files() -> None:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    with pytest.raises(InputError, match="the health of runs is that of their files"):
-        score(runs=RUNS, qrels=[str(QRELS)], health=True, engine="duckdb")
+def parquet_of_a_run(path: Path) -> Path:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
+    import pyarrow.parquet as pq
+
+    lines = [line.split() for line in RUNS[0].read_text().splitlines()]
+    query, _, doc, rank, score, tag = zip(*lines, strict=True)
+    columns = {
+        "path": ["p"] * len(lines),
+        "tag": tag,
+        "query": query,
+        "doc": doc,
+        "rank": rank,
+        "score": score,
+    }
+    pq.write_table(pa.table({name: list(cells) for name, cells in columns.items()}), path)
+    return path
+
+
+def test_runs_in_parquet_are_read_as_files_are(tmp_path: Path) -> None:
+    """By the verbs, with nothing said of an engine, and beside run files."""
+    runs = [parquet_of_a_run(tmp_path / "runs.parquet"), *RUNS[1:]]
+    ours, theirs = (score(runs=one, qrels=[str(QRELS)]) for one in (runs, RUNS))
+    assert ours.leaderboards[0].rows == theirs.leaderboards[0].rows
+    assert pool(runs=runs, depth=3).sizes == pool(runs=RUNS, depth=3).sizes
+
+
+def test_health_is_that_of_files(tmp_path: Path) -> None:
+    runs = parquet_of_a_run(tmp_path / "runs.parquet")
+    with pytest.raises(InputError, match="the health of runs is that of their text files"):
+        score(runs=[runs], qrels=[str(QRELS)], health=True)
 
 
 def test_the_command_line_says_what_does_not_fit() -> None:
-    words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "duckdb", "--on-duplicate", "first"]
+    words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "spark", "--on-duplicate", "first"]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1
-    assert "--on-duplicate: not for the engine duckdb" in str(found.exception)
+    assert "--on-duplicate: not for a cluster" in str(found.exception)
 
 
 def test_processes_are_started_unasked_only_where_files_are_large(

@@ -378,7 +378,7 @@ def test_what_is_not_installed_leaves_an_earlier_release(
 ) -> None:
     study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
     earlier = Path(release(study).out)
-    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match="is not installed"):
         release(study, parquet=True)
     assert release(verify=earlier).ok

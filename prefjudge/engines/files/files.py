@@ -87,7 +87,7 @@ class Runs(ABC):
         InputError
             Where ``k`` is less than 1, or a run cannot be read.
         """
-        found = self._noted(self.found(top_of_run(k, self.how, queries)))
+        found = self.noted(self.found(top_of_run(k, self.how, queries)))
         return joined_heads(found, self.how.order, self.notices)
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
@@ -98,10 +98,10 @@ class Runs(ABC):
         InputError
             Where a run cannot be read, or has nothing to do with the qrels.
         """
-        found = list(self._noted(self.found(judged_of_run(qrels, self.how))))
+        found = list(self.noted(self.found(judged_of_run(qrels, self.how))))
         return joined_judged(found, qrels, self.how.order, self.notices)
 
-    def _noted(self, found: Iterable[Facts]) -> Iterator[Facts]:
+    def noted(self, found: Iterable[Facts]) -> Iterator[Facts]:
         """Keep what each run was taken for, unless more is known: it may have been read in full before."""
         for one in found:
             known = self.forms.get(one.path)

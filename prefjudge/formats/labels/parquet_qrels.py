@@ -5,7 +5,7 @@ from decimal import Decimal
 from numbers import Real
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.parquet_rows import ROW, parquet_rows, quoted
+from prefjudge.formats.runs.parquet import open_parquet
 
 _QUERIES = ("query-id", "query_id", "qid", "query", "q_id")
 _DOCS = ("corpus-id", "doc_id", "docno", "doc", "docid")
@@ -18,14 +18,17 @@ def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     Raises
     ------
     ConfigError
-        DuckDB is not installed.
+        pyarrow is not installed.
     InputError
         The file is damaged, or holds no qrels.
     """
     del data  # a file that is read from its end
-    with parquet_rows(path) as file:
-        for batch in file.batches([ROW, *map(quoted, _columns(path, file.columns))]):
-            yield "".join(_line(path, *cells) for cells in batch).encode()
+    with open_parquet(path) as file:
+        columns, row = _columns(path, file.schema_arrow.names), 0
+        for batch in file.iter_batches(columns=columns):
+            cells = zip(*(batch[name].to_pylist() for name in columns), strict=True)
+            yield "".join(_line(path, row + place, *line) for place, line in enumerate(cells)).encode()
+            row += batch.num_rows
 
 
 def _line(path: str, row: int, query: object, doc: object, grade: object) -> str:
@@ -48,6 +51,6 @@ def _columns(path: str, there: Collection[str]) -> list[str]:
     if not all(found) or "rank" in there:
         raise InputError(
             f"{path} holds no qrels: it has the columns {', '.join(sorted(there))}",
-            "Name them query-id, corpus-id and score. If these are runs, add --engine duckdb or spark.",
+            "Name them query-id, corpus-id and score. If these are runs, give them with --runs.",
         )
     return found

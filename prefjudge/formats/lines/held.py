@@ -42,7 +42,7 @@ class Frame(Protocol):
 
 @runtime_checkable
 class Arrow(Protocol):
-    """A table that speaks Arrow's protocol, such as those of pyarrow and DuckDB."""
+    """A table that speaks Arrow's protocol, such as those of pyarrow and polars."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return a stream of record batches."""

@@ -33,7 +33,7 @@ _UTF16 = Foreign(
 PARQUET = Foreign(
     kind="parquet",
     what=f"is a Parquet file, {_TEXT}",
-    way="call it NAME.parquet and add --engine duckdb or spark, or write it as text",
+    way="call it NAME.parquet, or write it as text",
 )
 PACKED_PARQUET = Foreign(
     kind="parquet",

@@ -1,27 +1,34 @@
-"""Runs in Parquet: how they are told from run files, and what their rows hold.
+"""Parquet, read by pyarrow: files and folders of it, and runs in them.
 
-Rows stand in any order, so an engine sorts them by run and query. What it hands over is checked, ranked and
-looked up as the lines of a file are.
+Rows of runs stand in any order, so they are brought together by run and query before they get here. They are
+checked, ranked and looked up as the lines of a file are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from os import fspath
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import BACK, FRONT, Places, Tokens
-from prefjudge.errors import InputError
+from prefjudge.errors import ConfigError, InputError
+from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.blocks import opened
+from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.held import Held
 from prefjudge.formats.lines.problems import decode
+from prefjudge.formats.lines.signatures import PACKED_PARQUET
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.held_runs import RunTable
 
@@ -34,12 +41,78 @@ COLUMNS = ("path", "tag", "query", "doc", "rank", "score")
 GROUP = ("path", "query")
 """What the rows of one list share."""
 
+PART = 1 << 19
+"""About how many rows are read at once, or by one task: whole row groups of them."""
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What the name of a folder says of a row that has no value."""
 _HINT = "Each row needs ids that are single words, a number to rank by, and a document of its own."
 
 
 def is_parquet(path: str | Path) -> bool:
     """Return whether a path names Parquet: a file, or a folder of files as Spark writes it."""
     return str(path).rstrip("/").lower().endswith(".parquet")
+
+
+def require_arrow(what: str = "") -> None:
+    """Refuse to go on without pyarrow; ``what`` says what it is for.
+
+    Raises
+    ------
+    ConfigError
+        It is not installed.
+    """
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            f"{what}pyarrow is not installed", "Install it with the extra: pip install 'prefjudge[parquet]'"
+        ) from None
+
+
+@contextmanager
+def open_parquet(path: str | Path) -> Iterator[pq.ParquetFile]:
+    """Open a file of Parquet; an object is fetched whole, since Parquet is read from its end.
+
+    Raises
+    ------
+    ConfigError
+        pyarrow is not installed.
+    InputError
+        There is no such file, or it is damaged, also where that shows only in the block.
+    """
+    require_arrow(f"{shown(fspath(path))} is Parquet, and ")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _seekable(path) as file, opened(file) as raw:
+        head = raw.read(8)
+        raw.seek(0)
+        try:
+            yield pq.ParquetFile(raw)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            name = shown(fspath(path))
+            if compression(head):
+                raise InputError(*PACKED_PARQUET.words(name)) from None
+            said = str(error).splitlines()[0]
+            raise InputError(
+                f"{name} cannot be read as Parquet: {said}", "It may be cut off: copy it or write it again."
+            ) from None
+
+
+@contextmanager
+def _seekable(path: str | Path) -> Iterator[str | Path]:
+    """Yield a file's own path, or that of a copy of an object."""
+    if not is_remote(path):
+        yield path
+        return
+    from prefjudge.formats.lines.remote import RemoteFile
+
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "object.parquet"
+        with RemoteFile(path) as remote, copy.open("wb") as file:
+            copyfileobj(remote, file)
+        yield copy
 
 
 def parquet_files(path: str) -> list[Path]:
@@ -53,7 +126,8 @@ def parquet_files(path: str) -> list[Path]:
     folder = Path(path)
     files = [folder]
     if folder.is_dir():
-        files = sorted(file for file in folder.rglob("*") if file.is_file() and _is_part(file, folder))
+        found = (file for file in folder.rglob("*") if file.is_file() and _is_part(file, folder))
+        files = sorted(found, key=str)
     if not files:
         raise InputError(f"{path} is a folder without Parquet in it", "Check the program that wrote it.")
     kinds: dict[str, tuple[pa.DataType, Path]] = {}
@@ -69,25 +143,17 @@ def parquet_files(path: str) -> list[Path]:
     return files
 
 
-def _schema(file: Path) -> pa.Schema:
-    with _opened(file) as table:
-        return table.schema_arrow
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[pq.ParquetFile]:
-    """Open a file of Parquet; what is wrong with it is said with its name."""
+def schema_of(path: str) -> pa.Schema:
+    """Return the columns of a Parquet, those in the names of its folders too, as they are read."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    with opened(file) as raw:  # which says why it cannot be opened
-        try:
-            yield pq.ParquetFile(raw)
-        except (pa.ArrowException, OSError) as error:
-            said = str(error).splitlines()[0]
-            raise InputError(
-                f"{file} cannot be read as Parquet: {said}", "It may be cut off: copy it or write it again."
-            ) from None
+    fields = {field.name: _plain_type(field.type) for file in parquet_files(path) for field in _schema(file)}
+    return pa.schema([*(fields | dict.fromkeys(columns_of_folders(path), pa.string())).items()])
+
+
+def _schema(file: Path) -> pa.Schema:
+    with open_parquet(file) as table:
+        return table.schema_arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +169,7 @@ def row_groups(files: Sequence[Path], size: int) -> list[RowGroups]:
     """Return files in parts of whole row groups, of ``size`` rows or a little more."""
     parts: list[RowGroups] = []
     for file in files:
-        with _opened(file) as table:
+        with open_parquet(file) as table:
             sizes = [table.metadata.row_group(group).num_rows for group in range(table.num_row_groups)]
         start = 0
         for end in range(1, len(sizes) + 1):
@@ -114,8 +180,12 @@ def row_groups(files: Sequence[Path], size: int) -> list[RowGroups]:
     return parts
 
 
-def read_row_groups(part: RowGroups, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def read_row_groups(
+    part: RowGroups, columns: Sequence[str], given: Mapping[str, str | None] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield some columns of a part of a file, which may be spelled in other letters, as SQL takes them.
+
+    ``given`` are columns that the names of the folders hold.
 
     Raises
     ------
@@ -124,14 +194,30 @@ def read_row_groups(part: RowGroups, columns: Sequence[str]) -> Iterator[pa.Reco
     """
     import pyarrow as pa
 
-    with _opened(part.file) as table:
+    given = given or {}
+    with open_parquet(part.file) as table:
         there = {name.lower(): name for name in table.schema_arrow.names}
-        missing = next((name for name in columns if name not in there), None)
+        missing = next((name for name in columns if name not in there and name not in given), None)
         if missing is not None:
             raise InputError(f"{part.file} has no column {missing}, but {', '.join(there.values())}")
-        names = [there[name] for name in columns]
+        names = [there[name] for name in columns if name not in given]
         for batch in table.iter_batches(row_groups=part.groups, columns=names):
-            yield pa.RecordBatch.from_arrays([_plain(batch[name]) for name in names], names=[*columns])
+            cells = [
+                pa.repeat(pa.scalar(given[name], pa.string()), batch.num_rows)
+                if name in given
+                else _plain(batch[there[name]])
+                for name in columns
+            ]
+            yield pa.RecordBatch.from_arrays(cells, names=[*columns])
+
+
+def read_columns(path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a Parquet, file by file; those in the names of its folders are texts."""
+    for part in row_groups(parquet_files(path), PART):
+        folders = part.file.relative_to(path).parts[:-1] if part.file != Path(path) else ()
+        named = (name.partition("=") for name in folders if "=" in name)
+        given = {name.lower(): None if cell == _NULL else unquote(cell) for name, _, cell in named}
+        yield from read_row_groups(part, columns, given)
 
 
 def _plain(cells: pa.Array) -> pa.Array:
@@ -140,8 +226,17 @@ def _plain(cells: pa.Array) -> pa.Array:
 
     if kinds.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-    plain = {"string_view": "string", "binary_view": "binary"}.get(str(cells.type))
-    return cells.cast(plain) if plain else cells
+    plain = _plain_type(cells.type)
+    return cells.cast(plain) if plain != cells.type else cells
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    plain = {"string_view": pa.string(), "binary_view": pa.binary(), "null": pa.string()}
+    return plain.get(str(kind), kind)
 
 
 def columns_of_folders(path: str) -> set[str]:
@@ -156,9 +251,7 @@ def _is_part(file: Path, folder: Path) -> bool:
 def key_of(order: Order) -> str:
     """Return the column that ranks a document."""
     if order is Order.FILE:
-        raise InputError(
-            "the order of the file's lines is not known to SQL", "Choose --order score, or rank."
-        )
+        raise InputError("the rows of Parquet have no order of their own", "Choose --order score, or rank.")
     return "rank" if order is Order.RANK else "score"
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from prefjudge.core.pooling.pools import Pools, QrelsPerQuery
 from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.sql import pool as sql_pool
-from prefjudge.engines.sql.statements import SqlRuns
+from prefjudge.engines.choice import Engine
+from prefjudge.engines.tables import TableRuns
 from prefjudge.formats.labels import pools as pool_file
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.readers import Reader
@@ -14,8 +14,8 @@ from prefjudge.render.text.tables import Column, Table
 
 
 def can_stay(out: str | Path | None, engine: str) -> bool:
-    """Return whether the engine can keep the pool where it is, and write it."""
-    return engine != "files" and out is not None and is_parquet(out)
+    """Return whether a cluster keeps the pool where it is, and writes it."""
+    return engine == Engine.SPARK and out is not None and is_parquet(out)
 
 
 def save_pool(
@@ -26,11 +26,12 @@ def save_pool(
     per_query: QrelsPerQuery,
     queries: Collection[str] | None,
 ) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Let the engine write the pool; return the run tags and the sizes of the pools."""
+    """Let the cluster write the pool; return the run tags and the sizes of the pools."""
+    from prefjudge.engines import cluster
+
     runs = reader.runs
-    assert isinstance(runs, SqlRuns)
-    sizes = sql_pool.save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
-    return runs.tags, sizes
+    assert isinstance(runs, TableRuns)
+    return cluster.save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
 
 
 def write_pool(path: str | Path, pools: Pools, engine: str) -> None:

@@ -99,6 +99,7 @@ def pool(
     min_size: Annotated[int, Ge(1)] | None = None,
     challenge: bool = False,
     sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
+    engine: Engine | Literal["files", "spark"] = Engine.FILES,
     plot: str | Path | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -142,11 +143,13 @@ def pool(
         With ``challenge``: judge a query until its best answer is the best with this probability, by all
         votes of all rounds, or a further right winner would take more than 400 votes. By default as
         ``run --sure`` drove the study, or else 0.9.
+    engine : Engine
+        What reads the runs: this machine, or a cluster that Spark knows.
     plot : Path, optional
         Draw how many queries have a pool of each size, SVG or PNG by the suffix.
     out : Path, optional
         Write the pool as a table: query, document, contributors; Parquet by the suffix. Without a study, a
-        collection or a sample, an SQL engine writes Parquet itself, and only the sizes are returned.
+        collection or a sample, a cluster writes Parquet itself, and only the sizes are returned.
     **how
         How files are read: the words of `ReadOptions` and `TextOptions`.
 
@@ -167,7 +170,6 @@ def pool(
     queries = given_file(maybe(take_texts, queries), "queries")
     collection = given_file(maybe(take_texts, collection), "collection")
     inputs = (*paths, qrels, queries, collection, copies)
-    engine = how.get("engine", Engine.FILES)
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
         with reading(paths, settings.order, notices, **read) as reader:
@@ -183,11 +185,11 @@ def pool(
     gone: dict[Candidate, str] = {}
     if can_stay(out, engine) and not (opened or duels or collection or copies or sample):
         judged = _judged(qrels, notices)
-        with reading(paths, order, notices, **read) as reader:
+        with reading(paths, order, notices, engine, **read) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
         _some(sizes, queries)
     else:
-        with reading(paths, order, notices, **read) as reader:
+        with reading(paths, order, notices, engine, **read) as reader:
             heads = reader.top(depth, texts)
         kept = _compared_before(opened) if opened else set()
         judged, passages = _known(qrels, collection, fields, heads, notices, {doc for _, doc in kept})

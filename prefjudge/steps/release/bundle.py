@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.engines.choice import engine_named
 from prefjudge.errors import StudyError
 from prefjudge.formats.labels.gold import write_gold
 from prefjudge.formats.labels.pools import write_copies, write_pool
 from prefjudge.formats.labels.stamps import ENDING
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.formats.lines.digests import digest
+from prefjudge.formats.runs.parquet import require_arrow
 from prefjudge.formats.votes.exports import EXPORTS, Exported
 from prefjudge.gather.best_answers import explain_best_answers
 from prefjudge.gather.open_work import what_is_open
@@ -117,7 +117,7 @@ class Bundle:
         self.tops = list(run_tops(self.study, self.best.qrels, measures)) if measures else []
         self.measures = measures
         if self.contents.parquet:
-            engine_named("duckdb").close()
+            require_arrow()
 
     def write(self) -> None:
         """Write the files, search them for what is private, and finish with the record.

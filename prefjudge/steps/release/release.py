@@ -81,7 +81,7 @@ def release(
     runs : bool
         Add the top of each run, as deep as the study's measures look, and the leaderboard that it makes.
     parquet : bool
-        Write the tables as Parquet, too; this takes the extra ``sql``.
+        Write the tables as Parquet, too; this takes the extra ``parquet``.
     license : str, optional
         The licence of the judgments by its SPDX name, such as CC-BY-4.0; else that of ``[release]`` in
         study.toml.

@@ -28,6 +28,7 @@ from prefjudge.formats.labels.judgments import write_judgments
 from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
 from prefjudge.formats.labels.qrels import write_qrels
 from prefjudge.formats.labels.resolutions import write_resolutions
+from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.best_answers import keep_how_resolved
 from prefjudge.gather.inputs import as_path, expand
 from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
@@ -65,7 +66,7 @@ def resolve(
     per_query: bool = False,
     seed: Annotated[int, Ge(0)] | None = None,
     form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
-    engine: Engine | Literal["files", "duckdb", "spark"] = Engine.FILES,
+    engine: Engine | Literal["files", "spark"] = Engine.FILES,
     out: str | Path | None = None,
 ) -> ResolveResult:
     """Resolve each query's judgments as a tournament, and write the winners as preference qrels.
@@ -75,7 +76,9 @@ def resolve(
     study : Path, optional
         The study to resolve, with its pools.
     judgments : Path, optional
-        A file of judgments instead: query, document, document, the preferred of the two.
+        A file of judgments instead: query, document, document, the preferred of the two. Of any number in
+        Parquet (query, doc_1, doc_2, preferred), of which the answers are written as Parquet (query, doc,
+        grade) and only counts come home.
     rule : sequence of RuleName
         The rules to apply; the first one's winners are written. By default the one of the study's config
         (``noisy-bradley-terry`` unless it says otherwise, which weighs workers), or ``shallow-pooling`` for a
@@ -116,8 +119,7 @@ def resolve(
     form : Form
         What to write: the qrels, or one of the other formats.
     engine : Engine
-        What resolves: an SQL engine takes judgments in Parquet (query, doc_1, doc_2, preferred), groups them
-        by query, and writes the qrels as Parquet (query, doc, grade).
+        What resolves judgments in Parquet: this machine, or a cluster that Spark knows.
     out : Path, optional
         Where to write it; ``preference.qrels`` in the study by default. A study that ``run`` drives keeps
         the answers of ``run`` unless this is given.
@@ -131,7 +133,8 @@ def resolve(
     """
     form, ties, engine, kept = Form(form), TieWorth(ties), Engine(engine), False
     _check_rules(rule, sparse_rule)
-    if engine is not Engine.FILES:
+    table = judgments if isinstance(judgments, str | Path) else None
+    if engine is Engine.SPARK or (table is not None and is_parquet(table)):
         names = tuple(dict.fromkeys(rule or ("shallow-pooling",)))
         options = {
             "STUDY": study,
@@ -145,7 +148,6 @@ def resolve(
             "--per-query": per_query,
             "--format": form is not Form.TREC,
         }
-        table = judgments if isinstance(judgments, str | Path) else None
         return resolve_tables(
             engine, table, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
         )

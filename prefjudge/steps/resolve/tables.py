@@ -1,12 +1,12 @@
-"""Judgments in Parquet, which an engine resolves where they are."""
+"""Judgments in Parquet, resolved where they are."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.engines.choice import Engine, engine_named
-from prefjudge.engines.sql.judgments import Resolved, resolve_judgments
+from prefjudge.engines.choice import Engine, tables_of
+from prefjudge.engines.judgments import Resolved, resolve_judgments
 from prefjudge.errors import InputError
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.outputs import check_outputs
@@ -23,7 +23,7 @@ def resolve_tables(
     sparse_rule: str | None,
     others: Mapping[str, object],
 ) -> ResolveResult:
-    """Let the engine resolve judgments, and write the preference qrels as Parquet; ``others`` do not fit.
+    """Resolve judgments, and write the preference qrels as Parquet; ``others`` do not fit.
 
     Raises
     ------
@@ -33,21 +33,22 @@ def resolve_tables(
     unfit = [name for name, given in others.items() if given]
     if unfit:
         raise InputError(
-            f"{', '.join(unfit)}: not for the engine {engine}, which resolves judgments where they are",
-            f"Leave out {', '.join(unfit)}, or --engine {engine}.",
+            f"{', '.join(unfit)}: not for judgments in Parquet, resolved query by query where they are",
+            f"Leave out {', '.join(unfit)}, or give the judgments as a text file.",
         )
     if judgments is None or not is_parquet(judgments):
         raise InputError(
-            f"the engine {engine} resolves judgments in Parquet",
+            "a cluster resolves judgments in Parquet",
             f"Give --judgments NAME.parquet, or leave out --engine {engine}.",
         )
     if out is not None and not is_parquet(out):
         raise InputError(
-            f"{out}: the engine {engine} writes Parquet", "Give it a name that ends in .parquet."
+            f"{out}: the answers of judgments in Parquet are written as Parquet",
+            "Give it a name that ends in .parquet.",
         )
     target = str(out) if out else None
     check_outputs(out, inputs=(judgments,), engine=engine)
-    with closing(engine_named(engine)) as tables:
+    with closing(tables_of(engine)) as tables:
         found = resolve_judgments(
             tables, str(judgments), target, rules=rules, ties=ties, sparse_rule=sparse_rule
         )
@@ -55,7 +56,7 @@ def resolve_tables(
 
 
 def _result(found: Resolved, out: str | None) -> ResolveResult:
-    """Return what an engine resolved: counts, and nothing of a single query."""
+    """Return what was resolved: counts, and nothing of a single query."""
     rules = {rule: dict(counts) for rule, counts in found.statuses.items()}
     first = next(iter(rules))
     return ResolveResult(

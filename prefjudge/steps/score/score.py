@@ -2,18 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.engines.choice import Engine
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.not_judged import NotJudged
-from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
 from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
 from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import as_path, as_target
 from prefjudge.gather.memory import LabelSets, Measures, Pooled, Runs, Texts, Votes
@@ -38,13 +35,11 @@ from prefjudge.steps.score.boards import (
 from prefjudge.steps.score.files import (
     LEADERBOARD_FILE,
     WIN_RATIO_FILE,
-    per_query_file,
     score_files,
     write_score,
 )
 from prefjudge.steps.score.not_judged import count_not_judged, in_words
 from prefjudge.steps.score.result import ScoreResult
-from prefjudge.steps.score.sql import boards_in_sql, check_in_sql
 from prefjudge.study.study import Study, open_study
 
 
@@ -69,7 +64,7 @@ def score(
     order_by: str | Path | None = None,
     sample: Annotated[int, Ge(1)] | None = None,
     seed: Annotated[int, Ge(0)] | None = None,
-    in_sql: bool = False,
+    engine: Engine | Literal["files", "spark"] = Engine.FILES,
     out: str | Path | None = None,
     plot: str | Path | None = None,
     write: bool = True,
@@ -122,10 +117,8 @@ def score(
         Draw 1,000 samples of this many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
         The seed of the samples; a study has its own.
-    in_sql : bool
-        Compute the scores in SQL too, and leave them with the engine, which writes those of queries to
-        Parquet: only how many queries have each is returned. For RR, Success, P and R; without tiers, tie
-        sensitivity and perfect rankings, which need every score.
+    engine : Engine
+        What reads the runs: this machine, or a cluster that Spark knows.
     out : Path, optional
         Write every row of every board: CSV, JSON, Markdown, LaTeX or Parquet by the suffix;
         ``leaderboard.csv`` in the study by default.
@@ -163,7 +156,6 @@ def score(
         notices=notices,
     )
     outputs = score_files(out, found.study)
-    engine = how.get("engine", Engine.FILES)
     check_outputs(
         *outputs,
         inputs=(path for _, path in found.files),
@@ -185,34 +177,17 @@ def score(
             )
     team_of = find_teams(teams, leaderboard)
     found = stamped(found, leaderboard, order_by)
-    if in_sql:
-        check_in_sql(
-            engine,
-            by_labels,
-            {
-                "STUDY": study,
-                "--judgments": judgments,
-                "--health": health,
-                "--leave-one-out": leave_one_out,
-                "--sample": sample,
-                "--leaderboard": leaderboard,
-                "--per-query without a Parquet file to write": per_query and not (out and is_parquet(out)),
-            },
-        )
     order = found.order(order)
-    saved = per_query_file(out) if in_sql and per_query and out else None
-    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
-        agreement: tuple[PairAgreement, ...] = ()
-        tops: tuple[NotJudged, ...] = ()
-        ceilings = votes = None
-        if in_sql:
-            boards = boards_in_sql(found, by_labels, chosen, reader, saved, notices)
-        else:
-            boards, agreement, tops, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
-            if votes is not None and chosen == "mean":
-                ceilings = Ceilings(votes, found, by_labels, seed)
-            if votes is not None and len(found.qrels) > 1 and not (ceilings and ceilings.labels):
-                notices.append(_no_ceiling(chosen))
+    with (
+        digesting(found.files, **read) as digests,
+        reading(found.runs, order, notices, engine, **read) as reader,
+    ):
+        ceilings = None
+        boards, agreement, tops, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
+        if votes is not None and chosen == "mean":
+            ceilings = Ceilings(votes, found, by_labels, seed)
+        if votes is not None and len(found.qrels) > 1 and not (ceilings and ceilings.labels):
+            notices.append(_no_ceiling(chosen))
         tau = tuple(correlations(boards, found, ceilings, notices))
         notices.extend((*few_hits(boards), *near_copies(boards)))
         pairings, cycles = all_pairings(found, votes)
@@ -250,10 +225,8 @@ def score(
         unwritten = left_unwritten(found.study, *names)
         result = replace(result, notices=(*result.notices, *unwritten))
     shown = run_order(order_by, result.boards) if order_by and result.boards else None
-    files = write_score(
-        result, found, out=out, per_query=per_query and not saved, plot=plot, order=shown, engine=engine
-    )
-    return replace(result, out=(*files, *([str(saved)] if saved else [])))
+    files = write_score(result, found, out=out, per_query=per_query, plot=plot, order=shown, engine=engine)
+    return replace(result, out=files)
 
 
 def _no_ceiling(statistic: Statistic) -> Notice:

@@ -1,8 +1,9 @@
-"""Apache Spark: our own reader on the executors, over files and tables, where the runs already are.
+"""Apache Spark: our own reader on the executors of a cluster, where the runs already are.
 
 Each run file, or part of a large one, is read by an executor, which sees it under its path; what only
 Spark's own readers reach (``s3a://…``) is handed to it line by line. Which cluster, the active session says,
-or Spark's own settings; without any it is this machine.
+or Spark's own settings; without any it is this machine. Rows of tables travel between executors in packs of
+Arrow, each of which is one row to Spark: to move and convert rows one by one takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pickle
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -22,27 +23,63 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 
-from prefjudge.engines.sql.answers import ROWS, Answer, Summary, without_rows
-from prefjudge.engines.sql.packs import PACK, RowReader, packed, rows_of_parts, unpacked
-from prefjudge.engines.sql.tables import GroupWork
+from prefjudge.core.pooling.pools import QrelsPerQuery, build_pools
+from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pooling.runs import heads_of
+from prefjudge.engines.files.files import called, top_of_run
+from prefjudge.engines.files.heads import RunHead
+from prefjudge.engines.files.ranking import stretches
+from prefjudge.engines.files.reading import RunFacts
+from prefjudge.engines.tables import (
+    GroupWork,
+    Listed,
+    Rows,
+    TableRuns,
+    buckets_of,
+    in_groups,
+    pieces,
+    sound,
+    without_rows,
+)
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.lines.atomic_folders import atomic_folder
-from prefjudge.formats.runs.parquet import columns_of_folders, parquet_files, row_groups
+from prefjudge.formats.lines.problems import is_text, shown
+from prefjudge.formats.runs.parquet import (
+    GROUP,
+    PART,
+    RowGroups,
+    columns_of_folders,
+    parquet_files,
+    read_row_groups,
+    row_groups,
+)
 
 T = TypeVar("T")
-_Work: TypeAlias = "Callable[[str], tuple[Any, pa.RecordBatch | None]]"
+RowReader: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
+_Work: TypeAlias = "Callable[[str], tuple[Any, Rows]]"
 
-_PART = 1 << 19
-"""About how many rows of groups a task holds."""
+NAMES, FOUND, KNOWN, RESOLVED = (f"prefjudge_{noun}" for noun in ("names", "found", "known", "resolved"))
+"""The tables: a session may be somebody's, with tables of their own."""
+ROWS = {"path": "string", "query": "string", "doc": "string", "position": "int32"}
+"""The columns of the tops of runs, as they are kept."""
+PACK = "bucket INT, pack BINARY"
+"""A pack as a cluster knows it: a number that its groups have in common, and the rows; or an error."""
+
+_BLOCK = 1 << 20
+"""About how many rows are shared out at once."""
 _BUCKETS = 64
 """At least so many buckets of groups, so that tasks get about the same number of rows."""
-_PLACES = (
-    "_metadata.file_path AS prefjudge_file",
-    "_metadata.row_index AS prefjudge_row",
-)
+_PLACES = {"prefjudge_file": "_metadata.file_path", "prefjudge_row": "_metadata.row_index"}
+"""The columns that are added to a Parquet: the file of a row, and its number there."""
+_EACH_QUERY = """
+        SELECT path, query, CAST(MIN(tag) AS STRING), MIN(doc), prefjudge_file, MIN(prefjudge_row)
+        FROM {table}
+        GROUP BY path, query, prefjudge_file"""
+_OUTGOING = "prefjudge_outgoing"
 _WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": 1 << 50, "spark.sql.files.openCostInBytes": 1 << 50}
 """Settings by which Spark neither cuts a file of lines nor gives two to one task."""
 _TYPED = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -58,7 +95,7 @@ _READING = (
 )
 
 
-class SparkEngine:
+class SparkTables:
     """Asks tables and reads run files on a Spark session: the given one, the active one, or its own."""
 
     def __init__(self, session: Any = None) -> None:
@@ -74,7 +111,7 @@ class SparkEngine:
         with _briefly(f"Spark cannot read {path}", "Check the address, and that the cluster sees it."):
             return sorted(map(unquote, self.session.read.text(path).inputFiles()))
 
-    def keep(self, table: str, work: Callable[[str], Answer], paths: Sequence[str]) -> list[Summary]:
+    def keep(self, table: str, work: _Work, paths: Sequence[str]) -> list[Any]:
         """Fill a table with the rows that ``work`` finds in run files; return the summary of each."""
         known = partial(knowing, kept_addresses(paths), work)
         return _of_each(self._kept_as(table, _answers(self.session, known, paths)), paths)
@@ -103,13 +140,13 @@ class SparkEngine:
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
             read: RowReader = iter
             if self._is_seen(path) and not columns_of_folders(path).intersection(asked):
-                tasks = row_groups(parquet_files(path), _PART)
+                tasks = row_groups(parquet_files(path), PART)
                 rows, count = self.session.range(0, len(tasks), 1, len(tasks)), sum(one.rows for one in tasks)
                 read = partial(rows_of_parts, tasks=tasks, columns=asked)
             else:
                 rows = self.session.sql(f"SELECT {', '.join(asked)} FROM {self.table(path)}")
                 count = rows.count()
-            parts = max(cores, count // _PART)
+            parts = max(cores, count // PART)
             share = partial(packed, read=read, by=by, buckets=max(_BUCKETS, 4 * parts))
             found = partial(_on_groups, by=by, work=work, columns=columns)
             packs = rows.mapInArrow(share, PACK).repartition(parts, "bucket")
@@ -128,12 +165,15 @@ class SparkEngine:
         with _briefly(f"Spark cannot read {path}", "Check that the cluster sees it, and that it is whole."):
             with _set(self.session, {_TYPED: "false"}):  # the id "007" in a folder's name is no number
                 rows = self.session.read.parquet(_literal(path))
-            self._view(name, rows.selectExpr("*", *_PLACES))
+            self._view(name, rows.selectExpr("*", *(f"{place} AS {name}" for name, place in _PLACES.items())))
         return name
 
-    def load(self, table: str, rows: pa.Table) -> None:
-        """Make a view of rows from home."""
-        self._view(table, self.session.createDataFrame(rows))
+    def load(self, table: str, columns: Mapping[str, str], rows: Sequence[tuple[object, ...]]) -> None:
+        """Make a view of rows from home; columns are of types that Arrow knows by these names."""
+        cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+        types = [getattr(pa, kind)() for kind in columns.values()]
+        arrays = [pa.array(column, kind) for column, kind in zip(cells, types, strict=True)]
+        self._view(table, self.session.createDataFrame(pa.table(dict(zip(columns, arrays, strict=True)))))
 
     def _view(self, name: str, frame: Any) -> None:
         frame.createOrReplaceTempView(name)
@@ -145,7 +185,46 @@ class SparkEngine:
         with _briefly("Spark cannot read the input", "Write the Parquet again: it may be damaged."):
             return self.session.sql(text).toArrow()
 
-    def save(self, text: str, path: str) -> str:
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        """Return the few rows of a query."""
+        return list(zip(*(column.to_pylist() for column in self.arrow(text).columns), strict=True))
+
+    def schema(self, path: str) -> pa.Schema:
+        """Return the columns of a Parquet."""
+        return self.arrow(f"SELECT * FROM {self.table(path)} LIMIT 0").drop_columns([*_PLACES]).schema
+
+    def listed(self, path: str) -> list[Listed]:
+        """Return the queries of the runs in a Parquet, in the order in which its rows name them."""
+        found = sorted(
+            self.rows(_EACH_QUERY.format(table=self.table(path))), key=lambda row: (_file(row[4]), row[5])
+        )
+        return [Listed(*row[:4]) for row in found]
+
+    def grouped(
+        self,
+        path: str,
+        asked: Sequence[str],
+        by: Sequence[str],
+        work: GroupWork,
+        *,
+        out: str | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> list[Any]:
+        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``."""
+        kept = columns or ROWS
+        found = self.keep_groups(RESOLVED, path, asked, by, work, kept)
+        if not found:
+            raise InputError(f"{path} is empty: no row is in it")
+        if out is not None:
+            self.save_query(f"SELECT {', '.join(kept)} FROM {RESOLVED}", out)
+        return found
+
+    def save(self, rows: pa.Table, path: str) -> None:
+        """Write rows as Parquet; what was there stays until they are written."""
+        self._view(_OUTGOING, self.session.createDataFrame(rows))
+        self.save_query(f"SELECT * FROM {_OUTGOING}", path)
+
+    def save_query(self, text: str, path: str) -> str:
         """Write the rows of a query as a Parquet folder; then it takes the place of one of that name."""
         with _briefly(f"Spark cannot write {path}", _WRITING):
             writer = self.session.sql(text).write.mode("append")  # into the folder that is made for it
@@ -394,3 +473,208 @@ def _said(error: Exception) -> str:
     said: str = next(iter([*found[-1:], *text.splitlines()]), type(error).__name__)
     file = _FILE.search(text)
     return said if file is None or file[1] in said else f"{unquote(file[1])}: {said}"
+
+
+def _file(name: str) -> str:
+    """Return a file's name as the system has it: Spark writes the address."""
+    return name if name.startswith("/") else unquote(name)
+
+
+def packed(
+    batches: Iterator[pa.RecordBatch], *, by: Sequence[str], buckets: int, read: RowReader = iter
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows in packs: those that agree in some columns are a group, and have the same bucket.
+
+    The rows are those that come, or that ``read`` makes of what comes.
+    """
+    held: list[pa.RecordBatch] = []
+    try:
+        for batch in read(batches):
+            held.append(batch)
+            if sum(part.num_rows for part in held) >= _BLOCK:
+                yield _packs(pa.Table.from_batches(held), by, buckets)
+                held = []
+        if held:
+            yield _packs(pa.Table.from_batches(held), by, buckets)
+    except PrefjudgeError as error:  # goes home with the answers: no retry would help
+        yield _batch([None], [pickle.dumps(error)])
+
+
+def rows_of_parts(
+    numbers: Iterator[pa.RecordBatch], *, tasks: Sequence[RowGroups], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Read the parts of files whose numbers come."""
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            yield from read_row_groups(tasks[number], columns)
+
+
+def _packs(rows: pa.Table, by: Sequence[str], buckets: int) -> pa.RecordBatch:
+    bucket = buckets_of(rows, by, buckets)
+    order = np.argsort(bucket, kind="stable")
+    bucket, rows = bucket[order], rows.take(order)
+    places, packs = pieces(bucket), []
+    for start, end in places:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as stream:
+            stream.write_table(rows.slice(start, end - start))
+        packs.append(sink.getvalue().to_pybytes())
+    return _batch([int(bucket[start]) for start, _ in places], packs)
+
+
+def _batch(buckets: Sequence[int | None], packs: Sequence[bytes]) -> pa.RecordBatch:
+    columns = [pa.array(buckets, pa.int32()), pa.array(packs, pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["bucket", "pack"])
+
+
+def unpacked(packs: Iterable[pa.RecordBatch], by: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of packs, those of a group one after the other; raise what is an error."""
+    tables = []
+    for batch in packs:
+        for bucket, pack in zip(*batch.columns, strict=True):
+            if not bucket.is_valid:
+                raise pickle.loads(pack.as_buffer())  # noqa: S301 - from our own tasks
+            tables.append(pa.ipc.open_stream(pack.as_buffer()).read_all())
+    if not tables:
+        return
+    yield from in_groups(pa.concat_tables(tables), by).to_batches()
+
+
+def pool_text(heads: str) -> str:
+    """Return the candidates of each query that a run answers, and who contributed them."""
+    return f"""
+        SELECT query, doc, ARRAY_JOIN(ARRAY_SORT(ARRAY_AGG(source)), ',') AS contributors
+        FROM (
+            SELECT query, doc, run AS source
+            FROM {heads} AS heads
+            JOIN {NAMES} AS names ON heads.path = names.path
+            UNION ALL
+            SELECT query, doc, source FROM {KNOWN} WHERE query IN (SELECT query FROM {heads} AS answered)
+        ) AS contributions
+        GROUP BY query, doc"""
+
+
+def sizes_text(pool: str) -> str:
+    """Return how many queries of a saved pool have each number of candidates."""
+    return f"""
+        SELECT size, COUNT(*) AS queries
+        FROM (SELECT query, COUNT(*) AS size FROM {pool} GROUP BY query) AS sizes
+        GROUP BY size
+        ORDER BY size"""
+
+
+def save_pool(
+    runs: TableRuns,
+    path: str,
+    *,
+    depth: int = 1,
+    qrels: Qrels | None = None,
+    per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
+    queries: Collection[str] | None = None,
+) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Write the pool as Parquet where the cluster keeps its files: query, doc, contributors.
+
+    Its rows are those that :func:`prefjudge.core.pooling.pools.build_pools` makes of the same runs, in any
+    order.
+
+    Parameters
+    ----------
+    runs : TableRuns
+        The runs, which Spark reads.
+    path : str
+        A path, or an address that Spark knows.
+    depth : int
+        How many documents of each run enter the pool.
+    qrels : Qrels, optional
+        The known relevant documents.
+    per_query : QrelsPerQuery
+        How many qrels of a query enter its pool.
+    queries : collection of str, optional
+        The queries to pool; all by default.
+
+    Returns
+    -------
+    tuple of str
+        What the runs are called.
+    dict of int to int
+        How many queries have a pool of each size. Where no run has one of the queries it is empty, and
+        nothing is written.
+
+    Raises
+    ------
+    InputError
+        The pool cannot be written, or holds an id that SQL does not know.
+    """
+    spark = runs.tables
+    assert isinstance(spark, SparkTables)
+    work = partial(_top_rows, work=top_of_run(depth, runs.how, queries))
+    heads, tags = _kept(spark, runs, work)
+    if queries is not None and not spark.rows(f"SELECT query FROM {heads} AS heads LIMIT 1"):
+        return tags, {}
+    known = _contributions(qrels, per_query) if qrels is not None else []
+    spark.load(KNOWN, {"query": "string", "doc": "string", "source": "string"}, known)
+    pool = spark.save_query(pool_text(heads), path)
+    return tags, {int(size): int(count) for size, count in spark.rows(sizes_text(pool))}
+
+
+def _kept(spark: SparkTables, runs: TableRuns, work: _Work) -> tuple[str, tuple[str, ...]]:
+    """Leave with the cluster what ``work`` finds in runs; return the rows as SQL, and the runs' names."""
+    found: dict[str, RunFacts] = {}
+    kept_in = []
+    if runs.of_files:
+        found = {one.path: one for one in spark.keep(FOUND, work, runs.of_files)}
+        kept_in.append(FOUND)
+    for place, source in enumerate(runs.in_tables):
+        kept_in.append(f"{FOUND}_{place}")
+        some = spark.keep_groups(kept_in[-1], source, runs.columns, GROUP, runs.in_rows(work), ROWS)
+        sound(some, source)
+        found |= {run.path: RunFacts(path=run.path, tag=run.tag) for run in runs.in_table(source)}
+    facts = list(runs.noted(found[path] for path in runs.paths))
+    tags = called(facts, runs.notices)
+    spark.load(NAMES, {"path": "string", "run": "string"}, list(zip(runs.paths, tags, strict=True)))
+    parts = [f"SELECT path, query, doc, position FROM {table}" for table in kept_in]
+    return f"({' UNION ALL '.join(parts)})", tags
+
+
+def _top_rows(path: str, *, work: Callable[[str], RunHead]) -> tuple[RunFacts, pa.RecordBatch]:
+    """Return the top documents of a run as rows."""
+    head = work(path)
+    queries = _texts(path, b"".join(name + b"\n" for name in head.queries))
+    columns = (
+        pa.array([path], pa.string()).take(np.zeros(int(head.sizes.sum()), np.int64)),
+        queries.take(np.repeat(np.arange(len(queries)), head.sizes)),
+        _texts(path, head.docs),
+        pa.array(stretches(np.ones_like(head.sizes), head.sizes).astype(np.int32)),
+    )
+    facts = RunFacts(path=path, tag=head.tag, notices=head.notices, form=head.form)
+    return facts, pa.RecordBatch.from_arrays(columns, names=list(ROWS))
+
+
+def _texts(path: str, lines: bytes) -> pa.Array:
+    """Return ids, one a line, as SQL knows text."""
+    try:
+        text = lines.decode()
+    except UnicodeDecodeError as error:
+        start, end = lines.rfind(b"\n", 0, error.start) + 1, lines.find(b"\n", error.start)
+        raise InputError(
+            f"{path}: the id {shown(lines[start:end])} is not UTF-8, and Parquet knows no other text",
+            "Write text, for instance .tsv or .csv.",
+        ) from None
+    return pa.array(text.split("\n")[:-1], pa.string())
+
+
+def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, str, str]]:
+    """Return what the qrels put into the pools: those of no run, where every query is answered."""
+    none = np.zeros(0, np.int32)
+    nothing = heads_of((), qrels.queries, (), run=none, query=none, doc=none)
+    pools = build_pools(nothing, qrels, per_query=per_query)
+    pairs = zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    rows = [(pools.queries[query], pools.docs[doc], qrels.name) for query, doc in pairs]
+    rows = [row for row in rows if is_text(row[0])]  # of the others the runs have none
+    odd = next((doc for _, doc, _ in rows if not is_text(doc)), None)
+    if odd is not None:
+        raise InputError(
+            f"the id {odd!r} of the qrels is not UTF-8, and Parquet knows no other text",
+            "Write text, for instance .tsv.",
+        )
+    return rows

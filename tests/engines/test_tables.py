@@ -1,4 +1,4 @@
-"""The same reader on DuckDB and on Spark gives what the embedded engine gives, to the last digit."""
+"""The same reader over tables, here and on Spark, gives what run files give, to the last digit."""
 
 import gzip
 import shutil
@@ -18,22 +18,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.choice import engine_named
+from prefjudge.engines.choice import tables_of
 from prefjudge.engines.files import files
 from prefjudge.engines.files.files import Runs
 from prefjudge.engines.files.in_parts import parts_of_runs
 from prefjudge.engines.files.reading import Reading
-from prefjudge.engines.sql.pool import save_pool
-from prefjudge.engines.sql.scores import tally_scores
-from prefjudge.engines.sql.statements import SqlRuns
-from prefjudge.engines.sql.tables import save_table
+from prefjudge.engines.tables import ParquetTables, TableRuns
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines.addresses import shown
 from prefjudge.formats.lines.parts import parts_of
 from prefjudge.formats.runs.parquet import COLUMNS
 from prefjudge.formats.runs.runs import read_chunks
+from prefjudge.gather.table_files import to_arrow
 from prefjudge.render.text.tables import Column, Table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool.pool import pool
@@ -44,12 +41,24 @@ from .test_files import quick, run_files
 from .test_trust import text
 
 
-@pytest.fixture(scope="module")
-def duck():
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra sql)")
-    from prefjudge.engines.sql.duck import DuckEngine
+def runs_of(engine, paths, order="score", **more):
+    return TableRuns(engine, paths, Reading(order=order), **more)
 
-    return DuckEngine()
+
+def save_table(engine, table, path):
+    engine.save(to_arrow(table, path), path)
+
+
+def save_pool(*given, **more):
+    from prefjudge.engines.cluster import save_pool
+
+    return save_pool(*given, **more)
+
+
+@pytest.fixture(scope="module")
+def here():
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
+    return ParquetTables()
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +68,20 @@ def spark():
         pytest.skip("Apache Spark needs Java, which is not installed")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.sql.spark import SparkEngine
+    from prefjudge.engines.cluster import SparkTables
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)  # the path may have a python3 of another version
         session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-    yield SparkEngine(session)
+    yield SparkTables(session)
     session.stop()
 
 
 def test_a_session_of_its_own_says_nothing_of_pandas(monkeypatch, recwarn):
     sql = pytest.importorskip("pyspark.sql", reason="Apache Spark is not installed (extra spark)")
-    from prefjudge.engines.sql.spark import SparkEngine
+    from prefjudge.engines.cluster import SparkTables
 
     class Session:
         """Warns as PySpark does where it starts Java, before it knows what it is asked for."""
@@ -92,11 +101,11 @@ def test_a_session_of_its_own_says_nothing_of_pandas(monkeypatch, recwarn):
 
     monkeypatch.setattr(sql, "SparkSession", Session())
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    assert SparkEngine().session.sparkContext.pythonExec == sys.executable
+    assert SparkTables().session.sparkContext.pythonExec == sys.executable
     assert not recwarn.list
 
 
-@pytest.fixture(scope="module", params=["duck", "spark"])
+@pytest.fixture(scope="module", params=["here", "spark"])
 def engine(request):
     return request.getfixturevalue(request.param)
 
@@ -139,7 +148,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("order", ["score", "score-f32", "rank"])
 def test_top_and_judged(engine, runs, order):
     paths, qrels = runs
-    asked = SqlRuns(engine, paths, order=order)
+    asked = runs_of(engine, paths, order=order)
     for k in (1, 5):
         heads = asked.top(k)
         assert as_rows(heads) == as_rows(files.RunFiles(paths, Reading(order=order)).top(k))
@@ -166,14 +175,14 @@ def test_odd_scores(engine, tmp_path, order):
     )
     (tmp_path / "run").write_text("".join(lines))
     (tmp_path / "qrels").write_text("".join(f"q 0 {doc} 1\n" for doc in docs))
-    qrels, asked = read_qrels(tmp_path / "qrels"), SqlRuns(engine, tmp_path / "run", order=order)
+    qrels, asked = read_qrels(tmp_path / "qrels"), runs_of(engine, tmp_path / "run", order=order)
     assert as_rows(asked.top(99)) == as_rows(files.RunFiles([tmp_path / "run"], Reading(order=order)).top(99))
     assert same(asked.judged(qrels), files.RunFiles([tmp_path / "run"], Reading(order=order)).judged(qrels))
 
 
 @settings(quick, max_examples=60)
 @given(data=run_files(), shuffled=st.randoms(use_true_random=False), order=st.sampled_from(["score", "rank"]))
-def test_lines_in_any_order(tmp_path_factory, duck, data, shuffled, order):
+def test_lines_in_any_order(tmp_path_factory, here, data, shuffled, order):
     """Wherever the lines of a query stand, and however the file is cut into chunks, each counts once."""
     folder = tmp_path_factory.mktemp("shuffled")
     lines = data.decode("utf-8", "replace").encode().split(b"\n")
@@ -189,7 +198,7 @@ def test_lines_in_any_order(tmp_path_factory, duck, data, shuffled, order):
     (folder / "qrels").write_bytes(b"".join(b"%s 0 %s 1\n" % pair for pair in judged[::2]))
     qrels = read_qrels(folder / "qrels")
     with patch("prefjudge.engines.files.reading.read_chunks", partial(read_chunks, size=64)):
-        asked = SqlRuns(duck, run, order=order)
+        asked = runs_of(here, run, order=order)
         assert as_rows(asked.top(3)) == as_rows(files.RunFiles([run], Reading(order=order)).top(3))
         assert same(asked.judged(qrels), files.RunFiles([run], Reading(order=order)).judged(qrels))
 
@@ -199,37 +208,37 @@ def test_what_readers_notice_is_said(engine, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text("q1 Q0 a 1 2 t\nq2 Q0 b 1 2 t\nq1 Q0 c 2 1 t\n")
     notices = []
-    SqlRuns(engine, [tmp_path / "a", tmp_path / "b"], notices=notices).top(1)
+    runs_of(engine, [tmp_path / "a", tmp_path / "b"], notices=notices).top(1)
     said = [str(notice) for notice in notices]
     assert said.count("one tag: 't' is that of a, b: they are called by their files") == 1
     assert sum("are not contiguous" in text for text in said) == 2
 
 
-def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(duck, tmp_path):
+def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(here, tmp_path):
     """Those of CORD-19 have no common shape; but a number is no document of a collection without numbers."""
     (tmp_path / "run").write_text("q1 Q0 ug7v899j 1 2 t\nq1 Q0 02tnwd4m 2 1 t\n")
     (tmp_path / "qrels").write_text("q1 0 xqhn0vbp 1\n")
-    for kind, in_sql in (("files", False), ("duckdb", False), ("duckdb", True)):
-        asked = {"runs": [tmp_path / "run"], "engine": kind, "in_sql": in_sql}
-        found = score(qrels=[str(tmp_path / "qrels")], **asked)
+    save_table(here, table_of([str(tmp_path / "run")]), str(tmp_path / "run.parquet"))
+    for name in ("run", "run.parquet"):
+        found = score(qrels=[str(tmp_path / "qrels")], runs=[tmp_path / name])
         assert found.leaderboards[0].rows[0].score == 0
         notice, few = found.notices
         assert "fewer than 15 queries hit" in few
         assert "no judged document of qrels is in this run: its doc_ids look like" in notice
         (tmp_path / "numbers").write_text("q1 0 17 1\n")
         with pytest.raises(InputError, match="no judged document of numbers is in this run"):
-            score(qrels=[str(tmp_path / "numbers")], **asked)
+            score(qrels=[str(tmp_path / "numbers")], runs=[tmp_path / name])
 
 
 def test_real_runs(engine, data_dir):
     paths = sorted(map(str, (data_dir / "cacm" / "runs").iterdir()))[:2]
     paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
     qrels = read_qrels(data_dir / "dl21" / "qrels-nist.txt")
-    asked = SqlRuns(engine, paths)
+    asked = runs_of(engine, paths)
     assert as_rows(asked.top(10)) == as_rows(files.RunFiles(paths).top(10))
     with pytest.raises(InputError, match="none of the 53 judged queries"):
         asked.judged(qrels)
-    assert same(SqlRuns(engine, paths[2:]).judged(qrels), files.RunFiles(paths[2:]).judged(qrels))
+    assert same(runs_of(engine, paths[2:]).judged(qrels), files.RunFiles(paths[2:]).judged(qrels))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +255,7 @@ def test_real_runs(engine, data_dir):
 def test_bad_lines(engine, tmp_path, line):
     (tmp_path / "run").write_bytes(b"q1 Q0 d1 1 9 t\nq1 Q0 d2 2 8 t\n" + line + b"\n")
     with pytest.raises(InputError, match=r"run:3:\d") as said:
-        SqlRuns(engine, tmp_path / "run").top(1)
+        runs_of(engine, tmp_path / "run").top(1)
     with pytest.raises(InputError) as theirs:
         files.RunFiles([tmp_path / "run"]).top(1)
     assert str(said.value) == str(theirs.value)
@@ -260,12 +269,12 @@ def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
     path, qrels = tmp_path / "run", read_qrels(tmp_path / "qrels")
     assert len(parts_of_runs([str(path)])) > 3
-    assert as_rows(SqlRuns(spark, path).top(3)) == as_rows(files.RunFiles([path]).top(3))
-    assert same(SqlRuns(spark, path).judged(qrels), files.RunFiles([path]).judged(qrels))
+    assert as_rows(runs_of(spark, path).top(3)) == as_rows(files.RunFiles([path]).top(3))
+    assert same(runs_of(spark, path).judged(qrels), files.RunFiles([path]).judged(qrels))
     lines = plain.splitlines(keepends=True)
     (tmp_path / "bad").write_text("".join([*lines[:700], "q999 Q0 d 1 x t\n", *lines[700:]]))
     with pytest.raises(InputError, match=r"bad:701:\d+: the score is not a number"):
-        SqlRuns(spark, tmp_path / "bad").top(1)
+        runs_of(spark, tmp_path / "bad").top(1)
 
 
 def test_addresses_are_read_through_spark(spark, runs, tmp_path):
@@ -274,7 +283,7 @@ def test_addresses_are_read_through_spark(spark, runs, tmp_path):
         shutil.copy(path, tmp_path)
     paths = sorted(map(str, tmp_path.iterdir()))
     address = f"file://{tmp_path}"
-    asked = SqlRuns(spark, address)
+    asked = runs_of(spark, address)
     assert as_rows(asked.top(3)) == as_rows(files.RunFiles(paths).top(3))
     assert [Path(source).name for source in asked.sources] == ["a run", "b.gz", "c.tsv"]
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"# note\nq1 Q0 d1 1 9 t\nq1 Q0 d2 2 x t\n"))
@@ -282,13 +291,13 @@ def test_addresses_are_read_through_spark(spark, runs, tmp_path):
         asked.top(1)
     (tmp_path / "c.tsv").write_text("")
     with pytest.raises(InputError, match=r"c\.tsv is empty"):
-        SqlRuns(spark, f"{address}/c*").top(1)
+        runs_of(spark, f"{address}/c*").top(1)
     with pytest.raises(InputError, match=r"Spark cannot read file://.*absent"):
-        SqlRuns(spark, f"{address}/absent")
+        runs_of(spark, f"{address}/absent")
     with pytest.raises(
         InputError, match=r'Spark cannot write s3://b/c: No FileSystem for scheme "s3"\n.*s3a://'
     ):
-        spark.save("SELECT 1 AS one", "s3://b/c")
+        spark.save(one(1), "s3://b/c")
 
 
 def test_columns_that_moved_are_refused_by_every_engine(engine, tmp_path):
@@ -296,7 +305,7 @@ def test_columns_that_moved_are_refused_by_every_engine(engine, tmp_path):
     for lines in ("q1 Q0 d A 1 9 t\nq1 Q0 d B 2 8 t\n", "q1 Q0 d 1 1 9.5\nq1 Q0 e 2 2 8.5\n"):
         path.write_text(lines)
         with pytest.raises(InputError, match=r"those of the first line|not the tag"):
-            SqlRuns(engine, path).top(1)
+            runs_of(engine, path).top(1)
 
 
 def test_what_a_run_was_taken_for_is_the_same_on_every_engine(engine, runs, tmp_path):
@@ -307,7 +316,7 @@ def test_what_a_run_was_taken_for_is_the_same_on_every_engine(engine, runs, tmp_
     files.RunFiles(paths, forms=forms).top(1)
     assert str(forms[str(cr)]) == "TREC, 6 columns, 3 lines, 2 queries"
     assert str(forms[paths[0]]).startswith("TREC, 7 columns, ")
-    asked = SqlRuns(engine, paths)
+    asked = runs_of(engine, paths)
     assert as_rows(asked.top(2)) == as_rows(files.RunFiles(paths).top(2))
     assert asked.forms == forms
 
@@ -315,40 +324,32 @@ def test_what_a_run_was_taken_for_is_the_same_on_every_engine(engine, runs, tmp_
 def test_an_empty_run_is_named(engine, runs, tmp_path):
     (tmp_path / "nothing").write_text("\n")
     with pytest.raises(InputError, match=r"nothing.*is empty"):
-        SqlRuns(engine, [runs[0][0], tmp_path / "nothing"]).top(1)
+        runs_of(engine, [runs[0][0], tmp_path / "nothing"]).top(1)
 
 
 def test_a_run_that_is_not_there(engine, tmp_path):
     with pytest.raises(InputError, match="absent: there is no such file"):
-        SqlRuns(engine, tmp_path / "absent").top(1)
+        runs_of(engine, tmp_path / "absent").top(1)
     with pytest.raises(InputError, match=r"absent\.parquet"):
-        SqlRuns(engine, tmp_path / "absent.parquet")
+        runs_of(engine, tmp_path / "absent.parquet")
 
 
-def test_engines_by_name(duck):
-    assert isinstance(engine_named("duckdb"), type(duck))
-    with pytest.raises(InputError, match="Choose one of: files, duckdb, spark"):
-        engine_named("polars")
-
-
-@pytest.mark.parametrize(("name", "extra"), [("duckdb", "sql"), ("spark", "spark")])
-def test_an_engine_without_arrow_says_what_to_install(
-    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", ["files", "spark"])
+def test_without_arrow_it_is_said_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match="pyarrow is not installed") as refused:
-        engine_named(name)
-    assert f"prefjudge[{extra}]" in refused.value.hint
+        tables_of(name)
+    assert "prefjudge[parquet]" in refused.value.hint
 
 
-def test_what_sql_cannot_do(duck, runs, tmp_path):
-    with pytest.raises(InputError, match="order of the file's lines"):
-        SqlRuns(duck, tmp_path / "x.parquet", order="file")
-    assert as_rows(SqlRuns(duck, runs[0], order="file").top(1)) == as_rows(
+def test_what_tables_cannot_do(here, runs, tmp_path):
+    with pytest.raises(InputError, match="no order of their own"):
+        runs_of(here, tmp_path / "x.parquet", order="file")
+    assert as_rows(runs_of(here, runs[0], order="file").top(1)) == as_rows(
         files.RunFiles(runs[0], Reading(order=Order.FILE)).top(1)
     )
     with pytest.raises(InputError, match="the depth is 0"):
-        SqlRuns(duck, runs[0]).top(0)
+        runs_of(here, runs[0]).top(0)
 
 
 COLUMN_KINDS = {"rank": "integer", "score": "number"}
@@ -375,10 +376,10 @@ def test_runs_in_parquet(engine, runs, tmp_path):
     """What was loaded from files and kept as Parquet gives the same, alone and beside a file."""
     paths, qrels = runs
     save_table(engine, table_of(paths[1:]), str(tmp_path / "two.parquet"))
-    kept = SqlRuns(engine, [paths[0], str(tmp_path / "two.parquet")])
+    kept = runs_of(engine, [paths[0], str(tmp_path / "two.parquet")])
     assert as_rows(kept.top(3)) == as_rows(files.RunFiles(paths).top(3))
     assert same(kept.judged(qrels), files.RunFiles(paths).judged(qrels))
-    alone = SqlRuns(engine, tmp_path / "two.parquet", order="rank")
+    alone = runs_of(engine, tmp_path / "two.parquet", order="rank")
     assert as_rows(alone.top(3)) == as_rows(files.RunFiles(paths[1:], Reading(order=Order.RANK)).top(3))
 
 
@@ -389,9 +390,9 @@ def test_queries_of_parquet_come_as_its_files_list_them(engine, tmp_path):
     rows_in_parquet(folder / "b b", query=["q9", "q1", "q9", "q5"])
     rows_in_parquet(folder / "z+", query=["q7", "q9", "q7", "q0"], doc=["e", "f", "g", "h"])
     rows_in_parquet(folder / "ü%", query=["q5", "q5", "q3", "q5"], doc=["i", "j", "k", "l"])
-    heads = SqlRuns(engine, folder).top(1)
+    heads = runs_of(engine, folder).top(1)
     assert [row[1] for row in as_rows(heads)] == ["q9", "q1", "q5", "q7", "q0", "q3"]
-    few = SqlRuns(engine, folder).top(9, ["q0", "q9", "absent"])
+    few = runs_of(engine, folder).top(9, ["q0", "q9", "absent"])
     assert [row[1:3] for row in as_rows(few)] == [("q9", "a"), ("q9", "f"), ("q9", "c"), ("q0", "h")]
 
 
@@ -401,14 +402,14 @@ def test_runs_come_in_the_order_of_their_files(engine, runs, tmp_path):
     for name, path in (("z", paths[0]), ("a", paths[1])):
         save_table(engine, table_of([path], path=name), str(tmp_path / f"of-{name}.parquet"))
     z, a = str(tmp_path / "of-z.parquet"), str(tmp_path / "of-a.parquet")
-    found = SqlRuns(engine, [z, paths[2], a])
+    found = runs_of(engine, [z, paths[2], a])
     assert (found.paths, found.sources) == (["z", paths[2], "a"], (z, paths[2], a))
     assert found.top(1).runs == ("tag a", "c", "tag b")
     shutil.copytree(z, tmp_path / "twin.parquet") if Path(z).is_dir() else shutil.copy(
         z, tmp_path / "twin.parquet"
     )
     with pytest.raises(InputError, match=r"both hold a run 'z'"):
-        SqlRuns(engine, [z, tmp_path / "twin.parquet"])
+        runs_of(engine, [z, tmp_path / "twin.parquet"])
 
 
 def test_the_first_run_compared_is_the_baseline(engine, tmp_path):
@@ -437,7 +438,7 @@ def test_the_first_run_compared_is_the_baseline(engine, tmp_path):
 
 def rows_in_parquet(path, /, **changed):
     """Write two queries of a run as Parquet, and change some of its columns; None leaves one out."""
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
     import pyarrow.parquet as pq
 
     columns = {"path": ["r"] * 4, "tag": ["t"] * 4, "query": ["q1", "q2"] * 2, "doc": ["a", "b", "c", "d"]}
@@ -463,12 +464,11 @@ Each row needs"""
 
 
 def test_parquet_is_checked(engine, tmp_path):
-    """Rows as lines: the same words from every engine, which name each row; and nothing is written."""
+    """Rows as lines: the same words from every engine, which name each row."""
     rows = {"path": ["r"] * 9, "tag": ["t"] * 9, "rank": [1] * 9} | ROWS_OF_NO_RUN
-    asked = SqlRuns(engine, rows_in_parquet(tmp_path / "x.parquet", **rows))
+    asked = runs_of(engine, rows_in_parquet(tmp_path / "x.parquet", **rows))
     with pytest.raises(InputError, match=SAID_OF_THEM):
-        save_pool(asked, str(tmp_path / "out.parquet"))
-    assert not (tmp_path / "out.parquet").exists()
+        asked.top(1)
     for order, changed, words in (
         ("rank", {"rank": [1.5, 1.0, 2.0, 2.0]}, r"r: query 'q1', document 'a', rank 1\.5\nEach"),
         ("score", {"score": [4.0, float("nan"), 2.0, 1.0]}, r"r: query 'q2', document 'b', score nan\nEach"),
@@ -477,22 +477,22 @@ def test_parquet_is_checked(engine, tmp_path):
         ("score", {"path": ["r", "r", "r", None]}, r"rows without a path"),
     ):
         with pytest.raises(InputError, match=words):
-            SqlRuns(engine, rows_in_parquet(tmp_path / "y.parquet", **changed), order=order).top(1)
+            runs_of(engine, rows_in_parquet(tmp_path / "y.parquet", **changed), order=order).top(1)
 
 
 def test_columns_of_other_types_are_read(engine, tmp_path):
     """Numbers as text, ids as numbers, names in capitals, no tags: the values are those of a file."""
     path = rows_in_parquet(tmp_path / "x.parquet", score=["4", "3", "5e0", "1"], query=[1, 2, 1, 2])
-    assert as_rows(SqlRuns(engine, path).top(1)) == [("t", "1", "c", 1), ("t", "2", "b", 1)]
+    assert as_rows(runs_of(engine, path).top(1)) == [("t", "1", "c", 1), ("t", "2", "b", 1)]
     path = rows_in_parquet(
         tmp_path / "y.parquet", doc=[b"a", b"b", b"\xff", b"d"], SCORE=[1, 2, 3, 4], score=None
     )
-    assert as_rows(SqlRuns(engine, path).top(1)) == [("t", "q1", "\udcff", 1), ("t", "q2", "d", 1)]
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra sql)")
+    assert as_rows(runs_of(engine, path).top(1)) == [("t", "q1", "\udcff", 1), ("t", "q2", "d", 1)]
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
     views = {"query": pa.array(["q1", "q2"] * 2, "string_view"), "path": pa.array(["r"] * 4, "large_string")}
     coded = {"doc": pa.array(["a", "b", "c", "d"]).dictionary_encode()}
     path = rows_in_parquet(tmp_path / "z.parquet", **views, **coded)
-    assert as_rows(SqlRuns(engine, path).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
+    assert as_rows(runs_of(engine, path).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
 
 
 def test_columns_in_the_names_of_folders_are_read(engine, tmp_path):
@@ -502,17 +502,17 @@ def test_columns_in_the_names_of_folders_are_read(engine, tmp_path):
         (folder / f"path={name}" / f"query={query}").mkdir(parents=True)
         rows = {"path": None, "query": None, "tag": [name] * 4}
         rows_in_parquet(folder / f"path={name}" / f"query={query}" / "a.parquet", **rows)
-    found = as_rows(SqlRuns(engine, folder).top(1))
+    found = as_rows(runs_of(engine, folder).top(1))
     assert found == [("2021", "007", "a", 1), ("r", "007", "a", 1), ("r", "q1", "a", 1)]
     (tmp_path / "query=q9").mkdir()
     alone = rows_in_parquet(tmp_path / "query=q9" / "y.parquet")
-    assert as_rows(SqlRuns(engine, alone).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
+    assert as_rows(runs_of(engine, alone).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
 
 
 def test_a_name_of_parquet_is_no_pattern(engine, tmp_path):
     names = ["a b", "s*r", "br[1]", "{a,b}", "what?", "pct%20", "it's", "stir"]
     paths = [rows_in_parquet(tmp_path / f"{name}.parquet", path=[name] * 4) for name in names]
-    assert SqlRuns(engine, paths).paths == names
+    assert runs_of(engine, paths).paths == names
 
 
 def test_a_folder_of_parquet_is_read_whole_or_not_at_all(engine, tmp_path):
@@ -520,21 +520,21 @@ def test_a_folder_of_parquet_is_read_whole_or_not_at_all(engine, tmp_path):
     folder = tmp_path / "x.parquet"
     (folder / "of=1").mkdir(parents=True)
     with pytest.raises(InputError, match=r"x\.parquet is a folder without Parquet"):
-        SqlRuns(engine, folder)
+        runs_of(engine, folder)
     rows_in_parquet(folder / "000000_0")
     (folder / "_SUCCESS").write_text("")
-    assert as_rows(SqlRuns(engine, folder).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
+    assert as_rows(runs_of(engine, folder).top(1)) == [("t", "q1", "a", 1), ("t", "q2", "b", 1)]
     rows_in_parquet(folder / "of=1" / "b.parquet", path=["s"] * 4, tag=["u"] * 4)
     (folder / "000000_0").rename(folder / "of=1" / "a.parquet")
-    assert SqlRuns(engine, folder).top(1).runs == ("t", "u")
+    assert runs_of(engine, folder).top(1).runs == ("t", "u")
     whole = (folder / "of=1" / "a.parquet").read_bytes()
     rows_in_parquet(folder / "of=1" / "a.parquet", score=["1"] * 4)
     with pytest.raises(InputError, match=r"column score holds string in a\.parquet and double in b\.parquet"):
-        SqlRuns(engine, folder)
+        runs_of(engine, folder)
     for damaged in (whole[:-5], whole[:50], b"", b"<html></html>"):
         (folder / "of=1" / "a.parquet").write_bytes(damaged)
         with pytest.raises(InputError, match=r"a\.parquet cannot be read as Parquet: .*\nIt may be cut off"):
-            SqlRuns(engine, folder)
+            runs_of(engine, folder)
 
 
 def test_what_is_written_is_read_again(engine, tmp_path):
@@ -544,18 +544,16 @@ def test_what_is_written_is_read_again(engine, tmp_path):
     table = Table(title="x", columns=table.columns, rows=tuple((*row, row[0] == "ü") for row in rows))
     for _ in range(2):  # the second takes the place of the first
         save_table(engine, table, str(tmp_path / "x.parquet"))
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
-    pattern = tmp_path / "x.parquet"
-    found = duckdb.sql(f"SELECT * FROM '{pattern / '*.parquet' if pattern.is_dir() else pattern}'")
-    assert found.fetchall() == list(table.rows)
-    assert [str(kind) for kind in found.types] == ["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN"]
+    assert parquet_rows(tmp_path / "x.parquet") == list(table.rows)
+    kinds = [str(kind) for kind in engine.schema(str(tmp_path / "x.parquet")).types]
+    assert kinds == ["string", "int64", "double", "bool"]
 
 
 def test_without_java(monkeypatch):
     pytest.importorskip("pyspark", reason="Apache Spark is not installed (extra spark)")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.sql.spark import SparkEngine
+    from prefjudge.engines.cluster import SparkTables
 
     def refuse(self):
         raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.\nand more")
@@ -563,7 +561,7 @@ def test_without_java(monkeypatch):
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refuse)
     with pytest.raises(ConfigError, match=r"does not start: \[JAVA_GATEWAY_EXITED\].*\nInstall Java 17"):
-        SparkEngine()
+        SparkTables()
 
 
 DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"
@@ -625,13 +623,13 @@ def test_pool_and_score_write_parquet(engine, tmp_path):
 
 
 def parquet_rows(path):
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB reads what was written")
-    files = str(path / "*.parquet" if path.is_dir() else path)
-    return duckdb.sql("SELECT * FROM read_parquet(?)", params=[files]).fetchall()
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra parquet)")
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    return [tuple(row.values()) for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
 def name_of(engine):
-    return {"DuckEngine": "duckdb", "SparkEngine": "spark"}[type(engine).__name__]
+    return "files" if isinstance(engine, ParquetTables) else "spark"
 
 
 @pytest.mark.parametrize(
@@ -642,7 +640,7 @@ def name_of(engine):
         {"qrels": DEMO / "qrels.txt", "queries": "few", "qrels_per_query": "all"},
     ],
 )
-def test_a_pool_that_stays_is_the_one_that_comes_home(engine, tmp_path, monkeypatch, options):
+def test_a_pool_that_stays_is_the_one_that_comes_home(spark, tmp_path, monkeypatch, options):
     """The engine writes what the files give, and no top of a run comes home."""
     if "queries" in options:
         lines = (DEMO / "queries.tsv").read_text().splitlines(keepends=True)
@@ -650,7 +648,7 @@ def test_a_pool_that_stays_is_the_one_that_comes_home(engine, tmp_path, monkeypa
         options = {**options, "queries": tmp_path / "few"}
     home = pool(runs=[DEMO / "runs"], **options, out=tmp_path / "home.tsv")
     monkeypatch.delattr(Runs, "top")
-    away = pool(runs=[DEMO / "runs"], **options, engine=name_of(engine), out=tmp_path / "a 'way.parquet")
+    away = pool(runs=[DEMO / "runs"], **options, engine="spark", out=tmp_path / "a 'way.parquet")
     assert replace(away, out=home.out) == home
     lines = (tmp_path / "home.tsv").read_text().splitlines()[1:]
     assert sorted(parquet_rows(tmp_path / "a 'way.parquet")) == sorted(tuple(x.split("\t")) for x in lines)
@@ -664,88 +662,30 @@ def test_no_pool_is_written_of_queries_that_no_run_has(engine, tmp_path):
     assert not (tmp_path / "pool.parquet").exists()
 
 
-def test_a_qrel_that_sql_cannot_name_is_not_left_out(duck, tmp_path):
+def test_bad_rows_leave_no_pool(spark, tmp_path):
+    bad = rows_in_parquet(tmp_path / "x.parquet", doc=["a", "b b", "c", "d"])
+    with pytest.raises(InputError, match="holds rows that no run has"):
+        save_pool(runs_of(spark, bad), str(tmp_path / "out.parquet"))
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_qrel_that_sql_cannot_name_is_not_left_out(spark, tmp_path):
     (tmp_path / "run").write_text("q Q0 d 1 1 t\n")
     (tmp_path / "qrels").write_bytes(b"q 0 d\xff 1\nq\xff 0 d 1\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        save_pool(SqlRuns(duck, tmp_path / "run"), str(tmp_path / "x"), qrels=read_qrels(tmp_path / "qrels"))
+        save_pool(runs_of(spark, tmp_path / "run"), str(tmp_path / "x"), qrels=read_qrels(tmp_path / "qrels"))
 
 
-def rows_of(boards):
-    return [
-        (board.qrels, board.measure, row.rank, row.run, (row.score, row.low, row.high))
-        for board in boards
-        for row in board.rows
-        if not row.perfect
-    ]
+def one(number):
+    import pyarrow as pa
 
-
-MEASURES = [
-    "RR",
-    "RR@10",
-    "RR(rel=2)@5",
-    "P@5",
-    "P(rel=0.5)@3",
-    "R@10",
-    "R(rel=2)@3",
-    "Success@1",
-    "Success@10",
-]
-
-
-@pytest.mark.parametrize("order", ["score", "rank"])
-def test_scores_that_stay_are_those_that_come_home(engine, runs, tmp_path, monkeypatch, order):
-    """The score of each query has the same bits, and no place of a document comes home."""
-    paths, qrels = runs
-    labels = zip(qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True)
-    lines = [(qrels.queries[query], qrels.docs[doc], grade) for query, doc, grade in labels]
-    for name, grades in (("one", lines), ("two", lines[::2])):
-        (tmp_path / name).write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in grades))
-    asked = {"runs": paths, "qrels": [str(tmp_path / "one"), str(tmp_path / "two")], "measure": MEASURES}
-    home = score(**asked, order=order, per_query=True, out=tmp_path / "home.parquet")
-    with monkeypatch.context() as patched:
-        patched.delattr(Runs, "judged")
-        away = score(
-            **asked,
-            order=order,
-            per_query=True,
-            engine=name_of(engine),
-            in_sql=True,
-            out=tmp_path / "away.parquet",
-        )
-    for ours, theirs in zip(rows_of(away.leaderboards), rows_of(home.leaderboards), strict=True):
-        assert ours[:4] == theirs[:4]
-        assert ours[4] == pytest.approx(theirs[4], rel=1e-12, abs=1e-12, nan_ok=True)
-    theirs = [row for row in parquet_rows(tmp_path / "home.per-query.parquet") if row[2] != "perfect (one)"]
-    assert sorted(parquet_rows(tmp_path / "away.per-query.parquet")) == sorted(theirs)
-    assert set(away.out) == {name.replace("home", "away") for name in home.out}
-    assert all(Path(name).exists() for name in away.out)
-    assert home.leaderboards[len(MEASURES)].perfect
-    assert not any(board.perfect for board in away.leaderboards)
-    assert sum("no run is compared with the perfect ranking" in words for words in away.notices) == 1
-
-
-def test_what_is_not_scored_in_sql(duck, runs, tmp_path):
-    asked = {"runs": [DEMO / "runs"], "qrels": [str(DEMO / "qrels.txt")], "in_sql": True}
-    with pytest.raises(InputError, match="--engine duckdb"):
-        score(**asked)
-    with pytest.raises(InputError, match="--health, --sample: not where scores stay in SQL"):
-        score(**asked, engine="duckdb", health=True, sample=3)
-    with pytest.raises(InputError, match="--per-query without a Parquet file"):
-        score(**asked, engine="duckdb", per_query=True, out=tmp_path / "scores.csv")
-    with pytest.raises(InputError, match=r"nDCG@10 is not computed in SQL.*\n.*RR, Success, P, R"):
-        score(**asked, engine="duckdb", measure=["P@5", "nDCG@10"])
-    with pytest.raises(InputError, match="no judged document of qrels is in this run"):
-        tally_scores(SqlRuns(duck, DEMO / "runs" / "lexical.txt"), [runs[1]], [Measure.parse("RR")])
-    (tmp_path / "qrels").write_bytes(b"q1 0 d\xff 1\n")
-    with pytest.raises(InputError, match="not UTF-8"):
-        tally_scores(SqlRuns(duck, runs[0]), [read_qrels(tmp_path / "qrels")], [Measure.parse("RR")])
+    return pa.table({"one": [number]})
 
 
 def test_a_place_that_cannot_be_written(engine, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot (be )?write?"):
-        engine.save("SELECT 1 AS one", str(tmp_path / "file" / "x.parquet"))
+        engine.save(one(1), str(tmp_path / "file" / "x.parquet"))
 
 
 class Server(SimpleHTTPRequestHandler):
@@ -762,27 +702,36 @@ def test_what_is_not_shown_of_an_address_goes_with_the_work(engine, tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         address = shown(f"http://127.0.0.1:{server.server_port}/lexical.txt?sig=s3cret")
-        asked = SqlRuns(engine, address)
-        save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
+        asked = runs_of(engine, address)
+        if name_of(engine) == "spark":
+            save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
         heads = asked.top(2)
         server.shutdown()
     home = files.RunFiles([DEMO / "runs" / "lexical.txt"]).top(2)
     assert as_rows(heads) == as_rows(home)
-    assert sorted(parquet_rows(tmp_path / "pool.parquet")) == sorted(
-        (query, doc, run) for run, query, doc, _ in as_rows(home)
-    )
+    if name_of(engine) == "spark":
+        assert sorted(parquet_rows(tmp_path / "pool.parquet")) == sorted(
+            (query, doc, run) for run, query, doc, _ in as_rows(home)
+        )
 
 
 def test_a_table_that_cannot_be_written_leaves_the_old_one(engine, tmp_path):
     """Nor anything beside it; and one that can takes its place, be it a file or a folder."""
-    path, other = tmp_path / "a b.parquet", tmp_path / "rows.parquet"
+    path, other = tmp_path / "a b.parquet", rows_in_parquet(tmp_path / "rows.parquet")
     for number in (1, 2):
-        engine.save(f"SELECT {number} AS one", str(path))
-    words = engine.table(str(rows_in_parquet(other)))  # values would be looked at before anything is done
-    with pytest.raises(InputError, match=r"cannot (be )?writ"):
-        engine.save(f"SELECT CAST(doc AS INTEGER) AS one FROM {words}", str(path))
-    assert [(int(one),) for (one,) in parquet_rows(path)] == [(2,)]
+        engine.save(one(number), str(path))
+    with pytest.raises(InputError, match="half way"):
+        engine.grouped(str(other), ("query",), ("query",), half_way, out=str(path), columns={"one": "int32"})
+    assert parquet_rows(path) == [(2,)]
     assert sorted(tmp_path.iterdir()) == [path, other]
+
+
+def half_way(batches):
+    import pyarrow as pa
+
+    for _ in batches:
+        yield None, pa.record_batch({"one": pa.array([3], pa.int32())})
+        raise InputError("half way")
 
 
 JUDGMENTS = """
@@ -802,7 +751,7 @@ q4 a c c
 
 def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "preferred")):
     """Write judgments as a folder of two Parquet files, the lines of a query in both."""
-    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra sql)")
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra parquet)")
     import pyarrow as pa
 
     folder.mkdir()
@@ -818,7 +767,7 @@ def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "pre
 @pytest.mark.parametrize("block", [1, 1 << 18])
 def test_judgments_in_parquet_are_resolved_as_those_of_a_file(engine, tmp_path, monkeypatch, block):
     """Whole queries at a time, wherever their rows are: the same counts and winners by every rule asked."""
-    monkeypatch.setattr("prefjudge.engines.sql.judgments._BLOCK", block)
+    monkeypatch.setattr("prefjudge.engines.judgments._BLOCK", block)
     (tmp_path / "log").write_text(JUDGMENTS.lstrip())
     folder = judgments_in_parquet(tmp_path / "log.parquet", JUDGMENTS)
     asked = {"rule": ["most-wins", "schulze"], "ties": "half"}
@@ -855,8 +804,8 @@ def test_judgments_that_cannot_be_resolved_leave_nothing(engine, tmp_path):
         ({"judgments": tmp_path / "absent.parquet"}, "absent"),
         ({"judgments": odd, "per_query": True, "sensitivity": True}, "--sensitivity, --per-query: not for"),
         ({"judgments": odd, "rule": ["noisy-bradley-terry"]}, "learns from all queries"),
-        ({"judgments": tmp_path / "log"}, "in Parquet"),
-        ({"judgments": odd, "out": tmp_path / "x.qrels"}, "writes Parquet"),
+        ({"judgments": tmp_path / "log", "engine": "spark"}, "a cluster resolves judgments in Parquet"),
+        ({"judgments": odd, "out": tmp_path / "x.qrels"}, "written as Parquet"),
         ({"judgments": odd, "out": odd}, "would replace"),
     ):
         with pytest.raises(InputError, match=words):

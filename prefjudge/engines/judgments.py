@@ -1,4 +1,4 @@
-"""Judgments in Parquet, resolved query by query where the engine works: only the counts come home."""
+"""Judgments in Parquet, resolved query by query where their rows are: only the counts come home."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.preferences import resolve_all, to_qrels
 from prefjudge.core.resolving.rules import NO_RULE, RULES
-from prefjudge.engines.sql.tables import SqlEngine
+from prefjudge.engines.tables import Tables
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.problems import LIMIT
@@ -28,7 +28,6 @@ COLUMNS = ("query", "doc_1", "doc_2", "preferred")
 ROWS = {"query": "string", "doc": "string", "grade": "float64"}
 """The columns of preference qrels."""
 
-_RESOLVED = "prefjudge_resolved"
 _BLOCK = 1 << 18
 """About how many judgments are resolved at once: whole queries of them."""
 
@@ -43,7 +42,7 @@ class Resolved:
 
 
 def resolve_judgments(
-    engine: SqlEngine,
+    tables: Tables,
     path: str,
     out: str | None,
     *,
@@ -55,7 +54,7 @@ def resolve_judgments(
 
     Parameters
     ----------
-    engine : SqlEngine
+    tables : Tables
         What groups the judgments by query, and resolves them.
     path : str
         Judgments with the columns query, doc_1, doc_2 and preferred, which is one of the two, or ``tie``.
@@ -73,23 +72,19 @@ def resolve_judgments(
     learning = [rule for rule in asked if RULES[rule].learn is not None]
     if learning:
         raise InputError(
-            f"{learning[0]} learns from all queries together, and an engine resolves each by itself",
-            "Choose another rule, or --engine files.",
+            f"{learning[0]} learns from all queries together, and judgments in Parquet are resolved query by "
+            "query",
+            "Choose another rule, or give the judgments as a text file.",
         )
     work = partial(
         resolve_groups, path=path, rules=tuple(dict.fromkeys(rules)), ties=ties, sparse_rule=sparse_rule
     )
-    found: list[Resolved] = engine.keep_groups(_RESOLVED, path, COLUMNS, ("query",), work, ROWS)
-    total = Resolved(
+    found: list[Resolved] = tables.grouped(path, COLUMNS, ("query",), work, out=out, columns=ROWS)
+    return Resolved(
         judgments=sum(part.judgments for part in found),
         winners=sum(part.winners for part in found),
         statuses={rule: sum((part.statuses[rule] for part in found), Counter()) for rule in rules},
     )
-    if not total.judgments:
-        raise InputError(f"{path} is empty: no judgment is in it")
-    if out is not None:
-        engine.save(f"SELECT query, doc, grade FROM {_RESOLVED}", out)
-    return total
 
 
 def resolve_groups(

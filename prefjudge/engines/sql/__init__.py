@@ -1,1 +1,0 @@
-"""The same questions as one SQL text, for DuckDB and Spark."""
