@@ -16,7 +16,12 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "site": "report --site DIR",
         "worker": "workers --forget ID, or: prefjudge workers --export ID",
     },
-    "option": {"--workers": "the environment variable PREFJUDGE_WORKERS"},
+    "option": {
+        "--cache": "copies of large runs, made unasked; PREFJUDGE_COPIES=0 turns them off",
+        "--in-sql": "scores that come home, of a part of the queries with --queries",
+        "--trust": "copies of large runs, made unasked, so that the next reading is fast",
+        "--workers": "the environment variable PREFJUDGE_WORKERS",
+    },
 }
 """What stands for an old verb or option: the words of a command, or an option and what it takes."""
 

@@ -130,14 +130,12 @@ def test_a_package_adds_a_reader(example: Path, tmp_path: Path) -> None:
     commas = tmp_path / "lexical.commas"
     commas.write_text("".join(f"{row[0]},{row[2]},{row[3]},{row[4]}\n" for row in rows))
 
-    def scores(path: Path, *more: str) -> list[tuple[str, float]]:
-        done = run(
-            example, "score", "--runs", path, "--qrels", QRELS, "--measure", "nDCG@10", "--json", *more
-        )
+    def scores(path: Path) -> list[tuple[str, float]]:
+        done = run(example, "score", "--runs", path, "--qrels", QRELS, "--measure", "nDCG@10", "--json")
         assert done.returncode == 0, done.stderr
         return [(row["run"], row["score"]) for row in json.loads(done.stdout)["leaderboards"][0]["rows"]]
 
-    assert scores(commas) == scores(commas, "--trust") == scores(RUN)
+    assert scores(commas) == scores(RUN)
     assert "TREC without tag, 5 columns, 150 lines" in run(example, "check", commas).stdout
     commas.write_text("q1,d1,1\n")
     done = run(example, "score", "--runs", commas, "--qrels", QRELS)
@@ -161,7 +159,7 @@ def test_a_package_adds_a_text_format(example: Path, tmp_path: Path) -> None:
     assert "Write each line as: id | text." in done.stderr
 
 
-def test_a_trusted_file_goes_through_its_reader_even_where_it_looks_like_a_run(tmp_path: Path) -> None:
+def test_a_file_goes_through_its_reader_even_where_it_looks_like_a_run(tmp_path: Path) -> None:
     install(tmp_path, "prefixed", {"prefjudge.readers": {"prefixed": "prefixed:read"}})
     (tmp_path / "prefixed.py").write_text(
         "def read(path, data):\n    yield b''.join(data).replace(b'DOC-', b'')\n"
@@ -169,11 +167,11 @@ def test_a_trusted_file_goes_through_its_reader_even_where_it_looks_like_a_run(t
     file = tmp_path / "lexical.prefixed"
     file.write_text(RUN.read_text().replace(" Q0 ", " Q0 DOC-"))
     found = [
-        json.loads(run(tmp_path, "score", "--runs", path, "--qrels", QRELS, "--json", *more).stdout)
-        for path, *more in ((RUN,), (file,), (file, "--trust"))
+        json.loads(run(tmp_path, "score", "--runs", path, "--qrels", QRELS, "--json").stdout)
+        for path in (RUN, file)
     ]
     scores = [one["leaderboards"][0]["rows"][0]["score"] for one in found]
-    assert scores[0] == scores[1] == scores[2] > 0
+    assert scores[0] == scores[1] > 0
 
 
 def test_a_package_adds_an_exporter(example: Path, tmp_path: Path) -> None:
@@ -363,12 +361,12 @@ def test_json_of_ranx_and_pytrec_eval_is_a_run_or_qrels(tmp_path: Path, suffix: 
         grades.setdefault(query, {})[doc] = int(grade)
     run_file, qrels_file = write("lexical", scores), write("labels", grades)
 
-    def board(runs: Path, qrels: Path, **how: bool) -> list[float]:
+    def board(runs: Path, qrels: Path) -> list[float]:
         import prefjudge
 
-        return [row.score for row in prefjudge.score(runs=runs, qrels=qrels, **how).leaderboards[0].rows]  # type: ignore[arg-type]
+        return [row.score for row in prefjudge.score(runs=runs, qrels=qrels).leaderboards[0].rows]
 
-    assert board(run_file, qrels_file) == board(RUN, QRELS) == board(run_file, qrels_file, trust=True)
+    assert board(run_file, qrels_file) == board(RUN, QRELS)
 
 
 @pytest.mark.parametrize(

@@ -640,12 +640,12 @@ def _top_rows(path: str, *, work: Callable[[str], RunHead]) -> tuple[RunFacts, p
     """Return the top documents of a run as rows."""
     head = work(path)
     queries = _texts(path, b"".join(name + b"\n" for name in head.queries))
-    columns = (
+    columns = [
         pa.array([path], pa.string()).take(np.zeros(int(head.sizes.sum()), np.int64)),
         queries.take(np.repeat(np.arange(len(queries)), head.sizes)),
         _texts(path, head.docs),
         pa.array(stretches(np.ones_like(head.sizes), head.sizes).astype(np.int32)),
-    )
+    ]
     facts = RunFacts(path=path, tag=head.tag, notices=head.notices, form=head.form)
     return facts, pa.RecordBatch.from_arrays(columns, names=list(ROWS))
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.pooling.tokens import Words, codes_of
-from prefjudge.engines.files.anchored import DEPTH
 from prefjudge.engines.files.judged import Judged
-from prefjudge.engines.files.ranking import is_ranked, ranked
+from prefjudge.engines.files.ranking import ranked
 from prefjudge.engines.files.reading import Reading, per_chunk
 from prefjudge.formats.lines.digests import digest
 from prefjudge.formats.lines.numerals import integers
@@ -44,10 +43,6 @@ class RunHealth:
         How many columns its lines have.
     read_as : str
         What it was taken for, in words: format, columns, lines, queries.
-    trustable : bool
-        Whether a trusted reading gives what this full one gives, to the last digit.
-    distrust : tuple of str
-        Why it may not.
     digest : str
         The SHA-256 of the file as it is stored.
     ranking : str
@@ -86,8 +81,6 @@ class RunHealth:
     format: str
     columns: int
     read_as: str
-    trustable: bool
-    distrust: tuple[str, ...]
     digest: str
     ranking: str
     order: Order
@@ -114,9 +107,6 @@ class _Part:
     """What one chunk adds."""
 
     tag: str
-    grouped: bool
-    in_order: bool
-    counted: bool
     names: list[bytes]
     sizes: NDArray[np.int64]
     top_ties: int
@@ -172,7 +162,6 @@ def health(
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
-    distrust = _distrust(parts, how.order)
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
@@ -180,8 +169,6 @@ def health(
         format=form.layout.name,
         columns=form.layout.columns,
         read_as=str(form),
-        trustable=not distrust,
-        distrust=distrust,
         digest=digest(name),
         ranking="".join(f"{sum(part.ranking[i] for part in parts) % 2**64:016x}" for i in range(2)),
         order=how.order,
@@ -224,9 +211,6 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
     rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
     return _Part(
         tag=decode(chunk.tag),
-        grouped=bool((np.diff(chunk.rows.lines) > 0).all()),
-        in_order=is_ranked(chunk, order),
-        counted=_ranks_count(chunk, rank, numbers),
         names=chunk.queries,
         sizes=sizes,
         top_ties=int((ranking.tied & (place == 1)).sum()),
@@ -240,26 +224,6 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
-
-
-def _ranks_count(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[np.bool_]) -> bool:
-    """Tell whether ranks go up by one from line to line, in queries of which a trusted reading skips some."""
-    first, last = chunk.bounds[:-1], chunk.bounds[1:] - 1
-    lines = chunk.rows.lines
-    deep = (lines[last] - lines[first] >= DEPTH)[chunk.group]
-    skipped = (chunk.group[1:] == chunk.group[:-1]) & deep[1:]
-    return bool(numbers[deep].all() and (np.diff(rank)[skipped] == 1).all())
-
-
-def _distrust(parts: Iterable[_Part], order: Order) -> tuple[str, ...]:
-    """Say what a trusted reading takes for given, and would not see that it is not."""
-    by = "ranks" if order is Order.RANK else "scores"
-    given = {
-        f"not in the order of its {by}": all(part.in_order for part in parts),
-        "the lines of a query are not contiguous": all(part.grouped for part in parts),
-        "the ranks do not count the lines of each query": all(part.counted for part in parts),
-    }
-    return tuple(what for what, is_so in given.items() if not is_so)
 
 
 def _tags(chunk: RunChunk) -> list[bytes]:

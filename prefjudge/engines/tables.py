@@ -382,7 +382,7 @@ class TableRuns(Runs):
 
     def found(self, work: Work[Found]) -> Iterable[Found]:
         """Return what ``work`` finds in each run, in their order; where all are files, as it comes."""
-        files = each_found(work, self.of_files, self.tables.executor, cut=True)
+        files = each_found(work, self.of_files, self.tables.executor, self.how.copies)
         if not self.in_tables:
             return files
         found = {one.path: one for one in files}

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
 
 from prefjudge.core.pooling.runs import Order
 from prefjudge.counts import many
@@ -13,7 +12,6 @@ from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import shown
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.gather.once import is_asking_once, state_of
-from prefjudge.gather.read_options import ReadOptions
 from prefjudge.gather.readers import Reader
 from prefjudge.version import __version__
 
@@ -32,13 +30,12 @@ class InputDigest:
 
 @contextmanager
 def digesting(
-    files: Iterable[tuple[str, str | Path]], **how: Unpack[ReadOptions]
+    files: Iterable[tuple[str, str | Path]],
 ) -> Iterator[Callable[[], tuple[InputDigest, ...]]]:
     """Digest files on a thread of their own, beside other work; call what is yielded for the result.
 
-    Runs that are trusted are not read in full, so they are not digested either; nor are pipes, which can be
-    read only once; nor is anything for a verb that is made of verbs: its page shows what the study was made
-    from.
+    Pipes are not digested, which can be read only once; nor is anything for a verb that is made of verbs: its
+    page shows what the study was made from.
 
     Raises
     ------
@@ -52,10 +49,8 @@ def digesting(
     wanted = not is_asking_once()
     with ThreadPoolExecutor(1) as thread:
         running = [
-            thread.submit(digest, path)
-            if wanted and state and not (how.get("trust") and kind == "run")
-            else None
-            for (kind, path), state in zip(named, met, strict=True)
+            thread.submit(digest, path) if wanted and state else None
+            for (_, path), state in zip(named, met, strict=True)
         ]
 
         def digests() -> tuple[InputDigest, ...]:
@@ -99,9 +94,8 @@ def _read_as(forms: "Mapping[str, RunForm]") -> str:
     said = []
     for (name, columns), paths in alike.items():
         found = [forms[path] for path in paths]
-        lines = [form.lines for form in found if form.lines is not None]
         words = [name, many(columns, "column")]
-        words += [_between(lines, "line", "lines")] if len(lines) == len(found) else []
+        words.append(_between([form.lines for form in found], "line", "lines"))
         words.append(_between([form.queries for form in found], "query", "queries"))
         more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
         of = f"{', '.join(Path(path).name for path in paths[:_NAMED])}{more}: " if len(alike) > 1 else ""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -17,30 +17,30 @@ from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine, tables_of
 from prefjudge.engines.files.files import RunFiles, Runs
-from prefjudge.engines.files.in_parts import parts_of_runs
+from prefjudge.engines.files.in_parts import units_of
 from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.tables import TableRuns
 from prefjudge.errors import InputError
 from prefjudge.evaluation.scoring.judged_pairs import relabel, union_documents
 from prefjudge.formats.lines.addresses import is_remote, kept_addresses, knowing
 from prefjudge.formats.lines.held import Held
+from prefjudge.formats.lines.parts import FilePart
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import OnDuplicate
 from prefjudge.formats.runs.parquet import is_parquet
 from prefjudge.formats.sniffing import doubt_ranks
-from prefjudge.gather.inputs import as_folder, is_address
+from prefjudge.gather.inputs import is_address
 from prefjudge.gather.once import is_asking_once, once_each, state_of
 from prefjudge.gather.read_options import DEFAULTS, ReadOptions
 
 if TYPE_CHECKING:
+    from prefjudge.engines.files.copies import Copies
     from prefjudge.engines.health import RunHealth
 
 _PAYS = 128 << 20
 """Bytes of files that are checked line by line in about a second, twice what starting processes takes."""
 _MOST = 8
 """The most processes that are started by default: each takes up to 200 MB."""
-_SKIMMED = 16
-"""How much faster a trusted file is read."""
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -51,8 +51,6 @@ class Reader:
     """Runs that are read, and what the verbs need of them."""
 
     runs: "Runs"
-    checked: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
-    """The state of each file when every line of it was checked, where a trusting reader gives the same."""
 
     def __len__(self) -> int:
         """Return how many runs there are."""
@@ -63,21 +61,12 @@ class Reader:
         return {path: str(form) for path, form in self.runs.forms.items()}
 
     def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
-        """Return the first documents of each query of each run.
-
-        Of files whose lines were all checked before, and are the same, only the top is read.
-        """
-        runs = self.runs
-        if isinstance(runs, RunFiles) and self.checked and self.checked == _states(runs):
-            runs = replace(runs, how=replace(runs.how, trust=True))
-        return runs.top(depth, queries)
+        """Return the first documents of each query of each run."""
+        return self.runs.top(depth, queries)
 
     def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
         """Return where each run placed the documents of the qrels."""
-        states = _states(self.runs)  # before: what is written meanwhile is not checked
-        ranks = self.runs.judged(qrels)
-        self.checked.update(states)
-        return ranks
+        return self.runs.judged(qrels)
 
     def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         """Return the same for several label sets, from one reading of the runs."""
@@ -124,18 +113,6 @@ class Reader:
         return each(work, self.runs.paths, self.runs.executor)
 
 
-def _states(runs: "Runs") -> dict[str, tuple[int | str, ...]]:
-    """Return the states of run files; nothing where a trusting reader might not give the same."""
-    if (
-        not isinstance(runs, RunFiles)
-        or runs.how.on_duplicate is not OnDuplicate.ERROR
-        or runs.how.cache is not None
-    ):
-        return {}
-    states = {str(path): state_of(path) for path in runs.paths if not isinstance(path, Held)}
-    return states if all(states.values()) and len(states) == len(runs.paths) else {}
-
-
 def _question(runs: RunFiles, qrels: "Qrels") -> Hashable:
     """Return all that decides where runs place documents: the files as they are now, and the documents."""
     files = tuple((str(path), state_of(path)) for path in runs.paths)
@@ -159,7 +136,7 @@ def reading(
         An option is not one of the choices, or does not fit the engine.
     """
     options = DEFAULTS | how
-    trust, workers, cache = options["trust"], options["workers"], as_folder(options["cache"])
+    workers = options["workers"]
     on_duplicate = OnDuplicate(options["on_duplicate"])
     engine = Engine(engine)
     _check_paths(runs, engine)
@@ -167,10 +144,8 @@ def reading(
     notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]
     if runs and engine is Engine.SPARK:
         words = {
-            "--trust": trust,
             "--on-duplicate": on_duplicate is not OnDuplicate.ERROR,
             "--workers": workers not in (None, 1),
-            "--cache": cache is not None,
         }
         unfit = [name for name, given in words.items() if given]
         if unfit:
@@ -182,14 +157,22 @@ def reading(
         with closing(tables_of(engine)) as tables:
             yield Reader(runs=TableRuns(tables, runs, Reading(order=order), notices=notices))
         return
-    how_read = Reading(order=order, trust=trust, on_duplicate=on_duplicate, cache=cache)
-    in_parts = not trust and cache is None
     in_files = [path for path in runs if not is_parquet(path)]
-    with working(workers, in_files, trust=trust, in_parts=in_parts) as executor:
+    copies = None
+    if on_duplicate is OnDuplicate.ERROR and (workers is None or isinstance(workers, int)):
+        from prefjudge.engines.files.copies import copies_of
+
+        copies = copies_of(in_files, notices)  # this user's, on this machine
+    if copies is not None:
+        copies.trim(units_of(map(str, in_files), copies))
+    how_read = Reading(order=order, on_duplicate=on_duplicate, copies=copies)
+    with working(workers, in_files, in_parts=True, copies=copies) as executor:
         if len(in_files) < len(runs):
             yield Reader(runs=TableRuns(tables_of(engine, executor), runs, how_read, notices=notices))
         else:
             yield Reader(runs=RunFiles(tuple(runs), how_read, executor=executor, notices=notices))
+    if copies is not None:
+        copies.trim()
 
 
 @contextmanager
@@ -197,18 +180,18 @@ def working(
     workers: int | Executor | None,
     files: Sequence[str | Path],
     *,
-    trust: bool = False,
     in_parts: bool = False,
+    copies: "Copies | None" = None,
 ) -> Iterator[Executor | None]:
     """Yield the executor that reads files in parallel: a pool of processes, or what is given."""
     if workers is None:
-        workers = _as_many_as_pay(files, trust=trust)
+        workers = _as_many_as_pay(files, copies)
     if not isinstance(workers, int):
         yield workers if hasattr(workers, "map") else _Submitting(workers)
         return
     if workers < 1:
         raise InputError(f"{many(workers, 'worker')} cannot read runs", "Give 1 or more.")
-    units = len(parts_of_runs([str(path) for path in files]) if in_parts else files)
+    units = len(units_of([str(path) for path in files], copies) if in_parts else files)
     if min(workers, units) < 2:
         yield None
         return
@@ -219,10 +202,14 @@ def working(
         yield _Helped(pool, processes)
 
 
-def _as_many_as_pay(files: Sequence[str | Path], *, trust: bool) -> int:
-    """Return the number of processors that this process may use, or 1 where the files are small."""
-    size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
-    if size < _PAYS * (_SKIMMED if trust else 1):
+def _as_many_as_pay(files: Sequence[str | Path], copies: "Copies | None") -> int:
+    """Return the number of processors that this process may use, or 1 where what is to be read is small."""
+    names = [str(path) for path in files if Path(path).is_file()]
+    left = [path for path in units_of(names, copies) if not (copies and copies.has(path))]
+    parts = (
+        path.end - path.start if isinstance(path, FilePart) else Path(path).stat().st_size for path in left
+    )
+    if sum(parts) < _PAYS:
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST)

@@ -32,7 +32,6 @@ def run_surprises(run: "RunHealth") -> list[str]:
         )
     if run.extra:
         found.append(f"{_queries(run.extra)} {_are(run.extra)} beyond those expected and will not count")
-    found += [f"{what}: do not read it with --trust" for what in run.distrust]
     if run.ties_at_top:
         found.append(f"{_have(run.ties_at_top)} a tie at the first place: the order of ties decides the top")
     if run.ties_at_cutoff:

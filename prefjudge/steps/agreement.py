@@ -113,7 +113,7 @@ def agreement(
     )
     check_outputs(out, inputs=(path for _, path in found.files), study=found.study, tables=True)
     order = found.order(order)
-    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
+    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))
             for scores in score_matrices(found, measure, reader)

@@ -156,7 +156,7 @@ def audit(
     )
     entries = read_leaderboard(leaderboard)
     notices += file_stamps(leaderboard)
-    with digesting(files, **how) as digests, reading(paths, ordered, notices, **how) as reader:
+    with digesting(files) as digests, reading(paths, ordered, notices, **how) as reader:
         examined = examine(
             entries,
             rules=rules,

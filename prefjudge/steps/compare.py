@@ -191,7 +191,7 @@ def compare(
     targets = beside_each(out, "reciprocal-ranks", "outcomes")
     check_outputs(*targets, inputs=(path for _, path in found.files), study=found.study, tables=True)
     order = found.order(order)
-    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
+    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         matrices = score_matrices(found, measure, reader)
         sources = reader.runs.sources
         chosen = partial(

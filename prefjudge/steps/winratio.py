@@ -180,7 +180,7 @@ def winratio(
     asked = found.pools.queries if found.pools else None
     order = found.order(order)
     assert found.judgments is not None
-    with digesting(found.files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
+    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         heads = found.heads(reader.top(2 if against_qrel else 1))
         wanted = asked or tuple(found.judgments.queries)
         reader.runs.notices.extend(heads_beside_each_other(heads, wanted, 1))

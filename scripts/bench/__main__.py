@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure(options: argparse.Namespace, sections: Sequence[str]) -> dict[str, Any]:
     """Hold the contests of the sections, print them, and return the figures."""
+    os.environ.setdefault("PREFJUDGE_COPIES", "0")  # a round must not live on what the last one left
     options.cache.mkdir(parents=True, exist_ok=True)
     lab = Lab(folder=options.cache.resolve(), short=options.short)
     if options.short or options.no_peers:

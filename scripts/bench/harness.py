@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-PEERS = ("ir-measures", "pytrec-eval-terrier", "ranx", "polars", "duckdb")
+PEERS = ("ir-measures", "pytrec-eval-terrier", "ranx", "polars")
 ROOT = Path(__file__).resolve().parents[2]
 _CLOCK = (sys.executable, "-I", "-S", str(Path(__file__).with_name("clock.py")))
 _SLOW = 15.0

@@ -124,7 +124,6 @@ class Road:
             queries=files.queries,
             collection=files.collection,
             depth=1,
-            trust=True,
         )
         gold(made, suggest=12)
         gold(made, accept=True)

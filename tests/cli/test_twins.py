@@ -135,8 +135,8 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
         "Score the queries of this file only.", "x>=1", "[default: error]", "May be repeated.",
     ):  # fmt: skip
         assert words in shown, words
-    assert "--trust" in shown
-    assert "--no-trust" not in shown
+    assert "--health" in shown
+    assert "--no-health" not in shown
     assert "else that of [release] in" in " ".join(run("release", "--help").stdout.replace("│", " ").split())
 
 
@@ -173,7 +173,7 @@ def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path:
 
 
 def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
-    of_runs = ["trust", "on_duplicate", "workers", "cache"]
+    of_runs = ["on_duplicate", "workers"]
     of_texts = ["field", "id_field", "text_field", "download"]
     for options, shared, verbs in (
         (ReadOptions, of_runs, ("audit", "report", "reproduce")),

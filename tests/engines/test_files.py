@@ -2,7 +2,6 @@
 
 import functools
 import gzip
-import itertools
 import math
 import struct
 import subprocess
@@ -119,12 +118,11 @@ quick = settings(max_examples=100, deadline=None, suppress_health_check=list(Hea
     data=run_files(),
     k=st.sampled_from([1, 2, 10, 100]),
     order=st.sampled_from(list(Order)),
-    trust=st.booleans(),
 )
-def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order, trust):
+def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order):
     path = tmp_path_factory.mktemp("run") / "run"
     path.write_bytes(data)
-    heads = RunFiles([path], Reading(order=order, trust=trust)).top(k)
+    heads = RunFiles([path], Reading(order=order)).top(k)
     assert as_lists(heads) == cut(naive(data, order), k)
     assert heads.order is order
 
@@ -133,10 +131,9 @@ def test_top_is_what_sorting_gives(tmp_path_factory, data, k, order, trust):
 @given(
     data=run_files(),
     order=st.sampled_from(list(Order)),
-    trust=st.booleans(),
     pick=st.randoms(use_true_random=False),
 )
-def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, trust, pick):
+def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, pick):
     folder = tmp_path_factory.mktemp("run")
     (folder / "run").write_bytes(data)
     ranked = naive(data, order)
@@ -147,7 +144,7 @@ def test_judged_positions_are_what_sorting_gives(tmp_path_factory, data, order, 
         b"".join(b"%b\tQ0\t%b\t%d\n" % (q, d, n % 3) for n, (q, d) in enumerate(chosen))
     )
     qrels = read_qrels(folder / "qrels")
-    (ranks,) = RunFiles([folder / "run"], Reading(order=order, trust=trust)).judged(qrels)
+    (ranks,) = RunFiles([folder / "run"], Reading(order=order)).judged(qrels)
     got = {
         (qrels.queries[q], qrels.docs[qrels.doc[row]]): (int(p), float(g))
         for q, row, p, g in zip(ranks.query, ranks.judged, ranks.position, ranks.grade, strict=True)
@@ -178,12 +175,12 @@ def test_real_runs(data_dir, order):
         dl21 / "top1000.txt.gz",
         dl21 / "yorku21_c.txt.gz",
     ]
-    kinds = list(itertools.product((1, 10, 100), (False, True)))
-    found = [RunFiles(paths, Reading(order=order, trust=trust)).top(k) for k, trust in kinds]
+    depths = (1, 10, 100)
+    found = [RunFiles(paths, Reading(order=order)).top(k) for k in depths]
     for run, path in enumerate(paths):
         ranked = naive(unpacked(path), order)  # by Python, for a million lines
-        for heads, (k, trust) in zip(found, kinds, strict=True):
-            assert as_lists(heads, run) == cut(ranked, k), (path, k, trust)
+        for heads, k in zip(found, depths, strict=True):
+            assert as_lists(heads, run) == cut(ranked, k), (path, k)
 
 
 def test_spans_of_ties(tmp_path):
@@ -252,7 +249,7 @@ def test_what_only_copies_need_is_not_loaded_without_them():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(loaded.stdout.split())
     assert "prefjudge.engines.files.heads" in modules
-    assert modules.isdisjoint({"prefjudge.engines.files.cache", "hashlib"})
+    assert modules.isdisjoint({"prefjudge.engines.files.copies", "hashlib"})
 
 
 def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):
@@ -264,10 +261,10 @@ def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):
         packed.append(tmp_path / f"run{number}.gz")
         plain[-1].write_bytes(data)
         packed[-1].write_bytes(gzip.compress(data[:999]) + gzip.compress(data[999:]))
-    heads, others = RunFiles(plain, Reading(trust=True)).top(2), RunFiles(packed, Reading(trust=True)).top(2)
+    heads, others = RunFiles(plain).top(2), RunFiles(packed).top(2)
     assert (heads.runs, heads.queries, heads.docs) == (others.runs, others.queries, others.docs)
     for column in ("list_run", "list_query", "start", "doc"):
         assert np.array_equal(getattr(heads, column), getattr(others, column))
     packed[3].write_bytes(packed[3].read_bytes()[:-20])
     with pytest.raises(InputError, match=r"run3.gz: the gz data"):
-        RunFiles(packed, Reading(trust=True)).top(2)
+        RunFiles(packed).top(2)

@@ -109,38 +109,6 @@ def test_identical_runs_whatever_their_scores_and_query_order(run):
     assert identical_runs(records) == [(str(run / "run"), str(run / "other"))]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (RUN.replace("q1 Q0 c 2 1.0", "q1 Q0 c 2 9.0"), "not in the order of its scores"),
-        (RUN + "q1 Q0 d 3 0.5 t\n", "the lines of a query are not contiguous"),
-        (
-            "".join(f"q1 Q0 d{n} {n + (n > 90)} {-n} t\n" for n in range(101)),
-            "the ranks do not count the lines of each query",
-        ),
-    ],
-)
-def test_a_run_that_trust_would_misread_is_told(tmp_path, text, words):
-    (tmp_path / "run").write_text(text.replace("b 0 -2.0", "b 2 -2.0"))
-    record = health(tmp_path / "run")
-    assert (record.trustable, record.distrust) == (False, (words,))
-    assert f"{words}: do not read it with --trust" in run_surprises(record)
-
-
-def test_ranks_that_need_not_count_lines(tmp_path):
-    (tmp_path / "run").write_text("".join(f"q1 Q0 d{n} {n + (n > 90)} {-n} t\n" for n in range(100)))
-    assert health(tmp_path / "run").trustable
-
-
-def test_a_run_is_trusted_in_the_order_that_it_is_in(tmp_path):
-    (tmp_path / "run").write_text("q1 Q0 a 1 1.0 t\nq1 Q0 b 2 2.0 t\n")
-    assert [health(tmp_path / "run", order=order).trustable for order in ("score", "rank", "file")] == [
-        False,
-        True,
-        True,
-    ]
-
-
 def test_real_runs_that_misbehave(data_dir):
     records = {
         name: health(data_dir / "dl21" / "runs" / f"{name}.txt.gz")

@@ -205,7 +205,7 @@ def test_clean_files_are_read_once_and_others_as_one(
     RunFiles([plain], executor=threads).top(1)
     assert len(read) > 5
     assert all(isinstance(part, FilePart) for part in read)
-    assert in_parts.parts_of_runs([str(packed)]) == [str(packed)]
+    assert in_parts.units_of([str(packed)], None) == [str(packed)]
 
 
 LIMITED = """

@@ -21,7 +21,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.engines.choice import tables_of
 from prefjudge.engines.files import files
 from prefjudge.engines.files.files import Runs
-from prefjudge.engines.files.in_parts import parts_of_runs
+from prefjudge.engines.files.in_parts import units_of
 from prefjudge.engines.files.reading import Reading
 from prefjudge.engines.tables import ParquetTables, TableRuns
 from prefjudge.errors import ConfigError, InputError
@@ -37,8 +37,8 @@ from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 
+from .test_copies import text
 from .test_files import quick, run_files
-from .test_trust import text
 
 
 def runs_of(engine, paths, order="score", **more):
@@ -268,7 +268,7 @@ def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
     (tmp_path / "run").write_text(plain)
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
     path, qrels = tmp_path / "run", read_qrels(tmp_path / "qrels")
-    assert len(parts_of_runs([str(path)])) > 3
+    assert len(units_of([str(path)], None)) > 3
     assert as_rows(runs_of(spark, path).top(3)) == as_rows(files.RunFiles([path]).top(3))
     assert same(runs_of(spark, path).judged(qrels), files.RunFiles([path]).judged(qrels))
     lines = plain.splitlines(keepends=True)

@@ -40,7 +40,7 @@ def scores(run, qrels, **how):
 def test_a_run_in_csv_is_the_same_run(tmp_path, name):
     (tmp_path / "labels").write_text(QRELS)
     (tmp_path / name).write_bytes(RUNS[name].encode())
-    for how in ({}, {"trust": True}, {"order": "rank"} if name != "scores.csv" else {}):
+    for how in ({}, {"order": "rank"} if name != "scores.csv" else {}):
         assert scores(tmp_path / name, tmp_path / "labels", **how) == [0.75, 0.5]
     (checked,) = check(tmp_path / name).files
     assert (checked.kind, checked.ok) == ("run", True)
@@ -96,7 +96,6 @@ def test_a_run_of_ranx_in_lz4(tmp_path):
     for name, text in packed.items():
         (tmp_path / name).write_bytes(lz4.compress(text.encode()))
         assert scores(tmp_path / name, tmp_path / "labels") == [0.75, 0.5]
-        assert scores(tmp_path / name, tmp_path / "labels", trust=True) == [0.75, 0.5]
     (tmp_path / "cut.lz4").write_bytes(lz4.compress(TREC.encode() * 99)[:-20])
     with pytest.raises(InputError, match=r"cut.lz4: the lz4 data"):
         scores(tmp_path / "cut.lz4", tmp_path / "labels")

@@ -132,8 +132,8 @@ def test_runs(tmp_path, data, size):
 
 
 @bounded
-@given(data=run_data, k=st.integers(1, 3), trust=st.booleans())
-def test_the_top_of_runs(tmp_path, data, k, trust):
+@given(data=run_data, k=st.integers(1, 3))
+def test_the_top_of_runs(tmp_path, data, k):
     """The documents with the highest scores, and of equal ones those with the highest ids, as bytes."""
     path = tmp_path / "run"
     path.write_bytes(data)
@@ -152,7 +152,7 @@ def test_the_top_of_runs(tmp_path, data, k, trust):
     }
     if b"\0" in data or data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         return
-    heads = RunFiles([path], Reading(trust=trust)).top(k)
+    heads = RunFiles([path]).top(k)
     found = {}
     for query, doc in zip(heads.query.tolist(), heads.doc.tolist(), strict=True):
         found.setdefault(heads.queries[query], []).append(heads.docs[doc])
@@ -279,7 +279,6 @@ def test_gold(tmp_path, lines, end, header, cut):
 
 READERS = {
     "runs": run_of,
-    "trusted runs": lambda path: RunFiles([path], Reading(trust=True)).top(1),
     "qrels": read_qrels,
     "judgments": read_judgments,
     "queries": read_queries,

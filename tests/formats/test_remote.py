@@ -13,8 +13,7 @@ import pytest
 
 import prefjudge
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.cache import RunCache
-from prefjudge.engines.files.run_copy import Copy
+from prefjudge.engines.files import copies
 from prefjudge.errors import InputError
 from prefjudge.formats.lines import addresses, remote
 from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
@@ -92,7 +91,6 @@ def test_verbs_take_objects_wherever_they_take_files(store: Any, tmp_path: Path)
         queries=f"{store.proxy.address}/runs/queries.tsv",
         collection="s3://runs/collection.tsv",
         out=tmp_path / "there.tsv",
-        trust=True,
     )
     assert (tmp_path / "here.tsv").read_bytes() == (tmp_path / "there.tsv").read_bytes()
     assert (here.runs, here.sizes) == (there.runs, there.sizes)
@@ -228,25 +226,27 @@ class ReplacedAt(list[str]):
 def test_a_run_replaced_at_any_moment_is_read_whole_or_refused(
     long: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, known: bool
 ) -> None:
-    """The old one may be in the cache. Rows, copy and digest are those of one of the two, never a mixture."""
+    """The old one may have a copy. Rows, copy and digest are those of one of the two, never a mixture."""
     bodies = [(DEMO / "runs" / f"{name}.txt").read_bytes() for name in ("lexical", "reranker-large")]
-    run, cache = "s3://runs/run.txt", tmp_path / "cache"
+    run, cache = "s3://runs/run.txt", tmp_path / "prefjudge" / "runs"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(copies, "WORTH", 1)
 
     def asked() -> tuple[list[str], str]:
-        with digesting([("run", run)]) as digests, reading([run], Order.SCORE, [], cache=cache) as reader:
+        with digesting([("run", run)]) as digests, reading([run], Order.SCORE, []) as reader:
             heads = reader.top(1)
             return [heads.docs[doc] for doc in heads.doc], digests()[0].digest
 
-    def copies() -> dict[str, bytes]:
+    def kept_runs() -> dict[str, bytes]:
         """Return whose run is under each key."""
-        return {folder.name: Copy(folder).tag for folder in (cache / "runs").glob("*")}
+        return {folder.name: copies.Copy(folder, folder.name).tag for folder in cache.glob("*")}
 
     whole = []
     for body in bodies:
         long.put(Key="run.txt", Body=body)
         whole.append(asked())
     assert whole[0][0] != whole[1][0]
-    kept, ended = copies(), set()
+    kept, ended = kept_runs(), set()
     for place in range(40):
         if "old" in ended:  # it was replaced once nothing was asked any more
             break
@@ -262,7 +262,7 @@ def test_a_run_replaced_at_any_moment_is_read_whole_or_refused(
         else:
             assert found in whole
             ended.add("old" if found == whole[0] else "new")
-        assert copies().items() <= kept.items()
+        assert kept_runs().items() <= kept.items()
     assert ended == {"old", "new", f"{run} changed while it was read"}
 
 
@@ -355,25 +355,28 @@ def test_qrels_in_parquet_are_read_from_a_store(long: Any, tmp_path: Path) -> No
     "asked",
     [
         lambda: prefjudge.init("s3:/me:s3cret@bucket/study"),
-        lambda: prefjudge.pool(
-            runs=[DEMO / "runs" / "lexical.txt"], out="o.tsv", cache="s3://me:s3cret@bucket/cache"
-        ),
+        lambda: prefjudge.demo("s3://me:s3cret@bucket/study"),
     ],
 )
 def test_an_address_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Any) -> None:
     """A folder of its name would be made here."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"^s3://bucket/(study|cache) is an address, and this is a folder"):
+    with pytest.raises(InputError, match=r"^s3://bucket/study is an address, and this is a folder"):
         asked()
     assert not list(tmp_path.iterdir())
 
 
-def test_a_copy_is_known_by_the_address_and_its_etag(long: Any, tmp_path: Path) -> None:
+def test_a_copy_is_known_by_the_address_and_its_etag(
+    long: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Of what is unchanged only the head is looked at again; what a secret opens leaves no trace."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(copies, "WORTH", 1)
+    cache = tmp_path / "prefjudge" / "runs"
 
     def fetched(address: str) -> int:
         long.proxy.asked.clear()
-        prefjudge.pool(runs=[address], depth=2, out=tmp_path / "pool", cache=tmp_path / "cache")
+        prefjudge.pool(runs=[address], depth=2, out=tmp_path / "pool")
         return sum(line.startswith("GET /runs/run.txt") for line in long.proxy.asked)
 
     address = f"{long.proxy.address}/runs/run.txt"
@@ -386,11 +389,11 @@ def test_a_copy_is_known_by_the_address_and_its_etag(long: Any, tmp_path: Path) 
     assert fetched("s3://runs/run.txt") == 2
     second = (tmp_path / "pool").read_bytes()
     assert second != first
-    kept = {*(tmp_path / "cache" / "runs").iterdir()}
+    kept = {*cache.iterdir()}
     for _ in range(2):
         assert fetched(f"{address}?sig=abc123") == 2
         assert (tmp_path / "pool").read_bytes() == second
-    assert {*(tmp_path / "cache" / "runs").iterdir()} == kept
+    assert {*cache.iterdir()} == kept
 
 
 @pytest.mark.parametrize(
@@ -411,8 +414,9 @@ def test_what_no_lasting_etag_names_is_not_copied(
     if said.get("Last-Modified") == "now":
         said = said | {"Last-Modified": formatdate(usegmt=True)}
     monkeypatch.setattr(remote, "_files", lambda name: (SimpleNamespace(info=lambda *_, **__: said), name))
-    assert RunCache(tmp_path).copy("https://host/run.txt", Order.SCORE) is None
-    with RunCache(tmp_path).writer("https://host/run.txt") as writer:
+    own = copies.Copies(tmp_path, frozenset(["https://host/run.txt"]), 10**9)
+    assert own.find("https://host/run.txt", Order.SCORE) is None
+    with own.writer("https://host/run.txt") as writer:
         assert (writer.writer is not None) == copied
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.sniffing import sniff
@@ -58,7 +57,6 @@ def test_every_format_is_told_with_its_way_in(tmp_path, kind):
     assert (checked.kind, checked.errors, checked.hint) == (kind, (found.what,), found.way)
     for read in (
         lambda: RunFiles([path]).top(1),
-        lambda: RunFiles([path], Reading(trust=True)).top(1),
         lambda: read_qrels(path),
     ):
         with pytest.raises(InputError) as error:
@@ -71,7 +69,7 @@ FIRST = "q1 a 1\nq2 a 1\n"
 
 
 @pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())])
-@pytest.mark.parametrize("options", [{}, {"trust": True}, {"order": "rank"}])
+@pytest.mark.parametrize("options", [{}, {"order": "rank"}])
 def test_grades_are_not_taken_for_ranks(tmp_path, pack, options):
     run, labels = tmp_path / "run", tmp_path / "labels"
     labels.write_bytes(b"q1 0 a 1\nq2 0 a 1\n")
@@ -117,9 +115,8 @@ def test_qrels_of_beir_are_read_and_are_no_run(tmp_path, mark, end):
     assert (qrels.docs, qrels.grade.tolist()) == (("d1", "d2"), [1, 0])
     (checked,) = check([path]).files
     assert (checked.kind, checked.ok, checked.counts["labels"]) == ("qrels", True, 2)
-    for trust in (True, False):
-        with pytest.raises(InputError, match=r"BEIR qrels.*\n.*--qrels"):
-            RunFiles([path], Reading(trust=trust)).top(1)
+    with pytest.raises(InputError, match=r"BEIR qrels.*\n.*--qrels"):
+        RunFiles([path]).top(1)
     path.write_bytes(b"query-id\tcorpus-id\tscore\nq1\td1\tx\n")
     with pytest.raises(InputError, match=r"test.tsv:2:7: the grade is not a number"):
         read_qrels(path)

@@ -13,7 +13,6 @@ import pytest
 import zstandard
 
 from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
@@ -24,8 +23,8 @@ from prefjudge.formats.texts.texts import read_texts
 RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
 
 
-def rows(path, trust=False, **options):
-    heads = RunFiles([path], Reading(trust=trust), **options).top(9)
+def rows(path, **options):
+    heads = RunFiles([path], **options).top(9)
     return [
         (heads.queries[q], heads.docs[d], int(p))
         for q, d, p in zip(heads.query, heads.doc, heads.position, strict=True)
@@ -39,7 +38,6 @@ def scores(path):
 EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
 
 
-@pytest.mark.parametrize("trust", [False, True])
 @pytest.mark.parametrize(
     "data",
     [
@@ -83,9 +81,9 @@ EXPECTED = [("q1", "d1", 1), ("q1", "d2", 2), ("007", "NA", 1)]
         "bom",
     ],
 )
-def test_a_run_is_read_however_it_is_written(tmp_path, data, trust):
+def test_a_run_is_read_however_it_is_written(tmp_path, data):
     (tmp_path / "run").write_bytes(data)
-    assert rows(tmp_path / "run", trust=trust) == EXPECTED
+    assert rows(tmp_path / "run") == EXPECTED
     assert scores(tmp_path / "run") == [9.5, 8.5, 1000.0]
 
 
@@ -115,13 +113,12 @@ def test_a_cr_that_ends_a_line_alone_is_noticed_wherever_pieces_end(tmp_path, mo
     }
 
 
-@pytest.mark.parametrize("trust", [False, True])
-def test_a_cr_far_below_the_top_hides_no_judged_document(tmp_path, trust):
+def test_a_cr_far_below_the_top_hides_no_judged_document(tmp_path):
     lines = [f"q{n // 400} Q0 d{n} {n % 400 + 1} {999 - n % 400} t\n" for n in range(1200)]
     lines[640] = lines[640].replace("\n", "\r")
     (tmp_path / "run").write_bytes("".join(lines).encode())
     (tmp_path / "qrels").write_text("q0 0 d5 1\nq1 0 d641 1\nq2 0 d805 1\n")
-    (ranks,) = RunFiles([tmp_path / "run"], Reading(trust=trust)).judged(read_qrels(tmp_path / "qrels"))
+    (ranks,) = RunFiles([tmp_path / "run"]).judged(read_qrels(tmp_path / "qrels"))
     assert ranks.position.tolist() == [6, 242, 6]
     assert ranks.retrieved.tolist() == [400, 400, 400]
 
@@ -139,12 +136,11 @@ def test_scattered_lines_in_a_pipe(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-@pytest.mark.parametrize("trust", [False, True])
-def test_a_named_pipe(tmp_path, trust):
+def test_a_named_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(RUN,))
     writer.start()
-    assert rows(tmp_path / "pipe", trust=trust) == EXPECTED
+    assert rows(tmp_path / "pipe") == EXPECTED
     writer.join()
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
 from multiprocessing import current_process
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -18,12 +17,8 @@ from typer.testing import CliRunner
 
 import prefjudge
 from prefjudge.cli.app import app
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files import files
-from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.readers import _Helped, reading, working
+from prefjudge.gather.readers import _Helped, working
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
@@ -136,7 +131,7 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("trust", True), ("on_duplicate", "best"), ("workers", 2), ("cache", "copies")],
+    [("on_duplicate", "best"), ("workers", 2)],
 )
 def test_options_that_do_not_fit_an_engine(option: str, value: object) -> None:
     with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: not for a cluster"):
@@ -227,17 +222,15 @@ def test_processes_are_started_unasked_only_where_files_are_large(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     files = [tmp_path / name for name in "abcdefghijkl"]
 
-    def processes(size: int, workers: int | None = None, *, trust: bool = False) -> int:
+    def processes(size: int, workers: int | None = None) -> int:
         for file in files:
             with file.open("wb") as handle:
                 handle.truncate(size << 20)  # without taking up room
-        with working(workers, [*files, tmp_path, tmp_path / "none"], trust=trust) as executor:
+        with working(workers, [*files, tmp_path, tmp_path / "none"]) as executor:
             return executor.processes + 1 if executor else 1  # type: ignore[attr-defined]
 
     assert processes(1) == 1
     assert processes(40) == 8
-    assert processes(40, trust=True) == 1
-    assert processes(400, trust=True) == 8
     assert processes(400, 1) == 1
     assert processes(1, 3) == 3
 
@@ -325,36 +318,8 @@ def test_provenance_says_what_runs_were_taken_for_once(tmp_path):
         return score(runs=paths, qrels=tmp_path / "qrels", measure="RR@10", **options).provenance["read as"]
 
     assert said() == "TREC, 6 columns, 1 to 5 lines, 1 query"
-    assert said(trust=True) == "TREC, 6 columns, 1 query"
     paths[-1].write_text("q1\td1\t1\n")
     assert said() == (
         "run0, run1, run2 and 1 more: TREC, 6 columns, 1 to 4 lines, 1 query; "
         "run4: MS MARCO, 3 columns, 1 line, 1 query"
     )
-
-
-def test_of_files_that_were_checked_only_the_top_is_read_until_they_change(tmp_path: Path) -> None:
-    run = tmp_path / "run.txt"
-    lines = [f"q{query} Q0 d{rank} {rank} {9 - rank} tag" for query in range(9) for rank in range(1, 9)]
-    run.write_text("\n".join([*lines, ""]))
-    labels = read_qrels(QRELS.with_name("qrels.txt"))
-    with reading([run], Order.SCORE, []) as reader:
-        runs = reader.runs
-        assert isinstance(runs, RunFiles)
-        before = reader.top(2)
-        assert not reader.checked, "the top alone checks nothing for others"
-        with pytest.raises(InputError):  # no query of the labels
-            reader.judged(labels)
-        assert not reader.checked
-        reader.judged(replace(labels, queries=tuple(f"q{n}" for n in range(len(labels.queries)))))
-        asked: list[bool] = []
-        top = files.top_of_run
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "top_of_run", lambda k, how, _: (asked.append(how.trust), top(k, how))[1])
-            after = reader.top(2)
-            run.write_text("\n".join([*lines[:-1], "no line", ""]))
-            with pytest.raises(InputError, match="72"):
-                reader.top(2)
-        assert asked == [True, False]
-    assert [before.docs[code] for code in before.doc] == [after.docs[code] for code in after.doc]
-    assert (before.runs, before.queries) == (after.runs, after.queries)

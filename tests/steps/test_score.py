@@ -11,6 +11,7 @@ import pytest
 import scipy
 
 import prefjudge
+from prefjudge.engines.files import copies
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.pools import read_pool
 from prefjudge.steps.pool.pool import pool
@@ -482,19 +483,24 @@ def test_win_ratios_say_what_they_need(judgments: Path, options: dict[str, objec
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("how", [{"trust": True}, {"workers": 2}, {"cache": True}])
-def test_how_runs_are_read_changes_no_score(how: dict[str, object], judgments: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [False, True])
+def test_how_runs_are_read_changes_no_score(
+    copied: bool, judgments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = {"runs": RUNS, "qrels": [str(QRELS)], "judgments": judgments, "measure": ["RR@10", "Judged@3"]}
-    if "cache" in how:
-        how = {"cache": tmp_path / "copies"}
-        score(**given, **how)  # type: ignore[arg-type]
-    plain, other = score(**given), score(**given, **how)  # type: ignore[arg-type]
+    plain = score(**given)  # type: ignore[arg-type]
+    if copied:
+        monkeypatch.setattr(copies, "WORTH", 1)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+        score(**given)  # type: ignore[arg-type]
+        assert any((tmp_path / "caches").rglob("copy.json"))
+    other = score(**given, workers=1 if copied else 2)  # type: ignore[arg-type]
     for a, b in zip(plain.boards, other.boards, strict=True):
         assert repr(a.leaderboard) == repr(b.leaderboard)  # an interval that is not a number equals no other
         assert a.ties == b.ties
     assert plain.winratio == other.winratio
     digests = [found.digest for found in other.inputs if found.kind == "run"]
-    assert all(digest == "" for digest in digests) if how.get("trust") else all(digests)
+    assert all(digests)
 
 
 def test_runs_that_were_not_pooled_are_scored_beside_those_left_out(tmp_path: Path) -> None:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, Order
 from prefjudge.core.pooling.tokens import line_tokens
-from prefjudge.engines.files.anchored import anchored, is_sparse
 from prefjudge.engines.files.heads import RunHead, head_of
-from prefjudge.engines.files.in_parts import Found, joined_parts, of_part, parts_of_runs
-from prefjudge.engines.files.judged import Judged, JudgedRows, found
+from prefjudge.engines.files.in_parts import Found, joined_parts, of_part, units_of
+from prefjudge.engines.files.judged import Judged, JudgedRows, found, found_in_copy
 from prefjudge.engines.files.overlap import check_overlap
 from prefjudge.engines.files.reading import Reading, RunFacts, answers, per_chunk
 from prefjudge.errors import InputError
@@ -34,7 +33,7 @@ from prefjudge.formats.lines.readers import stem
 from prefjudge.formats.runs.layouts import RunForm
 
 if TYPE_CHECKING:
-    from prefjudge.engines.files.run_copy import Copy
+    from prefjudge.engines.files.copies import Copies
 
 T = TypeVar("T")
 Facts = TypeVar("Facts", bound=RunFacts)
@@ -102,10 +101,9 @@ class Runs(ABC):
         return joined_judged(found, qrels, self.how.order, self.notices)
 
     def noted(self, found: Iterable[Facts]) -> Iterator[Facts]:
-        """Keep what each run was taken for, unless more is known: it may have been read in full before."""
+        """Keep what each run was taken for."""
         for one in found:
-            known = self.forms.get(one.path)
-            if one.form is not None and (known is None or known.lines is None):
+            if one.form is not None:
                 self.forms[one.path] = one.form
             yield one
 
@@ -135,8 +133,7 @@ class RunFiles(Runs):
 
     def found(self, work: Work[Found]) -> Iterator[Found]:
         """Return what ``work`` finds in each run, in their order."""
-        cut = not self.how.trust and self.how.cache is None
-        return each_found(work, _distinct(self.paths), self.executor, cut=cut)
+        return each_found(work, _distinct(self.paths), self.executor, self.how.copies)
 
 
 def top_of_run(k: int, how: Reading, queries: Collection[str] | None = None) -> Work[RunHead]:
@@ -153,16 +150,10 @@ def judged_of_run(qrels: Qrels, how: Reading) -> Work[JudgedRows]:
 
 def _judged_of(path: str, *, index: Judged, how: Reading) -> JudgedRows:
     work = partial(found, index=index, order=how.order)
-    if not is_sparse(index):  # all lines are sooner parsed than searched
+    if not index.is_sparse:
         return JudgedRows.joined(path, *per_chunk(path, work, how))
-
-    def from_copy(copy: Copy) -> JudgedRows:
-        from prefjudge.engines.files.copy_lookup import found_in_copy
-
-        return found_in_copy(copy, index, how.order)
-
-    trusted = partial(anchored, path, index=index, order=how.order)
-    return JudgedRows.joined(path, *answers(path, work, how, from_copy=from_copy, trusted=trusted))
+    from_copy = partial(found_in_copy, index=index, order=how.order)
+    return JudgedRows.joined(path, *answers(path, work, how, from_copy=from_copy))
 
 
 def joined_judged(
@@ -180,12 +171,12 @@ def joined_judged(
 
 
 def each_found(
-    work: Work[Found], paths: Sequence[str], executor: Executor | None, *, cut: bool
+    work: Work[Found], paths: Sequence[str], executor: Executor | None, copies: Copies | None = None
 ) -> Iterator[Found]:
-    """Yield what ``work`` finds in each file; where they may be cut, large ones are read in parts."""
-    if executor is None or not cut:
+    """Yield what ``work`` finds in each file; large ones are read, and copied, in parts."""
+    if executor is None and copies is None:
         return each_run(work, paths, executor)
-    parts = parts_of_runs(paths)
+    parts = units_of(paths, copies)
     return joined_parts(work, parts, each_run(partial(of_part, work), parts, executor))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.engines.files.heads import RunHead
 from prefjudge.engines.files.judged import JudgedRows
@@ -18,16 +18,22 @@ from prefjudge.formats.lines.readers import has_reader
 from prefjudge.formats.runs.chunks import Scattered
 from prefjudge.formats.runs.layouts import TREC, RunForm
 
+if TYPE_CHECKING:
+    from prefjudge.engines.files.copies import Copies
+
 Found = TypeVar("Found", RunHead, JudgedRows)
 
 
-def parts_of_runs(paths: Sequence[str]) -> list[str]:
-    """Return the parts of the large files, and the others as they are."""
-    return [part for path in paths for part in (_parts(path) or [path])]
+def units_of(paths: Iterable[str], copies: Copies | None) -> list[str]:
+    """Return the parts of the large files, which are read side by side, and the others as they are.
 
-
-def _parts(path: str) -> Sequence[str]:
-    return [] if has_reader(path) else parts_of(path)
+    A file that turned out not to be in order has a copy of all of it.
+    """
+    units: list[str] = []
+    for path in paths:
+        whole = has_reader(path) or (copies is not None and copies.has(path))
+        units += ([] if whole else parts_of(path)) or [path]
+    return units
 
 
 def of_part(work: Callable[[str], Found], part: str) -> Found | None:
@@ -68,6 +74,6 @@ def _form(forms: list[RunForm]) -> RunForm | None:
         return None
     return RunForm(
         layout=forms[0].layout,
-        lines=sum(form.lines or 0 for form in forms),
+        lines=sum(form.lines for form in forms),
         queries=sum(form.queries for form in forms),
     )

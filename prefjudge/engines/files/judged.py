@@ -1,9 +1,10 @@
-"""Judged documents looked up in a run: their positions, by counting what stands above them."""
+"""Judged documents looked up in a run or its copy: their positions, by counting what stands above them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,12 @@ from prefjudge.engines.files.reading import RunFacts
 from prefjudge.formats.lines.problems import Notice, decode, encode
 from prefjudge.formats.runs.chunks import RunChunk
 from prefjudge.formats.runs.layouts import RunForm
+
+if TYPE_CHECKING:
+    from prefjudge.engines.files.copies import Copy
+
+SPARSE = 6
+"""So many judged documents a query, on average, are sooner found in a copy one by one than by all rows."""
 
 _SIEVE = 32
 """Places of the sieve for each key: more let fewer strangers through."""
@@ -64,6 +71,11 @@ class Judged:
         sieve[keys >> np.uint64(64 - bits)] = True
         queries = {encode(name): code for code, name in enumerate(qrels.queries)}
         return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the qrels have so few documents a query that looking them up one by one pays."""
+        return self.query.size <= SPARSE * max(1, len(self.queries))
 
     def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
         """Return which of the given rows are judged, and the row of the qrels that each is."""
@@ -182,3 +194,55 @@ def found(chunk: RunChunk, index: Judged, order: Order) -> JudgedRows:
         met=len(chunk.queries),
         example=(decode(chunk.queries[0]), decode(chunk.docs.raw(0))) if len(chunk) else ("", ""),
     )
+
+
+def found_in_copy(copy: Copy, index: Judged, order: Order) -> JudgedRows:
+    """Return the judged documents of a run whose copy is in ``order``."""
+    group = {name: place for place, name in enumerate(copy.queries)}
+    place = np.array([group.get(name, -1) for name in index.queries], dtype=np.int64)
+    code = np.array(list(index.queries.values()), dtype=np.int64)
+    by_code = np.full(code.max(initial=-1) + 1, -1)
+    by_code[code] = place
+    columns = copy.doc_words()
+    key = copy.ranking_column(order)
+    bounds = copy.bounds.tolist()
+    rows: list[tuple[int, ...]] = []
+    parsed: set[int] = set()
+    words = [index.docs.words(word).tolist() for word in range(columns.shape[1])]
+    fits = (index.docs.ends - index.docs.starts <= 8 * columns.shape[1]).tolist()
+    for row, query in enumerate(index.query.tolist()):
+        at = int(by_code[query])
+        if at < 0 or at in parsed or not fits[row]:
+            continue
+        start, end = bounds[at], bounds[at + 1]
+        hits = np.flatnonzero(columns[start:end, 0] == words[0][row])
+        for column in range(1, columns.shape[1]):
+            hits = hits[columns[start + hits, column] == words[column][row]]
+        if not hits.size:
+            continue
+        line = start + int(hits[0])
+        if key is not None and _tied(key, start, line, end):
+            parsed.add(at)
+            continue
+        position = line - start + 1
+        rows.append((query, row, position, position, position, at))
+    kept = [found_row[:5] for found_row in rows if found_row[5] not in parsed]
+    for at in sorted(parsed):
+        part = found(copy.queries_chunk(at, at + 1), index, order)
+        kept += map(tuple, part.rows.T.tolist())
+    sizes = np.diff(copy.bounds)
+    first = copy.queries_chunk(0, 1)
+    return JudgedRows(
+        path="",
+        tag=decode(copy.tag),
+        rows=np.array(kept, dtype=np.int64).reshape(-1, 5).T,
+        seen={int(c): int(sizes[p]) for c, p in zip(code, place, strict=True) if p >= 0},
+        met=len(copy.queries),
+        example=(decode(copy.queries[0]), decode(first.docs.raw(0))),
+    )
+
+
+def _tied(key: NDArray[np.float64], start: int, line: int, end: int) -> bool:
+    """Tell whether a line has the key of a neighbour in its query."""
+    own = key[line]
+    return bool((line > start and key[line - 1] == own) or (line + 1 < end and key[line + 1] == own))

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.gallop import NotGalloping
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import BLOCK, can_reread
 from prefjudge.formats.lines.datasets import is_dataset
 from prefjudge.formats.lines.parts import FilePart
-from prefjudge.formats.lines.problems import Notice, Stop
+from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.chunks import FormTally, OnDuplicate, RunChunk, Scattered
 from prefjudge.formats.runs.layouts import RunForm
 from prefjudge.formats.runs.runs import read_chunks, read_whole
 
 if TYPE_CHECKING:
-    from prefjudge.engines.files.cache import RunCache
-    from prefjudge.engines.files.run_copy import Copy
+    from prefjudge.engines.files.copies import Copies, Copy
 
 T = TypeVar("T")
 
@@ -34,31 +30,24 @@ class Reading:
     ----------
     order : Order
         What ranks a document higher.
-    trust : bool
-        Read only what is asked for, the top or the lines of judged documents; other lines are not checked.
     on_duplicate : OnDuplicate
         What to do with a document that a run lists twice for a query.
-    cache : path, optional
-        A folder that keeps columnar copies of the runs that were read in full; see `engines.files.cache`.
+    copies : Copies, optional
+        What is kept of runs that were read, for the next time.
     """
 
     order: Order = Order.SCORE
-    trust: bool = False
     on_duplicate: OnDuplicate = OnDuplicate.ERROR
-    cache: Path | None = None
+    copies: Copies | None = None
 
     def __post_init__(self) -> None:
         """Take texts, too: what only compares like an order would be taken for none."""
         object.__setattr__(self, "order", Order(self.order))
         object.__setattr__(self, "on_duplicate", OnDuplicate(self.on_duplicate))
-
-    def copies(self) -> RunCache | None:
-        """Return the cache where it serves: only a run without repeated documents has one reading."""
-        if self.cache is None or self.on_duplicate is not OnDuplicate.ERROR:
-            return None
-        from prefjudge.engines.files.cache import RunCache
-
-        return RunCache(self.cache)
+        if (
+            self.on_duplicate is not OnDuplicate.ERROR
+        ):  # only a run without repeated documents has one reading
+            object.__setattr__(self, "copies", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,24 +73,15 @@ class RunFacts:
 
 
 def answers(
-    path: str,
-    work: Callable[[RunChunk], T],
-    how: Reading,
-    *,
-    from_copy: Callable[[Copy], T],
-    trusted: Callable[[], tuple[list[T], RunForm]],
+    path: str, work: Callable[[RunChunk], T], how: Reading, *, from_copy: Callable[[Copy], T]
 ) -> tuple[list[T], RunForm, list[Notice]]:
-    """Return an answer in parts, what the run was taken for, and what was odd: read no more than is needed.
+    """Return an answer in parts, what the run was taken for, and what was odd.
 
-    That is a copy in which lines stand as they rank, or what a trusted run is read of; else each chunk.
+    Of a copy in which lines stand as they rank, no more is read than is needed; else each chunk.
     """
-    copies = how.copies()
-    copy = copies.copy(path, how.order, look=not how.trust) if copies is not None else None
+    copy = how.copies.find(path, how.order) if how.copies is not None else None
     if copy is not None and copy.in_order(how.order):
-        return [from_copy(copy)], copy.form, copy.notices(path)
-    if how.trust and can_reread(path):
-        with suppress(NotGalloping, Scattered, Stop):
-            return *trusted(), []
+        return [from_copy(copy)], copy.form(path), copy.notices(path)
     return per_chunk(path, work, how)
 
 
@@ -114,13 +94,12 @@ def per_chunk(
     read once more, from its first line: ``work`` then meets what it met before. ``size`` is about how many
     bytes make a chunk.
     """
-    copies = how.copies()
-    if copies is None:
+    if how.copies is None:
         return _read(path, work, how, size)
-    copy = copies.copy(path, how.order)
+    copy = how.copies.find(path, how.order)
     if copy is not None:
-        return [work(chunk) for chunk in copy.chunks()], copy.form, copy.notices(path)
-    with copies.writer(path) as writer:
+        return [work(chunk) for chunk in copy.chunks()], copy.form(path), copy.notices(path)
+    with how.copies.writer(path) as writer:
 
         def keep(chunk: RunChunk) -> T:
             writer.add(chunk)

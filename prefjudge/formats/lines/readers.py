@@ -1,7 +1,7 @@
 """Readers: formats of runs, qrels and judgments other than lines of columns, by the file's suffix.
 
-A reader turns a file into lines of columns, and everything else follows: checks, orders, ``--trust``, copies,
-the engines. So a new format is one file and its registration.
+A reader turns a file into lines of columns, and everything else follows: checks, orders, copies,
+clusters. So a new format is one file and its registration.
 """
 
 from collections.abc import Callable, Iterator

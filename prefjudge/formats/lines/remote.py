@@ -105,6 +105,11 @@ def lasting_version(path: str | Path) -> str | None:
     return info.version if info.changed is None or time.time() - info.changed > _SETTLED else None
 
 
+def size_of(path: str | Path) -> int:
+    """Return how many bytes an object has, 0 where its server does not say; errors are those of `version`."""
+    return _info(shown(fspath(path))).size or 0
+
+
 def has_etag(version: str) -> bool:
     """Tell whether a version is one that the server vouches for."""
     return version.startswith("etag:")

@@ -135,12 +135,12 @@ class FormTally:
             self.met += chunk.queries
         return chunk
 
-    def form(self, *, whole: bool = True) -> RunForm:
-        """Return the form of the run, of which ``whole`` tells whether every line was read."""
+    def form(self) -> RunForm:
+        """Return the form of the run."""
         assert self.layout is not None, "a run without a line is an error before"
         return RunForm(
             layout=self.layout,
-            lines=self.lines if whole else None,
+            lines=self.lines,
             queries=self.queries,
             met=tuple(self.met or ()),
         )

@@ -53,17 +53,13 @@ def layout_of(path: str, count: int) -> Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunForm:
-    """What a run file was taken for; ``lines`` is None where not all of them were read.
-
-    ``met`` are the queries of a part of a file, by which two parts are compared.
-    """
+    """What a run file was taken for; ``met`` are the queries of a part of it, by which two are compared."""
 
     layout: Layout
-    lines: int | None
+    lines: int
     queries: int
     met: tuple[bytes, ...] = ()
 
     def __str__(self) -> str:
-        lines = [] if self.lines is None else [many(self.lines, "line")]
-        columns = many(self.layout.columns, "column")
-        return ", ".join([self.layout.name, columns, *lines, many(self.queries, "query")])
+        counts = (many(self.layout.columns, "column"), many(self.lines, "line"), many(self.queries, "query"))
+        return ", ".join([self.layout.name, *counts])

@@ -179,7 +179,7 @@ def score(
     found = stamped(found, leaderboard, order_by)
     order = found.order(order)
     with (
-        digesting(found.files, **read) as digests,
+        digesting(found.files) as digests,
         reading(found.runs, order, notices, engine, **read) as reader,
     ):
         ceilings = None

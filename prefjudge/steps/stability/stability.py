@@ -175,7 +175,7 @@ def stability(
     check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot, tables=True)
     by_labels, _ = named_measures(found, measure)
     order = found.order(order)
-    with digesting(files, **read) as digests, reading(found.runs, order, notices, **read) as reader:
+    with digesting(files) as digests, reading(found.runs, order, notices, **read) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None
         matrices = score_matrices(found, measure, reader)
