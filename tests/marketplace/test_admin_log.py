@@ -79,12 +79,21 @@ def test_the_log_tells_what_was_done_and_holds_no_secret(market: Server, admin: 
         assert secret.encode() not in log.data
 
 
-@pytest.mark.parametrize(("named", "told"), [(HEADER, "ada@lab.example"), ("", "(token)")])
-def test_a_header_names_who_administers_only_where_the_settings_do(
-    tmp_path: Path, named: str, told: str
+@pytest.mark.parametrize(
+    ("named", "proxy", "passed_on", "told"),
+    [
+        (HEADER, "127.0.0.1", {"X-Forwarded-For": "198.51.100.7"}, "ada@lab.example"),
+        ("", "127.0.0.1", {"X-Forwarded-For": "198.51.100.7"}, "(token)"),
+        (HEADER, "127.0.0.1", {}, "(token)"),
+        (HEADER, "127.0.0.2", {"X-Forwarded-For": "198.51.100.7"}, "(token)"),
+    ],
+)
+def test_a_header_names_who_administers_only_by_the_proxy_and_where_the_settings_say_so(
+    tmp_path: Path, named: str, proxy: str, passed_on: dict[str, str], told: str
 ) -> None:
-    with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(admin_header=named)) as market:
+    with start(f"sqlite:///{tmp_path}/m.db", settings=Settings(admin_header=named, proxy=proxy)) as market:
         headers = {**JSON, HEADER: "ada@lab.example", "Authorization": f"Bearer {market.admin_token}"}
+        headers |= passed_on
         urllib3.request("POST", f"{market.endpoint}/admin/requesters", json={"name": "x"}, headers=headers)
         (entry,) = urllib3.request("GET", f"{market.endpoint}/admin/log", headers=headers).json()["entries"]
     assert (entry["admin"], entry["act"]) == (told, "POST /admin/requesters")

@@ -117,9 +117,14 @@ def admin_handler(state: AppState, route: PublicRoute) -> Handler:
 
 
 def who_administers(state: AppState, request: Request) -> str:
-    """Return the name for the log: what a web server in front says, by the header that the settings name."""
+    """Return the name for the log: what a web server in front says, by the header that the settings name.
+
+    Nobody else is believed: who knows the token and the header could log under another's name.
+    """
     header = state.settings.admin_header
-    return (request.headers.get(header, "").strip()[:100] if header else "") or NAMELESS
+    # uvicorn gives port 0 to whom a web server that the settings name calls for, and to nobody else
+    by_proxy = request.client is not None and request.client.port == 0
+    return (request.headers.get(header, "").strip()[:100] if header and by_proxy else "") or NAMELESS
 
 
 async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page | Response:
