@@ -145,7 +145,7 @@ def reading(
     if runs and engine is Engine.SPARK:
         words = {
             "--on-duplicate": on_duplicate is not OnDuplicate.ERROR,
-            "--workers": workers not in (None, 1),
+            "workers (PREFJUDGE_WORKERS)": workers not in (None, 1),
         }
         unfit = [name for name, given in words.items() if given]
         if unfit:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -130,11 +131,11 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("on_duplicate", "best"), ("workers", 2)],
+    ("option", "value", "named"),
+    [("on_duplicate", "best", "--on-duplicate"), ("workers", 2, "workers (PREFJUDGE_WORKERS)")],
 )
-def test_options_that_do_not_fit_an_engine(option: str, value: object) -> None:
-    with pytest.raises(InputError, match=f"--{option.replace('_', '-')}: not for a cluster"):
+def test_options_that_do_not_fit_an_engine(option: str, value: object, named: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"{named}: not for a cluster")):
         pool(runs=RUNS, engine="spark", **{option: value})  # type: ignore[arg-type]
 
 
