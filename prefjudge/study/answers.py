@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from prefjudge.core.planning.challenge import Duel
-from prefjudge.core.pooling.copies import Candidate
+from prefjudge.core.pooling.copies import Candidate, labels_of_candidates
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection, row_of
-from prefjudge.study.pooling import is_published
+from prefjudge.study.pooling import is_published, load_copies, load_pools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,12 @@ class OpenChallenge:
 
 
 def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
-    """Record a version of the best-known answers; an earlier record of it is replaced."""
+    """Record a version of the best-known answers; an earlier record of it is replaced.
+
+    Of the copies of an answer, which files list, the candidate is recorded.
+    """
+    if copies := load_copies(db):
+        qrels = labels_of_candidates(qrels, copies.standing(load_pools(db, newcomers=True)))
     db.execute("DELETE FROM answers WHERE version = :version", version=version)
     db.insert_all(
         "answers",

@@ -21,6 +21,7 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
+from prefjudge.study.answers import save_answers
 from prefjudge.study.pooling import load_copies, load_pairs, load_passages
 from prefjudge.study.study import Study
 
@@ -181,6 +182,12 @@ def test_copies_that_come_by_a_challenge_are_no_newcomers(files: Path, tmp_path:
     assert (opened.documents, opened.copies) == (0, 1)
     assert answers_of(load_best_answers(Study(study))[0]) == known | {LATE}
     assert answers_of(read_qrels(study / "preference.qrels", name="p")) == known | {LATE}
+    with Study(study).transaction() as db:
+        stored = set(db.execute("SELECT doc_id FROM answers WHERE query_id = 'q1'"))
+        save_answers(db, 2, load_best_answers(Study(study))[0])  # as `store recover` reads them
+        assert set(db.execute("SELECT doc_id FROM answers WHERE version = 2 AND query_id = 'q1'")) == stored
+        db.execute("DELETE FROM answers WHERE version = 2")
+    assert stored == {(B,)}
     again = write_run(files, "again", [LATE, OTHER])
     assert pool(study, challenge=True, runs=[again]).copies == 1, "a copy that is known needs no text"
     other = write_run(files, "other", [NEAR, OTHER])

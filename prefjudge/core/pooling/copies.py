@@ -127,19 +127,18 @@ def copies_in(texts: Mapping[str, str], *, near: bool = False) -> Copies:
 
     Texts without any tell nothing: they are no copies of each other.
     """
-    if not texts:
-        return NO_COPIES
-    from hashlib import blake2b  # and with it OpenSSL, which runs without texts do not need
-
-    first: dict[bytes, str] = {}
-    same: dict[str, list[str]] = {}
-    for doc, text in texts.items():
-        if seen := _words(text) if near else folded(text):
-            key = blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            one = first.setdefault(key, doc)
-            if one != doc:
-                same.setdefault(one, [one]).append(doc)
-    return Copies(same.values())
+    begins: dict[tuple[str, ...], list[str]] = {}
+    for doc, text in texts.items():  # few texts begin alike, and only these are looked at whole
+        words = () if near else tuple(text.split(None, 3)[:3])
+        begins.setdefault(words if text.isascii() else tuple(map(folded, words)), []).append(doc)
+    same: list[list[str]] = []
+    for docs in begins.values():
+        by_text: dict[str, list[str]] = {}
+        for doc in docs if len(docs) > 1 else ():
+            by_text.setdefault(_words(texts[doc]) if near else folded(texts[doc]), []).append(doc)
+        by_text.pop("", None)
+        same += by_text.values()
+    return Copies(group for group in same if len(group) > 1)
 
 
 def merge_copies(

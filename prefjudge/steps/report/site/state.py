@@ -10,6 +10,7 @@ import numpy as np
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.pooling.copies import Candidate, candidates_of
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, ResolvedQuery, resolved_queries
@@ -343,20 +344,24 @@ class Answers:
 def explain_answers(study: Study, past: History, versions: Mapping[int, Qrels]) -> Answers:
     """Return what is known of the best answers, by the judgments as they are."""
     best, chances, sure = assess_best(study)
+    candidates = set(candidates_of(best.votes.pools)) if best.votes.pools else set()
     return Answers(
         queries=resolved_queries(best.resolutions, chances),
-        steps=_steps(past, versions),
+        steps=_steps(past, versions, candidates),
         confidence=sure,
         rule=best.resolutions.rule,
         notices=best.notices,
     )
 
 
-def _steps(past: History, versions: Mapping[int, Qrels]) -> dict[str, tuple[Step, ...]]:
+def _steps(
+    past: History, versions: Mapping[int, Qrels], candidates: Collection[Candidate]
+) -> dict[str, tuple[Step, ...]]:
     first, one = next(iter(versions.items()))
     docs: dict[str, list[str]] = {}
-    for query, doc in zip(one.query.tolist(), one.doc.tolist(), strict=True):
-        docs.setdefault(one.queries[query], []).append(one.docs[doc])
+    for query, doc in candidates_of(one):
+        if (query, doc) in candidates:  # and not one of its copies
+            docs.setdefault(query, []).append(doc)
     found = {
         query: [Step(version=first, docs=tuple(sorted(best)), before=(), duel=None)]
         for query, best in docs.items()
