@@ -1,6 +1,7 @@
 """Passages of one text on the road: nobody is paid to compare them, and all of them are answers."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.answers import save_answers
@@ -45,8 +47,8 @@ def files(tmp_path: Path) -> Path:
     )
     (tmp_path / "queries.tsv").write_text("q1\twho wrote the first program\nq2\twhat was the first engine\n")
     (tmp_path / "qrels.txt").write_text(f"q1 0 {B} 1\nq1 0 {A} 0\nq2 0 {ENGINE} 1\n")
-    for run, docs in RUNS.items():
-        write_run(tmp_path, run, docs)
+    for name, docs in RUNS.items():
+        write_run(tmp_path, name, docs)
     return tmp_path
 
 
@@ -194,6 +196,18 @@ def test_copies_that_come_by_a_challenge_are_no_newcomers(files: Path, tmp_path:
     twin = write_run(files, "twin", [NEAR, OTHER])
     opened = pool(study, challenge=True, runs=[other, twin], collection=files / "collection.jsonl")
     assert (opened.documents, opened.copies) == (1, 0)
+
+
+def test_run_counts_all_copies_of_its_answers(files: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    init(study, config="demo", name="trial")
+    config = study / "study.toml"
+    config.write_text(re.sub("gold_per_hit = [0-9]+", "gold_per_hit = 0", config.read_text()))
+    pooled(files, study, "one", "two")
+    found = run(study, strategy="round-robin:1", workers=5, error=0, yes=True)
+    listed = candidates_of(read_qrels(study / "preference.qrels", name="p"))
+    assert {doc for query, doc in listed if query == "q1"} == {A, B}, "alone in its pool"
+    assert found.qrels == len(listed)
 
 
 def test_a_published_pool_keeps_copies_that_people_compared(files: Path, tmp_path: Path) -> None:

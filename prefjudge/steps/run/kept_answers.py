@@ -9,7 +9,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.challenge import Duel, merge_answers
 from prefjudge.evaluation.leaderboards.correlation import RankShift
 from prefjudge.fieldwork.drives import Drive
-from prefjudge.gather.best_answers import write_versions
+from prefjudge.gather.best_answers import load_versions, write_versions
 from prefjudge.gather.rank_moves import find_moves
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
 from prefjudge.study.study import Study
@@ -57,7 +57,7 @@ def keep_answers(
             save_conclusion(db, drive.challenge.number, duels, time.time())
     return KeptAnswers(
         version=version,
-        qrels=int(after.query.size),
+        qrels=int(load_versions(study)[version].query.size),
         duels=duels,
         moved=moved,
         out=write_versions(study),
