@@ -12,8 +12,7 @@ import numpy as np
 import urllib3
 from annotated_types import Ge, Interval
 
-from prefjudge.crowd.simulated import SimulatedWorker, Temper, Truth, seen
-from prefjudge.crowd.tempers import Mind, SeenPair
+from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address

@@ -18,8 +18,7 @@ import numpy as np
 import urllib3
 from sessions import auc_by_kind
 
-from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper, Truth
-from prefjudge.crowd.tempers import SLEEPS, SeenPair
+from prefjudge.crowd.simulated import SLEEPS, Mind, SeenPair, SimulatedWorker, Temper, Truth
 from prefjudge.errors import BudgetError
 from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
 from prefjudge.marketplace.server import start

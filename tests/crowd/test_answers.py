@@ -1,6 +1,6 @@
 import pytest
 
-from prefjudge.crowd.mturk.answers import MAX_BYTES, read_answers
+from prefjudge.crowd.mturk.questions import MAX_BYTES, read_answers
 from prefjudge.errors import CrowdError
 
 SPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"

@@ -11,8 +11,7 @@ import pytest
 from botocore.client import BaseClient
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.mturk.client import Client, WrongStateError
-from prefjudge.crowd.mturk.direct import DirectCalls, can_call
+from prefjudge.crowd.mturk.client import Client, DirectCalls, WrongStateError, can_call
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.api.wire import Fault

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from prefjudge.crowd.mturk.fees import Fees
+from prefjudge.crowd.mturk.crowd import Fees
 
 
 @pytest.mark.parametrize(

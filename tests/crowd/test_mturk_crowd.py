@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.crowd.mturk import MTurkCrowd, client, crowd, groups, listed
+from prefjudge.crowd.mturk import MTurkCrowd, client, crowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, WorkerGroup
 from prefjudge.errors import CrowdError
@@ -94,7 +94,7 @@ class TestMTurkCrowd(CrowdContract):
         self, stage: MarketplaceStage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A server that knows no more than the API: the score is what the worker may still take."""
-        monkeypatch.setattr(groups, "knows_comparator", lambda *_: False)
+        monkeypatch.setattr(crowd, "knows_comparator", lambda *_: False)
         monkeypatch.setattr(crowd, "PULSE", "x-no-such-header")
         foreign = stage.open_again()
         limited = Eligibility(limited_by=BARRED)
@@ -138,12 +138,12 @@ class TestMTurkCrowd(CrowdContract):
             return call(self, operation, **given)
 
         monkeypatch.setattr(client.Client, "call", noted)
-        monkeypatch.setattr(listed, "_WORTH_A_PAGE", 3)  # as its pages are of three here
+        monkeypatch.setattr(crowd, "_WORTH_A_PAGE", 3)  # as its pages are of three here
         (first, *others) = stage.crowd.fetch_each(task_ids[:9])
         assert not isinstance(first, RefusedError)
         assert [sent.worker_id for sent in first.submissions] == [worker]
         assert called.count("list_hits") == 1, "a page without any that is wanted is the last"
-        monkeypatch.setattr(listed, "_WORTH_A_PAGE", 1)
+        monkeypatch.setattr(crowd, "_WORTH_A_PAGE", 1)
         called.clear()
         assert list(stage.crowd.fetch_each(task_ids[4:])) == others[3:8] + list(
             stage.crowd.fetch_each(task_ids[9:])

@@ -12,7 +12,7 @@ import pytest
 
 from prefjudge.crowd.mturk import client as inner_client
 from prefjudge.crowd.mturk import crowd as inner_crowd
-from prefjudge.crowd.prolific import ProlificCrowd, open_crowd, submissions
+from prefjudge.crowd.prolific import ProlificCrowd, open_crowd, recruitment
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
@@ -261,7 +261,7 @@ class TestProlificCrowd(CrowdContract):
         monkeypatch.setenv("PROLIFIC_URL", prolific[1])
         monkeypatch.setattr(inner_client, "MOST_LISTED", 3)  # so that every list has pages
         monkeypatch.setattr(inner_crowd, "now", lambda: datetime.fromtimestamp(clock(), UTC))
-        monkeypatch.setattr(submissions, "SYNC_EVERY", 0.0)
+        monkeypatch.setattr(recruitment, "SYNC_EVERY", 0.0)
         market = start(f"sqlite:///{tmp_path}/market.db", clock=clock)
         yield ProlificStage(market, clock, prolific[0], monkeypatch)
         stopping.append(threading.Thread(target=market.stop))

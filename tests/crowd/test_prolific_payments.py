@@ -8,11 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from prefjudge.crowd.prolific import client, payments
-from prefjudge.crowd.prolific.client import Client, LostReplyError
-from prefjudge.crowd.prolific.payments import Payments, split_reason
-from prefjudge.crowd.prolific.site import Site, Visit
-from prefjudge.crowd.prolific.studies import Studies
+from prefjudge.crowd.prolific import client, money
+from prefjudge.crowd.prolific.client import Client, LostReplyError, Site, Studies, Visit
+from prefjudge.crowd.prolific.money import Payments, split_reason
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
 from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, Submission, cost, served
@@ -122,7 +120,7 @@ def test_a_bonus_without_a_reply_is_never_asked_for_again(
         desk.settle()
     desk.settle()  # it may still show
     asked = [path for _, path, _ in desk.platform.calls if path.endswith("/pay/")]
-    monkeypatch.setattr(payments, "_PATIENCE", 0.0)
+    monkeypatch.setattr(money, "_PATIENCE", 0.0)
     time.sleep(0.001)
     with pytest.raises(CrowdError, match="1 bonus may not have been paid") as unseen:
         desk.settle()

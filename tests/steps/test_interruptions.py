@@ -15,7 +15,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
-from prefjudge.crowd.mturk.direct import DirectCalls
+from prefjudge.crowd.mturk.client import DirectCalls
 from prefjudge.errors import CrowdError
 from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect

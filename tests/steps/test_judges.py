@@ -9,7 +9,7 @@ import urllib3
 from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
-from prefjudge.crowd.mturk import crowd, groups
+from prefjudge.crowd.mturk import crowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
@@ -114,7 +114,7 @@ def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
 
 
 def test_the_crowd_asks_for_what_the_marketplace_has() -> None:
-    assert groups.SIMULATED == SIMULATED
+    assert crowd.SIMULATED == SIMULATED
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.prolific import client, payments
+from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import CrowdError, InputError
@@ -357,7 +357,7 @@ class Wire:
 def test_a_study_that_is_broken_at_every_call_recruits_and_pays_once(
     study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payments, "_PATIENCE", 0.0)
+    monkeypatch.setattr(money, "_PATIENCE", 0.0)
     people, wire = People(study, platform), Wire(monkeypatch)
 
     def person() -> None:

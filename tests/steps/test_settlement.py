@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.crowd.mturk.fees import Fees
+from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError

@@ -12,7 +12,7 @@ import pytest
 from prefjudge.cli.collect import collect as show_collected
 from prefjudge.cli.reject import reject as show
 from prefjudge.cli.status import status as show_status
-from prefjudge.crowd.mturk import MTurkCrowd, shapes
+from prefjudge.crowd.mturk import MTurkCrowd, crowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import Dispute
 from prefjudge.crowd.tasks import TaskState
@@ -488,7 +488,7 @@ def _then_dead(made: Callable[..., None]) -> Callable[..., None]:
 
 
 def test_where_nobody_can_dispute_the_verb_says_so(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shapes, "DISPUTED", "3NOSUCHKIND")  # as at any other marketplace
+    monkeypatch.setattr(crowd, "DISPUTED", "3NOSUCHKIND")  # as at any other marketplace
     with pytest.raises(CrowdError, match="workers cannot dispute a rejection"):
         reject(served)
     with pytest.raises(StudyError, match="a reason is for one assignment"):

@@ -1,8 +1,8 @@
 """The Mechanical Turk API as a crowd: only this room knows its XML, qualifications, fees and errors."""
 
+from prefjudge.crowd.mturk.client import refuse_closed
+from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.mturk.crowd import MTurkCrowd as MTurkCrowd
-from prefjudge.crowd.mturk.fees import Fees
-from prefjudge.crowd.mturk.identity import refuse_closed
 from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 

@@ -1,15 +1,127 @@
-"""Calls of the Mechanical Turk API through boto3, and what its errors mean."""
+"""Calls of the Mechanical Turk API: through boto3, or without what it does anew for each; and who answers."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cache, cached_property
+from http.client import HTTPConnection, HTTPException
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
-from prefjudge.crowd.mturk.direct import DirectCalls, can_call
-from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.errors import CrowdError
 from prefjudge.version import __version__
+
+_TYPE = "application/x-amz-json-1.1"
+
+
+class DirectCalls:
+    """Calls of one marketplace, one at a time, over plain HTTP and one connection.
+
+    boto3 checks, resolves and signs each call through some twenty hooks, which takes twice as long as a
+    marketplace on the same machine takes to answer. Here a call is one JSON document, which botocore signs.
+    Whatever is not a plain answer is left to boto3, which makes the call again, waits and explains: every
+    call that creates or spends has its request token, and a repeat of the others is harmless.
+    """
+
+    def __init__(self, boto: Any, key: tuple[str, str], *, timeout: tuple[float, float], agent: str) -> None:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+
+        self._model = boto.meta.service_model
+        self._names = boto.meta.method_to_api_mapping
+        self._request, self._url = AWSRequest, f"{boto.meta.endpoint_url.rstrip('/')}/"
+        self._signer = SigV4Auth(Credentials(*key), self._model.signing_name, boto.meta.region_name)
+        there = urlsplit(self._url)
+        self._connect_timeout, self._timeout = timeout
+        self._line = HTTPConnection(there.hostname or "", there.port, timeout=self._connect_timeout)
+        self._agent = agent
+        self._kinds: dict[str, Any] = {}
+
+    def __del__(self) -> None:
+        """Close the connection: a crowd is not closed, only forgotten."""
+        if "_line" in self.__dict__:
+            self._line.close()
+
+    def call(self, operation: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
+        """Make one call; None where it has no plain answer, whatever came of it."""
+        name = self._names[operation]
+        target = f"{self._model.metadata['targetPrefix']}.{name}"
+        answer = self._ask(target, json.dumps(parameters, default=_epoch).encode())
+        if answer is None:
+            return None
+        headers, body = answer
+        try:
+            told = json.loads(body)
+        except ValueError:  # half of an answer, which botocore takes for an empty one
+            return None
+        if not isinstance(told, dict):
+            return None
+        if name not in self._kinds:
+            self._kinds[name] = _kind(self._model.operation_model(name).output_shape)
+        about = {"HTTPStatusCode": 200, "HTTPHeaders": headers}
+        return {**_told(self._kinds[name], told), "ResponseMetadata": about}
+
+    def _ask(self, target: str, body: bytes) -> tuple[Mapping[str, str], bytes] | None:
+        """Return the headers and the body of a plain answer; None where none comes."""
+        headers = {"Content-Type": _TYPE, "User-Agent": self._agent, "X-Amz-Target": target}
+        request = self._request("POST", self._url, headers=headers, data=body)
+        self._signer.add_auth(request)
+        try:
+            connected = self._line.sock is not None
+            if not connected:
+                self._line.connect()
+                self._line.sock.settimeout(self._timeout)
+            self._line.request("POST", "/", body, dict(request.headers.items()))
+            answer = self._line.getresponse()
+            came = answer.read()
+        except (OSError, HTTPException):
+            self._line.close()
+            return None
+        except BaseException:  # interrupted: the rest of the answer must not be taken for the next one
+            self._line.close()
+            raise
+        if answer.status != 200:
+            return None
+        return {header.lower(): text for header, text in answer.getheaders()}, came
+
+
+def can_call(endpoint: str) -> bool:
+    """Whether an address is a plain one: over TLS, or through a path, boto3 alone makes the calls."""
+    parts = urlsplit(endpoint)
+    return parts.scheme == "http" and parts.path in ("", "/") and not (parts.query or parts.username)
+
+
+def _kind(shape: Any) -> Any:
+    """Return what an answer is made of: members by name, a list of one kind, a time, or a value."""
+    if shape.type_name == "structure":
+        return {name: _kind(one) for name, one in shape.members.items()}
+    if shape.type_name == "list":
+        return [_kind(shape.member)]
+    return datetime if shape.type_name == "timestamp" else None
+
+
+def _told(kind: Any, value: Any) -> Any:
+    """Return an answer without what the API does not describe, and with its times as such."""
+    if kind is None:
+        return value
+    if kind is datetime:
+        return datetime.fromtimestamp(value, UTC)
+    if isinstance(kind, list):
+        return [_told(kind[0], one) for one in value]
+    return {name: _told(kind[name], one) for name, one in value.items() if name in kind and one is not None}
+
+
+def _epoch(value: object) -> float:
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError(f"{value!r} is not a parameter")
+
+
+# Calls of the Mechanical Turk API through boto3, and what its errors mean.
 
 REGION = "us-east-1"
 MOST_LISTED = 100
@@ -170,3 +282,65 @@ def _session() -> Any:
         loader = session.get_component("data_loader")
         loader.search_paths.append(str(files("prefjudge") / "marketplace" / "api" / "service"))
     return boto3.Session(botocore_session=session, region_name=REGION)
+
+
+# Who answers at a marketplace's address: prefjudge's gives its id, any other is known by its address.
+
+
+def ask_identity(endpoint: str) -> Identity:
+    """Return the id of prefjudge's marketplace and whether it is a sandbox; or another one's address.
+
+    The API itself has no call for either.
+
+    Raises
+    ------
+    CrowdError
+        Nothing answers, or the server fails: this does not tell who it is.
+    """
+    said = _ask(endpoint)
+    try:
+        return Identity(name=str(said["marketplace"]), play_money=bool(said["sandbox"]))
+    except KeyError:
+        parts = urlsplit(endpoint)
+        return Identity(name=f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), play_money=None)
+
+
+def knows_comparator(endpoint: str, name: str) -> bool:
+    """Return whether a marketplace says that it has a comparator of qualifications that the API lacks."""
+    known = _ask(endpoint).get("comparators")
+    return isinstance(known, list) and name in known
+
+
+def _ask(endpoint: str) -> Mapping[str, object]:
+    """Return what prefjudge's marketplace says of itself; nothing where another server answers."""
+    import urllib3
+
+    url = f"{endpoint.rstrip('/')}/healthz"
+    try:
+        reply = urllib3.PoolManager(retries=2, timeout=10.0).request("GET", url)
+    except (urllib3.exceptions.HTTPError, ValueError) as error:
+        raise _silent(endpoint) from error
+    if reply.status >= 500:  # a web server without its marketplace must not count as another marketplace
+        raise _silent(endpoint)
+    try:
+        said = reply.json()
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def refuse_closed(endpoint: str) -> None:
+    """Refuse an address of Amazon Mechanical Turk, which has closed."""
+    if (urlsplit(endpoint).hostname or "").endswith(".amazonaws.com"):
+        raise CrowdError(
+            f"{endpoint} is Amazon Mechanical Turk, which AWS announced to close for good on "
+            "30 September 2026",
+            "Run a marketplace of your own with the same API (prefjudge serve), and give the target its url.",
+        )
+
+
+def _silent(endpoint: str) -> CrowdError:
+    return CrowdError(
+        f"no marketplace answers at {endpoint}",
+        "Check that `prefjudge serve` is running there, and the address in study.toml.",
+    )

@@ -1,23 +1,343 @@
 """A crowd behind the Mechanical Turk API: prefjudge's marketplace, or another that speaks it."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 from typing import Any
 
-from prefjudge.crowd.mturk.client import AlreadyDoneError, Client, WrongStateError
-from prefjudge.crowd.mturk.entry_tests import fault_of_test
-from prefjudge.crowd.mturk.fees import MANY_ASSIGNMENTS, Fees
-from prefjudge.crowd.mturk.groups import SIMULATED, Groups
-from prefjudge.crowd.mturk.identity import ask_identity
-from prefjudge.crowd.mturk.listed import is_untouched, list_hits
-from prefjudge.crowd.mturk.questions import fault_of_page, read_question, write_question
-from prefjudge.crowd.mturk.shapes import STATES, list_disputes, read_submission, read_task
+from prefjudge.crowd.mturk.client import (
+    AlreadyDoneError,
+    Client,
+    WrongStateError,
+    ask_identity,
+    knows_comparator,
+)
+from prefjudge.crowd.mturk.questions import (
+    fault_of_page,
+    fault_of_test,
+    read_answers,
+    read_question,
+    write_question,
+    write_test,
+)
 from prefjudge.crowd.protocol import Identity, RefusedError
-from prefjudge.crowd.submissions import Dispute, PaidBonus, SubmissionState
-from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.submissions import Dispute, PaidBonus, Submission, SubmissionState
+from prefjudge.crowd.tasks import Eligibility, EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
 from prefjudge.errors import CrowdError
+
+_CENT = Decimal("0.01")
+MANY_ASSIGNMENTS = 10
+"""HITs with at least this many assignments have the extra fee; smaller HITs cannot be extended to as many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fees:
+    """Implements :class:`~prefjudge.crowd.protocol.Prices` with shares of rewards and bonuses.
+
+    Attributes
+    ----------
+    rate : Decimal
+        The share of the reward or bonus: ``Decimal("0.20")``; 0: the marketplace takes nothing.
+    many_rate : Decimal
+        The share that is added for HITs with ten assignments or more.
+    minimum : Decimal
+        The least fee of one assignment or bonus.
+    """
+
+    rate: Decimal = Decimal("0.20")
+    many_rate: Decimal = Decimal("0.20")
+    minimum: Decimal = _CENT
+
+    def submission(self, pay: Decimal, workers: int) -> Decimal:
+        """Return what one assignment costs, of a HIT with ``workers`` assignments."""
+        many = self.rate > 0 and workers >= MANY_ASSIGNMENTS
+        rate = self.rate + (self.many_rate if many else 0)
+        return pay + self._fee(pay, rate)
+
+    def bonus(self, amount: Decimal) -> Decimal:
+        """Return what one bonus costs."""
+        return amount + self._fee(amount, self.rate)
+
+    def _fee(self, amount: Decimal, rate: Decimal) -> Decimal:
+        if rate == 0 or amount == 0:
+            return Decimal("0.00")
+        return max((amount * rate).quantize(_CENT, rounding=ROUND_HALF_UP), self.minimum)
+
+
+# Who may take a HIT, as the API's qualifications; a group of workers is a qualification of the requester.
+
+LOCALE = "00000000000000000071"
+NUMBER_APPROVED = "00000000000000000040"
+PERCENT_APPROVED = "000000000000000000L0"
+TAKEN = "GreaterThanTaken"
+"""The comparator of prefjudge's marketplace: the score is greater than the number of HITs taken."""
+SIMULATED = "00000000000000000SIM"
+"""The qualification of accounts that were made for simulation, at prefjudge's marketplace.
+
+Mechanical Turk's API has no field for this, but lists who has a system qualification. Other marketplaces
+answer that this one does not exist.
+"""
+DISPUTED = "0000000000000DISPUTE"
+"""The qualification whose requests are workers' disputes, at prefjudge's marketplace; unknown elsewhere."""
+
+
+class Groups:
+    """The qualifications of one requester, by name."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @cached_property
+    def _known(self) -> dict[str, Mapping[str, object]]:
+        """The requester's qualification types, by name."""
+        return self._listed()
+
+    def requirements(self, who: Eligibility) -> list[dict[str, Any]]:
+        """Return the qualification requirements of a HIT."""
+        needs: list[dict[str, Any]] = []
+        if who.locales:
+            comparator = "EqualTo" if len(who.locales) == 1 else "In"
+            locales = [_locale(code) for code in who.locales]
+            needs.append({"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": locales})
+        for kind, comparator, value in (
+            (NUMBER_APPROVED, "GreaterThan", who.approved_more_than),
+            (PERCENT_APPROVED, "GreaterThanOrEqualTo", who.min_approval_rate),
+        ):
+            if value is not None:
+                needs.append(
+                    {"QualificationTypeId": kind, "Comparator": comparator, "IntegerValues": [value]}
+                )
+        for group in who.closed_to:
+            needs.append({"QualificationTypeId": self._id(group), "Comparator": "DoesNotExist"})
+        needs = [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
+        if who.tested_by:
+            needs.append(self._passed(who.tested_by))
+        return [*needs, self._limit(who.limited_by)] if who.limited_by else needs
+
+    def _passed(self, test: EntryTest) -> dict[str, object]:
+        """Return the requirement that a worker passed a test; the test is brought up to date before."""
+        wanted = write_test(test)
+        found = self._find(test.group.name, wanted)
+        type_id = found["QualificationTypeId"]
+        if any(found.get(name) != value for name, value in wanted.items()):
+            self._client.call("update_qualification_type", QualificationTypeId=type_id, **wanted)
+            self._known[test.group.name] = {**found, **wanted}
+        return {
+            "QualificationTypeId": type_id,
+            "Comparator": "GreaterThanOrEqualTo",
+            "IntegerValues": [test.min_rate],
+            "ActionsGuarded": "PreviewAndAccept",  # listed, so that workers find the test
+        }
+
+    def end_tests(self, mark: str) -> None:
+        """Take the tests whose names end so off the workers' list, where they still are on it."""
+        inactive = {"QualificationTypeStatus": "Inactive"}
+        for name, found in self._known.items():
+            if name.endswith(mark) and found["QualificationTypeStatus"] == "Active":
+                type_id = found["QualificationTypeId"]
+                self._client.call("update_qualification_type", QualificationTypeId=type_id, **inactive)
+                self._known[name] = {**found, **inactive}
+
+    def _limit(self, group: WorkerGroup) -> dict[str, object]:
+        """Return the requirement by which a score limits how many HITs a worker takes.
+
+        It is the marketplace's own comparator, which counts what a worker has taken. Where that is unknown,
+        the score is what the worker may still take, and a worker gets a first one by asking for it.
+        """
+        comparator, value = (TAKEN, 1) if self._counts_taken else ("GreaterThan", 0)
+        return {
+            "QualificationTypeId": self._id(group, granted=not self._counts_taken),
+            "Comparator": comparator,
+            "IntegerValues": [value],
+            # Listed, so that workers read why they cannot take another one yet; not shown, as it hides gold.
+            "ActionsGuarded": "PreviewAndAccept",
+        }
+
+    def limit(self, worker_id: str, group: WorkerGroup, tasks: int, submitted: int) -> None:
+        """Let a worker take so many HITs that a group limits, of which these were submitted."""
+        self._score(worker_id, group, tasks if self._counts_taken else max(0, tasks - submitted))
+
+    @cached_property
+    def _counts_taken(self) -> bool:
+        """Whether the marketplace counts what a worker has taken."""
+        return knows_comparator(self._client.endpoint, TAKEN)
+
+    def add(self, worker_id: str, group: WorkerGroup) -> None:
+        """Give a worker the qualification, without a message."""
+        self._score(worker_id, group, 1)
+
+    def remove(self, worker_id: str, group: WorkerGroup) -> None:
+        """Take the qualification from a worker, who may not have it."""
+        whose = {"QualificationTypeId": self._id(group), "WorkerId": worker_id}
+        try:
+            self._client.call("disassociate_qualification_from_worker", **whose)
+        except RefusedError:
+            if self._has(**whose):
+                raise
+
+    def _has(self, **whose: str) -> bool:
+        try:
+            self._client.call("get_qualification_score", **whose)
+        except RefusedError:
+            return False
+        return True
+
+    def _score(self, worker_id: str, group: WorkerGroup, score: int) -> None:
+        self._client.call(
+            "associate_qualification_with_worker",
+            QualificationTypeId=self._id(group),
+            WorkerId=worker_id,
+            IntegerValue=score,
+            SendNotification=False,
+        )
+
+    def _id(self, group: WorkerGroup, *, granted: bool = False) -> str:
+        """Return the id of the group's qualification."""
+        wanted = {"Description": group.notice, "QualificationTypeStatus": "Active"}
+        more = {"AutoGranted": True, "AutoGrantedValue": 1} if granted else {}
+        return str(self._find(group.name, {**wanted, **more})["QualificationTypeId"])
+
+    def _find(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the qualification type of this name; make it as wanted if there is none."""
+        if name not in self._known:
+            self._known[name] = self._make(name, wanted)
+        return self._known[name]
+
+    def _make(self, name: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
+        try:
+            made = self._client.call("create_qualification_type", Name=name, **wanted)
+        except AlreadyDoneError:  # by an earlier attempt of this call, whose reply was lost
+            listed = self._listed()
+            if name not in listed:
+                raise
+            return listed[name]
+        return {**wanted, **made["QualificationType"]}
+
+    def _listed(self) -> dict[str, Mapping[str, object]]:
+        kinds = self._client.each(
+            "list_qualification_types",
+            "QualificationTypes",
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
+        return {kind["Name"]: kind for kind in kinds}
+
+
+def _locale(code: str) -> dict[str, str]:
+    country, _, subdivision = code.partition("-")
+    return {"Country": country, **({"Subdivision": subdivision} if subdivision else {})}
+
+
+# What the API tells of a HIT, an assignment or a dispute, in the study's words.
+
+STATES = {
+    "Submitted": SubmissionState.SUBMITTED,
+    "Approved": SubmissionState.APPROVED,
+    "Rejected": SubmissionState.REJECTED,
+}
+
+
+def read_task(hit: Mapping[str, Any]) -> ListedTask:
+    """Return a HIT as a task."""
+    return ListedTask(
+        task_id=hit["HITId"],
+        key=hit.get("RequesterAnnotation") or "",
+        created=hit["CreationTime"].timestamp(),
+        pay=Decimal(hit["Reward"]),
+        deleted=hit["HITStatus"] == "Disposed",
+    )
+
+
+def read_submission(found: Mapping[str, Any], simulated: Mapping[str, bool] | None) -> Submission:
+    """Return an assignment as a submission; one whose answers are not readable has its fault."""
+    raw = found.get("Answer", "")
+    try:
+        fields, fault = read_answers(raw), ""
+    except CrowdError as error:
+        fields, fault = {}, error.message
+    return Submission(
+        submission_id=found["AssignmentId"],
+        worker_id=found["WorkerId"],
+        state=STATES[found["AssignmentStatus"]],
+        accepted=_seconds(found.get("AcceptTime")),
+        submitted=_seconds(found.get("SubmitTime")),
+        fields=fields,
+        fault=fault,
+        raw=raw,
+        simulated=None if simulated is None else simulated[found["WorkerId"]],
+        reason=found.get("RequesterFeedback", ""),
+        pays_itself=_seconds(found.get("AutoApprovalTime")),
+    )
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def list_disputes(client: Client) -> list[Dispute]:
+    """Return the disputes that wait: requests of a qualification that only prefjudge's marketplace has."""
+    try:
+        listed = list(
+            client.each("list_qualification_requests", "QualificationRequests", QualificationTypeId=DISPUTED)
+        )
+    except RefusedError as error:
+        raise RefusedError(
+            f"at {client.endpoint} workers cannot dispute a rejection",
+            "They write to you by e-mail there; prefjudge's own marketplace has disputes.",
+        ) from error
+    return [
+        Dispute(
+            submission_id=one["QualificationRequestId"],
+            worker_id=one["WorkerId"],
+            text=one.get("Answer", ""),
+            raised=one["SubmitTime"].timestamp(),
+        )
+        for one in listed
+    ]
+
+
+# Many HITs by the pages of a list, where that takes less than asking for one after the other.
+
+_WORTH_A_PAGE = 15
+"""A page of a hundred HITs, with their questions, takes about as long as so many calls for one."""
+_KEPT = (
+    "HITStatus",
+    "MaxAssignments",
+    "Expiration",
+    "NumberOfAssignmentsPending",
+    "NumberOfAssignmentsAvailable",
+)
+
+
+def list_hits(client: Client, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """Return what a list says of the HITs wanted, without their questions.
+
+    The list has the newest HITs first. It is read as long as its pages hold enough of those wanted; the
+    others are missing in what is returned.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    if len(wanted) < _WORTH_A_PAGE:
+        return found
+    missing = set(wanted)
+    for page in client.pages("list_hits"):
+        here = {hit["HITId"]: hit for hit in page.get("HITs", ()) if hit["HITId"] in missing}
+        found |= {hit_id: {key: hit.get(key) for key in _KEPT} for hit_id, hit in here.items()}
+        missing -= here.keys()
+        if len(here) < _WORTH_A_PAGE or not missing:
+            break
+    return found
+
+
+def is_untouched(hit: Mapping[str, Any]) -> bool:
+    """Whether no assignment of a listed HIT was submitted: all are on offer, or in workers' hands."""
+    counts = (hit.get("NumberOfAssignmentsPending"), hit.get("NumberOfAssignmentsAvailable"))
+    return None not in counts and sum(map(int, counts)) == hit["MaxAssignments"]  # type: ignore[arg-type]
+
+
+# The crowd itself.
 
 PULSE = "x-prefjudge-submissions"
 """A header by which prefjudge's marketplace tells with the balance how many assignments were submitted."""
@@ -41,7 +361,7 @@ class MTurkCrowd:
     endpoint : str
         The marketplace's address.
     signed, key
-        How calls are signed: see :class:`~prefjudge.crowd.mturk.client.Client`.
+        How calls are signed: see `Client`.
     fees : Fees, optional
         What the marketplace charges; Mechanical Turk's fees by default.
 

@@ -4,13 +4,11 @@ import os
 from typing import TYPE_CHECKING
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.mturk.fees import Fees
-from prefjudge.crowd.prolific.account import Account
-from prefjudge.crowd.prolific.client import ADDRESS, Client
+from prefjudge.crowd.mturk.crowd import Fees
+from prefjudge.crowd.prolific.client import ADDRESS, Account, Client, read_filters
 from prefjudge.crowd.prolific.crowd import ProlificCrowd as ProlificCrowd
-from prefjudge.crowd.prolific.prices import fees_of
+from prefjudge.crowd.prolific.money import fees_of
 from prefjudge.crowd.prolific.recruitment import Recruitment
-from prefjudge.crowd.prolific.studies import read_filters
 from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 

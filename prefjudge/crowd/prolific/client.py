@@ -1,9 +1,14 @@
-"""Prolific's API over HTTP: which calls may be made again, and what its errors mean."""
+"""Prolific's API and the worker site over HTTP: which calls may be repeated, and what they tell."""
 
+import hashlib
+import hmac
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from math import ceil, sqrt
 from time import sleep
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -242,3 +247,367 @@ def _asked_wait(header: str | None) -> float | None:
         return min(max(float(header or ""), 0.0), _LONGEST_WAIT)
     except ValueError:
         return None
+
+
+# Whose account at Prolific recruits, and how.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What a target's settings say of Prolific.
+
+    Attributes
+    ----------
+    workspace, project : str
+        Their ids.
+    hits : int
+        HITs of one participant, for one payment.
+    secure : bool
+        Whether the workspace has secured study links, which say who comes.
+    filters : list
+        Who may take part, in the form of Prolific's API.
+    """
+
+    workspace: str
+    project: str
+    hits: int
+    secure: bool
+    filters: list[Any]
+
+
+# The one Prolific study by which a marketplace recruits: drafted, published, as large as its HITs need.
+
+_BACK = "https://app.prolific.com/submissions/complete?cc="
+_RETURN = "REQUEST_RETURN"
+_WAYS = {
+    "submitted": ("COMPLETED", ""),
+    "returned": ("OTHER", "You gave the task back, so please return your submission."),
+    "none_left": ("OTHER", "There was nothing left to do for you, so please return your submission."),
+    "timed_out": ("OTHER", "The time for the task was over, so please return your submission."),
+    "screened_out": ("SCREENED_OUT", "You have done as much of this study as you may; please return it."),
+    "no_consent": ("NO_CONSENT", "You did not agree to take part, so please return your submission."),
+}
+"""For each outcome of a visit, the type of its code, and what to say where the submission goes back."""
+STOPPED = " (stopped, no HIT is left)"
+"""How the internal name of a study ends that was stopped from here, and not by a person at Prolific."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A study as Prolific has it; money in cents."""
+
+    study_id: str
+    status: str
+    reward: int
+    places: int
+    stopped_here: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a study says to participants, and what it pays."""
+
+    title: str
+    description: str
+    reward: int
+    minutes: int
+    most_minutes: int
+
+
+class Studies:
+    """Finds and makes the study of one marketplace.
+
+    Parameters
+    ----------
+    client : Client
+        Prolific.
+    project : str
+        The project that the study belongs to.
+    name : str
+        Its internal name, by which it is found again, and no other study has.
+    """
+
+    def __init__(self, client: Client, project: str, name: str) -> None:
+        self._client, self._project, self._name = client, project, name
+        self._id = ""
+
+    def find(self) -> Found | None:
+        """Return the study; None where there is none. A published one goes before a draft."""
+        if self._id:
+            return _found(self._client, self._client.get(f"/api/v1/studies/{self._id}/"))
+        path = f"/api/v1/projects/{self._project}/studies/"
+        listed = self._client.each(path, ordering="-date_created")
+        names = (self._name, self._name + STOPPED)
+        ours = [_found(self._client, one) for one in listed if one.get("internal_name") in names]
+        ours.sort(key=lambda one: one.status == "UNPUBLISHED")
+        if not ours:
+            return None
+        self._id = ours[0].study_id
+        return ours[0]
+
+    def draft(self, wanted: Mapping[str, object]) -> Found:
+        """Make the draft: it costs nothing, and is found again where the reply is lost."""
+        try:
+            made = self._client.call("POST", "/api/v1/studies/", wanted, again=False)
+        except LostReplyError:
+            found = self.find()
+            if found is None:
+                raise
+            return found
+        found = _found(self._client, made)
+        self._id = found.study_id
+        return found
+
+    def resize(self, study: Found, places: int) -> Found:
+        """Set how many people may take part, which lets a study go on that was stopped from here."""
+        name = {"internal_name": self._name} if study.stopped_here else {}
+        return self._change(study, {"total_available_places": places, **name})
+
+    def stop(self, study: Found) -> None:
+        """Let nobody come any more; its name says first that it was us, so that no kill hides it."""
+        self._change(study, {"internal_name": self._name + STOPPED})
+        self.move(study, "STOP")
+
+    def _change(self, study: Found, changed: Mapping[str, object]) -> Found:
+        return _found(self._client, self._client.call("PATCH", f"/api/v1/studies/{study.study_id}/", changed))
+
+    def move(self, study: Found, action: str) -> None:
+        """Publish, pause, start or stop the study.
+
+        A study takes each step only once: where an earlier call without a reply did it, the next is refused,
+        and the study's status tells.
+        """
+        path = f"/api/v1/studies/{study.study_id}/transition/"
+        try:
+            self._client.call("POST", path, {"action": action})
+        except RefusedError:
+            now = self.find()
+            if now is None or now.status == study.status:
+                raise
+
+
+def draft_of(
+    offer: Offer, *, name: str, project: str, link: str, places: int, codes: Mapping[str, str],
+    secure: bool, filters: list[Any],
+) -> dict[str, object]:  # fmt: skip
+    """Return the draft of a study, as Prolific's API takes it."""
+    parameters = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    return {
+        "name": offer.title,
+        "internal_name": name,
+        "description": f"<p>{escape(offer.description, quote=False)}</p>",
+        "external_study_url": f"{link}?{parameters}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [_code(outcome, code) for outcome, code in codes.items()],
+        "total_available_places": places,
+        "estimated_completion_time": offer.minutes,
+        "maximum_allowed_time": offer.most_minutes,
+        "reward": offer.reward,
+        "device_compatibility": [],
+        "filters": filters,
+        "project": project,
+        "metadata": name,
+        "submissions_config": {"max_submissions_per_participant": 1},
+        **({"is_external_study_url_secure": True} if secure else {}),
+    }
+
+
+def _code(outcome: str, code: str) -> dict[str, object]:
+    kind, reason = _WAYS[outcome]
+    action = {"action": _RETURN, "return_reason": reason} if reason else {"action": "MANUALLY_REVIEW"}
+    return {"code": code, "code_type": kind, "actions": [action], "actor": "participant"}
+
+
+def make_codes(secret: str) -> dict[str, str]:
+    """Return the completion code of each outcome: the same each time, and not to be guessed."""
+    return {
+        outcome: hmac.new(secret.encode(), f"prolific {outcome}".encode(), hashlib.sha256)
+        .hexdigest()[:10]
+        .upper()
+        for outcome in _WAYS
+    }
+
+
+def way_back(code: str) -> dict[str, str]:
+    """Return a code with the address that a participant goes back to."""
+    return {"code": code, "url": f"{_BACK}{code}"}
+
+
+def most_minutes(minutes: int, allowed: int) -> int:
+    """Return the longest time of a submission: what the HITs allow, and at least what Prolific wants."""
+    return max(allowed, ceil(2 + 2 * minutes + 2 * sqrt(minutes)))
+
+
+def read_filters(text: str) -> list[Any]:
+    """Return the filters of a target's settings, in the form of Prolific's API.
+
+    Raises
+    ------
+    ConfigError
+        They are not a JSON list of objects.
+    """
+    try:
+        found = json.loads(text or "[]")
+    except ValueError:
+        found = None
+    if not (isinstance(found, list) and all(isinstance(one, dict) for one in found)):
+        raise ConfigError(
+            "filters of the Prolific target is not a JSON list of filters",
+            'Write it as Prolific\'s API does: \'[{"filter_id": "…", "selected_values": ["…"]}]\'.',
+        )
+    return found
+
+
+def _found(client: Client, said: Any) -> Found:
+    try:
+        return Found(
+            study_id=str(said["id"]),
+            status=str(said["status"]),
+            reward=int(said["reward"]),
+            places=int(said["total_available_places"]),
+            stopped_here=str(said.get("internal_name")).endswith(STOPPED),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise client.odd("a study") from error
+
+
+# The worker site, as the crowd talks to it: the panel of Prolific's participants, and their visits.
+
+_AT_ONCE = 2000
+"""Submissions in one request: a marketplace takes a million bytes."""
+_HANDED_IN = ("Submitted", "Unconfirmed", "Approved", "Rejected")
+_OPEN = ("Accepted", "Submitted", "Unconfirmed")
+"""An assignment in these states is still to be submitted, or to be decided on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What one participant did, for one payment.
+
+    Attributes
+    ----------
+    number : int
+        The site's number of it.
+    session, participant : str
+        Prolific's ids of the submission and of who made it.
+    worker_id : str
+        The site's id of the same person.
+    confirmed : bool
+        Whether Prolific is known to have sent it.
+    wanted : int
+        How many HITs make a whole visit.
+    assignments : mapping of str to str
+        The state of each assignment.
+    earned : Decimal
+        The rewards of HITs that were approved, and the bonuses for HITs in part.
+    over : bool
+        Whether the participant is done, in whatever way.
+    paid : str
+        When its payment was asked for; empty before.
+    """
+
+    number: int
+    session: str
+    participant: str
+    worker_id: str
+    confirmed: bool
+    wanted: int
+    assignments: Mapping[str, str]
+    earned: Decimal
+    over: bool
+    paid: str
+
+    @property
+    def approved(self) -> int:
+        """How many of its HITs were approved."""
+        return list(self.assignments.values()).count("Approved")
+
+    @property
+    def to_review(self) -> int:
+        """How many of its HITs wait for a decision."""
+        return list(self.assignments.values()).count("Submitted")
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it holds HITs back until Prolific has confirmed it."""
+        return not self.confirmed and any(state in _OPEN for state in self.assignments.values())
+
+    @property
+    def decided(self) -> bool:
+        """Whether nothing of it is still to be submitted, or to be decided on."""
+        return self.over and not any(state in _OPEN for state in self.assignments.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether all its HITs were submitted."""
+        return sum(state in _HANDED_IN for state in self.assignments.values()) >= self.wanted
+
+
+class Site:
+    """The panel of Prolific's participants at one marketplace.
+
+    Parameters
+    ----------
+    url : str
+        The marketplace's address.
+    admin_token : str
+        What its admin signs in with.
+    """
+
+    def __init__(self, url: str, admin_token: str) -> None:
+        self._url, self._path = url.rstrip("/"), "/admin/panels/prolific"
+        self._headers = {"Authorization": f"Bearer {admin_token}", "Accept": "application/json"}
+        self._http = urllib3.PoolManager(retries=2, timeout=_TIMEOUT)
+
+    def make(self, panel: Mapping[str, object]) -> str:
+        """Make the panel, or change it; return the path of its link. A repeat is harmless."""
+        made = self._call("PUT", self._path, panel)
+        return urllib3.util.parse_url(str(made["url"])).path or ""
+
+    def visits(self) -> tuple[Visit, ...]:
+        """Return all visits; none before the panel is made."""
+        found = self._call("GET", self._path)
+        return tuple(_visit(one) for one in found["visits"]) if found else ()
+
+    def tell(self, submissions: Sequence[Mapping[str, str]]) -> None:
+        """Tell what Prolific says of submissions; a repeat is harmless."""
+        for first in range(0, len(submissions), _AT_ONCE):
+            told = submissions[first : first + _AT_ONCE]
+            self._call("POST", f"{self._path}/submissions", {"submissions": told})
+
+    def note_paid(self, visit: int) -> bool:
+        """Record that the payment of a visit is asked for; return whether nobody has recorded it before."""
+        return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit]})["recorded"])
+
+    def note_refused(self, visit: int) -> None:
+        """Record that the payment of a visit was refused, so that it is still to be made."""
+        self._call("POST", f"{self._path}/paid", {"visits": [visit], "refused": True})
+
+    def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+        try:
+            answer = self._http.request(method, self._url + path, json=body, headers=self._headers)
+            if answer.status == 404:
+                return None
+            if answer.status >= 300:
+                raise ValueError(f"status {answer.status} {answer.data[:200].decode(errors='replace')}")
+            return answer.json()
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise CrowdError(
+                f"the worker site at {self._url} did not answer {method} {path}: {error}",
+                "Check that `prefjudge serve` of this version runs there.",
+            ) from error
+
+
+def _visit(found: Mapping[str, Any]) -> Visit:
+    return Visit(
+        number=int(found["visit"]),
+        session=str(found["session"]),
+        participant=str(found["participant"]),
+        worker_id=str(found["worker_id"]),
+        confirmed=bool(found["confirmed"]),
+        wanted=int(found["wanted"]),
+        assignments={str(one["assignment_id"]): str(one["status"]) for one in found["assignments"]},
+        earned=Decimal(str(found["earned"])),
+        over=found["outcome"] != "working",
+        paid=str(found["paid"] or ""),
+    )

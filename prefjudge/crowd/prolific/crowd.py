@@ -6,9 +6,8 @@ from decimal import Decimal
 
 from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.prolific.annotations import CENT, annotate, read_annotation
-from prefjudge.crowd.prolific.prices import CalculatedPrices
-from prefjudge.crowd.prolific.recruitment import Recruitment
+from prefjudge.crowd.prolific.money import CENT, CalculatedPrices
+from prefjudge.crowd.prolific.recruitment import Recruitment, annotate, read_annotation
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, SubmissionState
 from prefjudge.crowd.tasks import Eligibility, ListedTask, Page, Task, TaskState, WorkerGroup

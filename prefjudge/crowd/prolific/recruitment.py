@@ -1,7 +1,9 @@
 """The people that Prolific sends to the worker site: as many as its HITs need, for what a visit costs."""
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import ceil
@@ -11,25 +13,177 @@ from urllib.parse import urlsplit
 from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as marketplace
-from prefjudge.crowd.prolific.account import Account
-from prefjudge.crowd.prolific.annotations import CENT, Annotation, count_outstanding, read_annotation
-from prefjudge.crowd.prolific.blocklist import GROUPS, Blocklist
-from prefjudge.crowd.prolific.client import Client
-from prefjudge.crowd.prolific.payments import Payments
-from prefjudge.crowd.prolific.prices import CalculatedPrices
-from prefjudge.crowd.prolific.site import Site, Visit
-from prefjudge.crowd.prolific.studies import (
+from prefjudge.crowd.prolific.client import (
+    Account,
+    Client,
     Found,
     Offer,
+    Site,
     Studies,
+    Visit,
     draft_of,
     make_codes,
     most_minutes,
     way_back,
 )
-from prefjudge.crowd.prolific.submissions import Submissions
+from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Task
+
+_MARK = "prolific"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """The key that the study gave a HIT, and how many seconds the work usually takes."""
+
+    key: str
+    seconds: int
+
+
+def annotate(task: Task) -> str:
+    """Return the annotation of a HIT."""
+    return f"{task.key} {_MARK} {task.expected_seconds}"
+
+
+def read_annotation(text: str) -> Annotation | None:
+    """Return what an annotation says; None where the HIT is not for Prolific's participants."""
+    key, mark, seconds = [*text.rsplit(" ", 2), "", ""][:3]
+    return Annotation(key=key, seconds=int(seconds)) if mark == _MARK and seconds.isdecimal() else None
+
+
+def count_outstanding(hit: Mapping[str, Any]) -> int:
+    """Return how many assignments of a HIT are on offer or in workers' hands."""
+    pending, available = int(hit["NumberOfAssignmentsPending"]), int(hit["NumberOfAssignmentsAvailable"])
+    return {"Assignable": pending + available, "Unassignable": pending}.get(hit["HITStatus"], 0)
+
+
+# What Prolific says of those whom it has sent: whose work counts, and whose HITs are free again.
+
+_LOOKED_UP = 50
+"""At most so many visits that Prolific does not list are asked for by one look."""
+_GONE = {"RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out"}
+SYNC_EVERY = 20.0
+"""Seconds between two looks at Prolific's submissions, while somebody watches."""
+
+
+class Submissions:
+    """The submissions of one study.
+
+    Parameters
+    ----------
+    client : Client
+        Prolific.
+    site : Site
+        The worker site.
+    find : callable
+        Returns the study at Prolific; None where there is none yet.
+    """
+
+    def __init__(self, client: Client, site: Site, find: Callable[[], Found | None]) -> None:
+        self._client, self._site, self._find = client, site, find
+        self._synced = float("-inf")
+        self._people: dict[str, str] = {}
+
+    def statuses(self, study: Found) -> dict[str, str]:
+        """Return the status of each submission, by its id."""
+        path = "/api/v1/submissions/"
+        listed = list(self._client.each(path, study=study.study_id, ordering="started_at"))
+        self._people = {str(one["id"]): str(one["participant_id"]) for one in listed}
+        return {str(one["id"]): str(one["status"]) for one in listed}
+
+    def sync_at_times(self) -> None:
+        """Do what `sync` does, unless it was done a moment ago."""
+        if time.monotonic() - self._synced >= SYNC_EVERY:
+            self.sync()
+
+    def sync(self) -> dict[str, str]:
+        """Tell the site what Prolific says of each submission; return the statuses."""
+        study = self._find()
+        if study is None or study.status == "UNPUBLISHED":
+            return {}
+        statuses = self.statuses(study)
+        told = [
+            {"session": one, "participant": self._people[one], "status": _GONE.get(status, "known")}
+            for one, status in statuses.items()
+        ]
+        visits = self._site.visits()
+        strange = [v for v in visits if v.waiting and v.session not in statuses]
+        for visit in strange[:_LOOKED_UP]:
+            if not self._knows(visit, study):
+                told.append({"session": visit.session, "participant": visit.participant, "status": "unknown"})
+        self._site.tell(told)
+        self._synced = time.monotonic()
+        return statuses
+
+    def _knows(self, visit: Visit, study: Found) -> bool:
+        """Return whether Prolific knows a visit: the list may be older than it, and a link can be forged."""
+        if not visit.session.isalnum():
+            return False
+        try:
+            found = self._client.get(f"/api/v1/submissions/{visit.session}/")
+        except RefusedError:  # what somebody typed into a link may not even be an id
+            return False
+        there = (found.get("study_id"), found.get("participant")) if isinstance(found, dict) else ()
+        return there == (study.study_id, visit.participant)
+
+
+# Whom Prolific sends no more: a participant group of the workspace, which the study's filters name.
+
+GROUPS = "/api/v1/participant-groups/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocklist:
+    """The barred participants of one marketplace.
+
+    Attributes
+    ----------
+    client : Client
+        Prolific.
+    site : Site
+        The worker site, which knows what participants its workers are.
+    workspace : str
+        Whose group it is.
+    name : str
+        Its name, by which it is found again, and no other group has.
+    """
+
+    client: Client
+    site: Site
+    workspace: str
+    name: str
+
+    @property
+    def made(self) -> dict[str, object]:
+        """The group, as Prolific's API takes it."""
+        return {"name": self.name, "workspace_id": self.workspace}
+
+    def group(self) -> str:
+        """Return the group's id; make it if there is none."""
+        for group in self.client.listed(self.client.get(GROUPS, workspace_id=self.workspace)):
+            if group.get("name") == self.name and not group.get("is_deleted"):
+                return str(group["id"])
+        # Not repeated where the reply is lost: the next call finds it by its name.
+        made = self.client.call("POST", GROUPS, self.made, again=False)
+        return str(made["id"])
+
+    def add(self, worker_id: str) -> None:
+        """Put a worker in, which Prolific heeds at once; a repeat is harmless."""
+        self._change("POST", worker_id)
+
+    def remove(self, worker_id: str) -> None:
+        """Take a worker out; a repeat is harmless."""
+        self._change("DELETE", worker_id)
+
+    def _change(self, method: str, worker_id: str) -> None:
+        people = {visit.participant for visit in self.site.visits() if visit.worker_id == worker_id}
+        if people:
+            path = f"{GROUPS}{self.group()}/participants/"
+            self.client.call(method, path, {"participant_ids": sorted(people)})
+
+
+# The people: as many as the HITs need.
 
 _FREED = ("RETURNED", "TIMED-OUT")
 """What gives a place back, which Prolific offers to others by itself."""
@@ -280,13 +434,7 @@ class Recruitment:
         return self._site.make({**panel, "reward": f"{reward * CENT:.2f}"})
 
     def link(self, path: str) -> str:
-        """Return the address of a path of the worker site, for participants.
-
-        Raises
-        ------
-        RefusedError
-            They could not reach it.
-        """
+        """Return the address of a path of the worker site, for participants."""
         if not self._public_url:
             raise RefusedError(
                 "Prolific's participants would not find the worker site: nobody serves it",

@@ -11,17 +11,65 @@ bonuses of a submission, some minutes later; one that does not show is left to a
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import Any
 
 from prefjudge.counts import many
-from prefjudge.crowd.prolific.client import Client
-from prefjudge.crowd.prolific.site import Site, Visit
-from prefjudge.crowd.prolific.studies import Found
+from prefjudge.crowd.mturk.crowd import Fees
+from prefjudge.crowd.prolific.client import Client, Found, Site, Visit
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
+
+CENT = Decimal("0.01")
+_HUNDRED = 10_000
+"""A reward in cents of which the cost shows the account's fee and VAT to a hundredth of a percent."""
+
+
+def fees_of(rate: Decimal) -> Fees:
+    """Return the prices by the config's rate alone, for plans: nothing is asked of Prolific."""
+    return Fees(rate=rate, many_rate=Decimal(0), minimum=Decimal("0.00"))
+
+
+@dataclass
+class CalculatedPrices:
+    """Implements :class:`~prefjudge.crowd.protocol.Prices` with what Prolific's calculator says.
+
+    Parameters
+    ----------
+    client : Client
+        Prolific.
+    hits : int
+        HITs of one participant, who is paid for all of them at once.
+    """
+
+    client: Client
+    hits: int
+    _known: dict[int, int] = field(default_factory=dict)
+
+    def place(self, reward: int) -> int:
+        """Return the cents that one participant costs whose reward is so many."""
+        if reward and reward not in self._known:
+            asked = {"reward": reward, "total_available_places": 1}
+            found = self.client.call("POST", "/api/v1/study-cost-calculator/", asked)
+            try:
+                self._known[reward] = int(Decimal(str(found["total_cost"])).to_integral_value(ROUND_HALF_UP))
+            except (KeyError, TypeError, ArithmeticError) as error:
+                raise self.client.odd("a cost") from error
+        return self._known.get(reward, 0)
+
+    def submission(self, pay: Decimal, workers: int) -> Decimal:
+        """Return what one HIT of a participant costs: an equal part, rounded up to the cent."""
+        cost = Decimal(self.place(int(pay * self.hits / CENT))) / self.hits
+        return cost.to_integral_value(ROUND_CEILING) * CENT
+
+    def bonus(self, amount: Decimal) -> Decimal:
+        """Return what a bonus costs, at the account's fee and VAT."""
+        return (amount * self.place(_HUNDRED) / _HUNDRED).quantize(CENT, ROUND_HALF_UP)
+
+
+# Paying.
 
 CATEGORIES = (
     "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
@@ -33,7 +81,6 @@ _PADDING = (
     " A person has looked at your answers before this decision. If you think that it is wrong, please answer "
     "this message, and we will look again."
 )
-_CENT = Decimal("0.01")
 _PATIENCE = 3600.0
 """Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
 _WHY_BACK = (
@@ -85,7 +132,7 @@ class Payments:
         CrowdError
             A bonus may not have been paid, and has to be looked at by a person; all others are paid.
         """
-        unseen, refused, reward = 0, list[RefusedError](), self.study.reward * _CENT
+        unseen, refused, reward = 0, list[RefusedError](), self.study.reward * CENT
         rejected = whole = 0
         for visit in visits:
             status = statuses.get(visit.session, "")
@@ -134,7 +181,7 @@ class Payments:
             return time.time() - _moment(visit.paid) < _PATIENCE
         if status == "AWAITING REVIEW":
             self._ask_back(visit.session)
-        csv = f"{visit.session},{owed.quantize(_CENT)}\n"
+        csv = f"{visit.session},{owed.quantize(CENT)}\n"
         asked = {"study_id": self.study.study_id, "csv_bonuses": csv}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
@@ -157,7 +204,7 @@ class Payments:
         there = self.client.balance(self.workspace)
         if cents > there:
             raise RefusedError(
-                f"the workspace on Prolific holds ${there * _CENT:.2f}, and a bonus costs ${cents / 100:.2f}",
+                f"the workspace on Prolific holds ${there * CENT:.2f}, and a bonus costs ${cents / 100:.2f}",
                 "Add money to the workspace, then pay again.",
             )
 
@@ -165,7 +212,7 @@ class Payments:
         """Return the bonuses that Prolific shows for a submission."""
         found = self.client.get(f"/api/v1/submissions/{session}/")
         paid = found.get("bonus_payments") if isinstance(found, dict) else None
-        return sum((Decimal(str(cents)) for cents in paid or ()), Decimal(0)) * _CENT
+        return sum((Decimal(str(cents)) for cents in paid or ()), Decimal(0)) * CENT
 
     def _ask_back(self, session: str) -> None:
         """Ask for the submission back, whose pay the bonus replaces; asking twice is harmless."""
