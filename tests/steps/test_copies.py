@@ -132,6 +132,8 @@ def test_a_list_of_copies_joins_what_texts_tell(files: Path, tmp_path: Path) -> 
     listed.write_text("alone\n")
     with pytest.raises(InputError, match="not a readable file of copies"):
         pooled(files, None, copies=listed)
+    with pytest.raises(InputError, match=r"nowhere\.txt: there is no such file"):
+        pooled(files, None, copies=files / "nowhere.txt")
 
 
 def answers_of_pool(path: Path) -> set[str]:

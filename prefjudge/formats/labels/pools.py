@@ -120,7 +120,7 @@ def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice
     InputError
         With every problem up to a limit: a line of one word, an empty file, a pipe.
     """
-    if not can_reread(path):
+    if Path(path).exists() and not can_reread(path):
         raise InputError(f"{path} is not a file, and a file of copies is read twice", "Save it as a file.")
     wanted = {encode_id(doc) for doc in docs}
     held = {name for name, member in _classes(path, notices) if member in wanted or name in wanted}
