@@ -11,20 +11,17 @@ if TYPE_CHECKING:
 
 
 def stability(result: "StabilityResult") -> None:
-    """Print the ranks under each condition, all side by side, and the noise ceilings."""
+    """Print the ranks under each condition, all side by side, and how far votings agree."""
     from prefjudge.render.tables.stability import conditions_table, describe_ceiling, rank_table
 
     for one in result.conditions:
         print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
-        if one.ceiling:
-            source = f"independent votes like those of {one.stability.qrels}"
-            print_words(describe_ceiling(one.ceiling, source))
         typer.echo()
     if len(result.conditions) > 1:
         named = [(one.part, one.stability) for one in result.conditions]
         print_tables([conditions_table(named)], rehearsal=result.rehearsal)
-    if result.ceiling:
-        print_words(describe_ceiling(result.ceiling, "the sets of judgments given"))
+    for each in result.voted:
+        print_words(describe_ceiling(each.ceiling, f"{each.measure} under {each.qrels}"))
     for path in result.out:
         say(f"wrote {path}")
 
@@ -33,7 +30,9 @@ def to_json(result: "StabilityResult") -> dict[str, Any]:
     """Return the documented JSON of ``stability``."""
     return {
         "conditions": [_condition(one) for one in result.conditions],
-        "ceiling": to_plain(result.ceiling),
+        "voted": [
+            {"qrels": one.qrels, "measure": one.measure, **to_plain(one.ceiling)} for one in result.voted
+        ],
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),
         "rehearsal": to_plain(result.rehearsal),
@@ -50,18 +49,17 @@ def _condition(one: "Condition") -> dict[str, Any]:
         "queries": ranks.queries,
         "trials": ranks.trials,
         "confidence": ranks.confidence,
-        "votes": ranks.votes,
+        "interval": ranks.interval,
         "runs": [
             {
                 "run": run,
                 "rank": place + 1,
                 "mean": ranks.mean[place].item(),
-                "expected": ranks.expected[place].item(),
                 "low": ranks.low[place].item(),
                 "high": ranks.high[place].item(),
-                "share": ranks.share[place].tolist(),
+                "expected": None if ranks.expected is None else ranks.expected[place].item(),
+                "share": None if ranks.share is None else ranks.share[place].tolist(),
             }
             for place, run in enumerate(ranks.runs)
         ],
-        "ceiling": to_plain(one.ceiling),
     }

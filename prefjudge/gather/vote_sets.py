@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +18,10 @@ from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, r
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.redrawn_votes import cast_again
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
-from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise, measure_noise, noise_ceiling
+from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise, measure_noise
 from prefjudge.evaluation.scoring.judged_pairs import Placed, compared_pairs, place_candidates, positions
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.testing.integer_scores import Column
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import stem
@@ -171,11 +168,3 @@ def vote_sets(
             )
         sets.append(votes)
     return sets
-
-
-def compare_sets(sets: Sequence[VoteSet], measure: Measure, confidence: float) -> NoiseCeiling | None:
-    """Compare the leaderboards of independent sets of judgments, each two, under a measure."""
-    if len(sets) < 2:
-        return None
-    boards: list[Column] = [votes.scores(measure).values.mean(axis=0) for votes in sets]
-    return noise_ceiling(list(combinations(boards, 2)), confidence=confidence)

@@ -8,16 +8,66 @@ from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.stability import (
+    RankStability,
     bootstrap_ranks,
+    in_the_middle,
     split_queries,
 )
+from prefjudge.evaluation.leaderboards.tiers import standings
 from prefjudge.evaluation.testing.resampling import bootstrap_counts
+from prefjudge.evaluation.testing.significance import compare_runs
 from tests.evaluation.samples import scores_of
 
 
 def noisy(seed: int, queries: int = 80, runs: int = 5, step: float = 0.05) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return rng.random((queries, 1)) * 0.2 + rng.random((queries, runs)) * 0.3 + step * np.arange(runs)
+
+
+def told(ranks: RankStability) -> tuple[np.ndarray, np.ndarray]:
+    """The shares and expected ranks, of as many queries as tell them."""
+    assert ranks.share is not None
+    assert ranks.expected is not None
+    return ranks.share, ranks.expected
+
+
+@pytest.mark.parametrize(("queries", "confidence"), [(3, 0.95), (8, 0.9), (40, 0.95), (200, 0.99)])
+def test_rank_intervals_are_those_of_the_leaderboard(queries: int, confidence: float) -> None:
+    scores = scores_of(noisy(8, queries=queries))
+    ranks = bootstrap_ranks(scores, trials=50, confidence=confidence, rng=np.random.default_rng(0))
+    tests = compare_runs(scores, test="t", alpha=round(1 - confidence, 12), rng=np.random.default_rng(0))
+    firm = {one.run: (one.highest, one.lowest) for one in standings(tests)}
+    assert [firm[run] for run in ranks.runs] == list(zip(ranks.low, ranks.high, strict=True))
+    assert ranks.interval == "t tests"
+
+
+def test_three_queries_leave_every_rank_open_and_tell_no_share() -> None:
+    """By samples of them the first was at rank 1 in all trials, from 1 to 1: no sample says otherwise."""
+    values = np.array([[0.5, 0.3, 0.2, 0.1], [1.0, 0.5, 0.3, 0.2], [0.3, 0.2, 0.1, 0.05]])
+    ranks = bootstrap_ranks(scores_of(values), rng=np.random.default_rng(0))
+    assert (ranks.low.tolist(), ranks.high.tolist()) == ([1] * 4, [4] * 4)
+    assert (ranks.share, ranks.expected, ranks.trials) == (None, None, 0)
+    assert in_the_middle(ranks) is ranks
+    assert bootstrap_ranks(scores_of(noisy(1, queries=29)), rng=np.random.default_rng(0)).share is None
+    assert bootstrap_ranks(scores_of(noisy(1, queries=30)), rng=np.random.default_rng(0)).share is not None
+
+
+@pytest.mark.parametrize(("queries", "runs"), [(3, 5), (3, 10), (5, 10), (10, 10), (30, 10)])
+def test_rank_intervals_hold_the_true_ranks(queries: int, runs: int) -> None:
+    """In as many studies as they say, all of them: a sample of few queries is no measure of their spread."""
+    rng, held = np.random.default_rng(3), 0
+    skill = np.linspace(0, 0.3, runs)
+    for _ in range(100):
+        values = rng.normal(0, 0.2, (queries, 1)) + skill + rng.normal(0, 0.3, (queries, runs))
+        ranks = bootstrap_ranks(scores_of(values), trials=1, rng=rng)
+        true = np.array([runs - int(run[1:]) for run in ranks.runs])
+        held += bool(((ranks.low <= true) & (true <= ranks.high)).all())
+    assert held >= 93
+
+
+def test_one_run_stands_at_rank_one() -> None:
+    ranks = bootstrap_ranks(scores_of(noisy(1, runs=1)), trials=3, rng=np.random.default_rng(0))
+    assert (ranks.low.tolist(), ranks.high.tolist()) == ([1], [1])
 
 
 def test_ranks_equal_a_plain_loop_over_the_same_samples() -> None:
@@ -32,7 +82,7 @@ def test_ranks_equal_a_plain_loop_over_the_same_samples() -> None:
     order = [scores.runs.index(run) for run in result.runs]
     assert order == list(np.argsort(-scores.values.mean(axis=0)))
     np.testing.assert_allclose(result.share, table[order], atol=1e-12)
-    np.testing.assert_allclose(result.expected, table[order] @ np.arange(1, 6))
+    np.testing.assert_allclose(told(result)[1], table[order] @ np.arange(1, 6))
 
 
 def test_a_sample_has_as_many_queries_as_there_are() -> None:
@@ -55,27 +105,29 @@ def test_blocks_change_nothing(values: np.ndarray) -> None:
 def test_identical_runs_share_their_ranks() -> None:
     values = noisy(4, step=1.0)
     values[:, 3] = values[:, 4]
-    result = bootstrap_ranks(scores_of(values), trials=40, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(result.share[:2, :2], 0.5)
-    np.testing.assert_allclose(result.expected, [1.5, 1.5, 3, 4, 5])
+    result = in_the_middle(bootstrap_ranks(scores_of(values), trials=40, rng=np.random.default_rng(0)))
+    share, expected = told(result)
+    np.testing.assert_allclose(share[:2, :2], 0.5)
+    np.testing.assert_allclose(expected, [1.5, 1.5, 3, 4, 5])
     assert (result.low.tolist(), result.high.tolist()) == ([1, 1, 3, 4, 5], [2, 2, 3, 4, 5])
 
 
 @settings(max_examples=50, deadline=None)
 @given(
-    arrays(np.int64, st.tuples(st.integers(2, 12), st.integers(1, 6)), elements=st.integers(0, 3)),
+    arrays(np.int64, st.tuples(st.integers(30, 40), st.integers(1, 6)), elements=st.integers(0, 3)),
     st.integers(0, 99),
 )
 def test_rows_and_columns_are_shares(ranks: np.ndarray, seed: int) -> None:
     values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
-    result = bootstrap_ranks(scores_of(values), trials=20, rng=np.random.default_rng(seed))
+    result = in_the_middle(bootstrap_ranks(scores_of(values), trials=20, rng=np.random.default_rng(seed)))
     runs = values.shape[1]
-    np.testing.assert_allclose(result.share.sum(axis=0), 1.0)
-    np.testing.assert_allclose(result.share.sum(axis=1), 1.0)
-    np.testing.assert_allclose(result.expected, result.share @ np.arange(1, runs + 1))
-    assert (result.low <= result.expected + 0.5).all()
+    share, expected = told(result)
+    np.testing.assert_allclose(share.sum(axis=0), 1.0)
+    np.testing.assert_allclose(share.sum(axis=1), 1.0)
+    np.testing.assert_allclose(expected, share @ np.arange(1, runs + 1))
+    assert (result.low <= expected + 0.5).all()
     assert (result.low <= result.high).all()
-    assert result.expected.sum() == pytest.approx(runs * (runs + 1) / 2)
+    assert expected.sum() == pytest.approx(runs * (runs + 1) / 2)
 
 
 def test_the_order_of_runs_does_not_matter() -> None:
@@ -84,21 +136,24 @@ def test_the_order_of_runs_does_not_matter() -> None:
     one = bootstrap_ranks(scores, trials=60, rng=np.random.default_rng(2))
     other = bootstrap_ranks(turned, trials=60, rng=np.random.default_rng(2))
     assert one.runs == other.runs
-    assert np.array_equal(one.share, other.share)
+    assert np.array_equal(told(one)[0], told(other)[0])
 
 
 def test_fewer_queries_spread_the_ranks() -> None:
     values = noisy(6, queries=2000, step=0.01)
-    many = bootstrap_ranks(scores_of(values), trials=300, rng=np.random.default_rng(0))
-    few = bootstrap_ranks(scores_of(values[:45]), trials=300, rng=np.random.default_rng(0))
+    many, few = (
+        in_the_middle(bootstrap_ranks(scores_of(one), trials=300, rng=np.random.default_rng(0)))
+        for one in (values, values[:45])
+    )
     assert (few.high - few.low).sum() > 2 * (many.high - many.low).sum()
 
 
 def test_a_lower_search_length_ranks_first() -> None:
-    values = np.tile([3.0, 1.0, 2.0], (10, 1))
+    values = np.tile([3.0, 1.0, 2.0], (30, 1))
     result = bootstrap_ranks(scores_of(values, "ESL@10"), trials=5, rng=np.random.default_rng(0))
     assert result.runs == ("r1", "r2", "r0")
-    assert np.array_equal(result.share, np.eye(3))
+    assert np.array_equal(told(result)[0], np.eye(3))
+    assert result.low.tolist() == [1, 2, 3]
 
 
 def test_public_and_held_out_queries_are_parted() -> None:
@@ -124,10 +179,10 @@ def test_wrong_options_are_named(options: dict[str, float], match: str) -> None:
         bootstrap_ranks(scores_of(noisy(1)), rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
 
-def test_rank_intervals_hold_the_middle_of_the_ranks_drawn() -> None:
+def test_the_papers_intervals_hold_the_middle_of_the_ranks_drawn() -> None:
     """With 300 trials and 90 %: the least rank of which more than 15 trials reach, and 285 are at most."""
     scores = scores_of(noisy(1, step=0.02))
-    result = bootstrap_ranks(scores, trials=300, confidence=0.9, rng=np.random.default_rng(9))
+    result = in_the_middle(bootstrap_ranks(scores, trials=300, confidence=0.9, rng=np.random.default_rng(9)))
     counts = np.concatenate(list(bootstrap_counts(80, 300, np.random.default_rng(9))))
     ranks = 1 + np.argsort(np.argsort(-(counts @ scores.values), axis=1), axis=1)
     order = np.argsort(-scores.values.mean(axis=0))
@@ -136,7 +191,7 @@ def test_rank_intervals_hold_the_middle_of_the_ranks_drawn() -> None:
     assert result.high.tolist() == sorted_ranks[284].tolist()
     assert (result.low < result.high).any()
     np.testing.assert_allclose(result.mean, scores.values.mean(axis=0)[order], rtol=1e-9)
-    assert (result.queries, result.trials, result.confidence, result.votes) == (80, 300, 0.9, False)
+    assert (result.queries, result.trials, result.confidence, result.interval) == (80, 300, 0.9, "bootstrap")
     assert (result.measure, result.qrels, result.runs) == ("RR@10", "test", tuple(f"r{run}" for run in order))
     assert bootstrap_ranks(scores, rng=np.random.default_rng(0)).confidence == 0.95
     assert bootstrap_ranks(scores, rng=np.random.default_rng(0)).trials == 1000

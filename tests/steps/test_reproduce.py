@@ -47,7 +47,30 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(QRELS.read_bytes())
     (folder / "PREFERENCE.qrels").write_bytes((folder / "demo" / "study" / "preference.qrels").read_bytes())
     (folder / "FOLDER").mkdir()
+    (folder / "MANY" / "runs").mkdir(parents=True)
+    for path in (QRELS, *RUNS.iterdir()):  # five times the demo's queries: enough to tell shares of ranks
+        lines = [f"{copy}-{line}" for copy in range(5) for line in path.read_text().splitlines(keepends=True)]
+        (folder / "MANY" / ("QRELS" if path == QRELS else f"runs/{path.name}")).write_text("".join(lines))
+    held_out = [f"{copy}-q{query:02}\n" for copy in (3, 4) for query in range(1, 16)]
+    (folder / "MANY" / "QUERIES").write_text("".join(held_out))
     return folder
+
+
+def test_few_queries_tell_no_share_of_a_rank(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    found = prefjudge.reproduce("benchmarking", out="few", runs="runs", qrels="QRELS", held_out="QUERIES")
+    missing = {one.name: one.missing for one in found.exhibits}
+    for name in ("Table 1", "Table 2", "Figure 3"):
+        assert "fewer than 30 queries tell no share of a rank" in missing[name]
+    assert not missing["Figure 4"], "rank intervals are told of any"
+
+
+def test_the_benchmarking_paper_keeps_its_own_intervals(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    given = {key: GIVEN["benchmarking"][key] for key in ("runs", "qrels", "held_out")}
+    page = Path(prefjudge.reproduce("benchmarking", out="paper", **given).index).read_text(encoding="utf-8")
+    assert "the ranks in the middle 95 % of the trials, as in the paper" in page
+    assert "Holm" not in page.partition(">Figure 4</h2>")[2].partition("<h2")[0]
 
 
 GIVEN = {
@@ -59,9 +82,9 @@ GIVEN = {
         "baseline": ["lexical"],
     },
     "benchmarking": {
-        "runs": "runs",
-        "qrels": ["sparse=QRELS", "graded=NIST"],
-        "held_out": "QUERIES",
+        "runs": "MANY/runs",
+        "qrels": ["sparse=MANY/QRELS", "graded=MANY/QRELS"],
+        "held_out": "MANY/QUERIES",
         "leaderboard": "LEADERBOARD.csv",
         "highlight": "bert",
     },

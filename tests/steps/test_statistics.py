@@ -198,16 +198,29 @@ def test_too_few_resamples_are_an_error_of_ours(files: Path) -> None:
 def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     words = ("stability", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--trials", 200)
     (every,) = data(*words)["conditions"]  # type: ignore[misc]
-    assert (every["part"], every["queries"], every["trials"], every["ceiling"]) == ("all", 40, 200, None)
+    assert (every["part"], every["queries"], every["trials"], every["interval"]) == (
+        "all",
+        40,
+        200,
+        "t tests",
+    )
     assert [row["run"] for row in every["runs"]] == ["high", "middle", "low"]
     assert every["runs"][0]["share"][0] > 0.9
+    (board,) = score(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")]).boards
     public, private = data(*words, "--held-out", files / "held-out.txt")["conditions"]  # type: ignore[misc]
     assert (public["part"], public["queries"]) == ("public", 30)
     assert (private["part"], private["queries"]) == ("held out", 10)
+    assert {(row["share"], row["expected"]) for row in private["runs"]} == {(None, None)}
+    (files / "ten.tsv").write_text("".join(f"q{query}\tten\n" for query in range(10)))
+    shown = invoke(*words, "--queries", files / "ten.tsv").stdout
+    assert "Of fewer than 30 queries no share of a rank is told." in shown
+    assert "%" not in shown.replace("95 %", "")
+    firm = {one.run: (one.highest, one.lowest) for one in board.standings}
+    assert {row["run"]: (row["low"], row["high"]) for row in every["runs"]} == firm
     (files / "few.txt").write_text("q1\nq2\n")
     said = invoke(*words, "--held-out", files / "few.txt").stderr
-    assert "held out queries, 2 queries: too few queries to show how far ranks vary" in said
-    assert said.count("too few queries") == 1
+    assert "held out queries, 2 queries: no share of a rank is told of fewer than 30 queries" in said
+    assert said.count("fewer than 30 queries") == 1
     (files / "few.txt").write_text("q1\nelsewhere\n")
     with pytest.raises(InputError, match="fewer than two judged queries are among the 2 held out"):
         invoke(*words, "--held-out", files / "few.txt")
@@ -244,15 +257,13 @@ def test_labels_of_the_held_out_queries_only_have_no_public_ranks(files: Path, t
         stability(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], draw="absent", trials=9)
 
 
-def test_so_few_samples_that_they_do_not_show_the_level_are_named(files: Path) -> None:
-    given = {"runs": [files / "runs" / "*"], "qrels": [files / "qrels.txt"]}
-    said = stability(**given, trials=1000, confidence=0.9999).notices
-    assert any("1,000 trials: too few to show the middle 99.99 %" in one for one in said)
-    assert any("--trials 200000 show it" in one for one in said)
-    assert not any("trials" in one for one in stability(**given, trials=1000).notices)
+def test_few_trials_narrow_no_rank_interval(files: Path) -> None:
+    given = {"runs": [files / "runs" / "*"], "qrels": [files / "qrels.txt"], "confidence": 0.9999}
+    few, more = (stability(**given, trials=trials).conditions[0].stability for trials in (2, 1000))
+    assert (few.low.tolist(), few.high.tolist()) == (more.low.tolist(), more.high.tolist())
 
 
-def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) -> None:
+def test_stability_with_votes_says_how_far_votings_agree(files: Path, tmp_path: Path) -> None:
     result = stability(
         runs=[files / "runs" / "*"],
         judgments=[files / "votes-1.txt", files / "votes-2.txt"],
@@ -264,23 +275,20 @@ def test_stability_with_votes_has_noise_ceilings(files: Path, tmp_path: Path) ->
         "ranks.csv",
         "ranks.png",
         "ranks.2.png",
-        "ranks.3.png",
-        "ranks.4.png",
         "ranks.side-by-side.png",
     ]
     assert all(Path(name).stat().st_size > 50 for name in result.out)
-    assert [one.part for one in result.conditions] == ["all", "votes", "all", "votes"]
+    assert [one.part for one in result.conditions] == ["all", "all"]
     assert result.shown == ("high", "middle", "low")
-    assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-1", "votes-2", "votes-2"]
-    for one in result.conditions[1::2]:
-        assert one.stability.votes
-        assert one.ceiling is not None
-        assert one.ceiling.by == "redrawn votes"
-    assert not any(one.stability.votes or one.ceiling for one in result.conditions[::2])
-    assert result.ceiling is not None
-    assert result.ceiling.pairs == 1
+    assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
+    assert [(one.qrels, one.measure, one.ceiling.by) for one in result.voted] == [
+        ("votes-1", "RR@10", "redrawn votes"),
+        ("votes-2", "RR@10", "redrawn votes"),
+        ("votes-1, votes-2", "RR@10", "sets of judgments"),
+    ]
+    assert result.voted[-1].ceiling.pairs == 1
     rows = (tmp_path / "ranks.csv").read_text().splitlines()
-    assert rows[0] == "qrels,measure,queries,run,rank,share"
+    assert rows[0] == "qrels,measure,queries,run,low,high,rank,share"
     printed = invoke(
         "stability", "--runs", files / "runs" / "*", "--judgments", files / "votes-1.txt", "--trials", 9
     )
@@ -413,11 +421,11 @@ def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
         judgments=[folder / "phases" / f"Set-{phase}.txt" for phase in ("I", "II", "III")],
         trials=10,
     )
-    assert result.ceiling is not None
-    assert 0.4 < result.ceiling.value < 0.9
-    for one in result.conditions:
-        if one.ceiling:  # what redrawn votes say, votes cast anew bear out
-            assert abs(one.ceiling.value - result.ceiling.value) < 0.12
+    *redrawn, cast = (one.ceiling for one in result.voted)
+    assert 0.4 < cast.value < 0.9
+    assert len(redrawn) == 3
+    for one in redrawn:  # what redrawn votes say, votes cast anew bear out
+        assert abs(one.value - cast.value) < 0.12
 
 
 @pytest.mark.parametrize(("test", "measure"), [("t", "nDCG@10"), ("wilcoxon", "nDCG@10"), ("rank-sum", "AP")])

@@ -1,11 +1,13 @@
-"""Rank stability: would the leaderboard stand with other queries, other labels, or other votes?
+"""Rank stability: would the leaderboard stand with other queries, or other labels?
 
 Craswell et al. ("MS MARCO: Benchmarking Ranking Models in the Large-Data Regime", SIGIR 2021, section 3) draw
-query sets of the same size with replacement and count at which rank each run ends up.
+query sets of the same size with replacement and count at which rank each run ends up. The spread of these
+ranks is no interval for the true ones: of few queries it holds too few of them.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +15,19 @@ from numpy.typing import NDArray
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.vote_noise import VoteNoise
+from prefjudge.evaluation.leaderboards.tiers import rank_intervals
 from prefjudge.evaluation.scoring.measures import direction
 from prefjudge.evaluation.testing import resampling
 from prefjudge.evaluation.testing.difference_sums import BLOCK
 from prefjudge.evaluation.testing.integer_scores import Column, Matrix, to_grid
 
+SHARES_FROM = 30
+"""The fewest queries whose samples tell a share of a rank: of fewer they are too much like each other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankStability:
-    """The ranks of runs under bootstrapping (Craswell et al., Tables 1 and 2, Figure 3).
+    """The ranks that runs may have, and those under bootstrapping (Craswell et al., Tables 1, 2, Figure 3).
 
     Attributes
     ----------
@@ -32,20 +37,20 @@ class RankStability:
         How many queries a sample holds and how many samples were drawn.
     confidence : float
         The level of the rank intervals.
-    votes : bool
-        Whether a trial is another voting on the same queries, and not a sample of the queries. Such a sample
-        carries the noise of the votes, too.
+    interval : {'t tests', 'bootstrap'}
+        What they rest on: paired t tests of all pairs with Holm's correction, as the tiers of a leaderboard
+        do, so that all of them hold together; or the middle of the ranks over the trials, as in the paper.
     runs : tuple of str
         In the order of the leaderboard, best first.
     mean : ndarray of float64, shape (runs,)
         The mean score over the queries as they are.
-    share : ndarray of float64, shape (runs, runs)
+    share : ndarray of float64, shape (runs, runs), or None
         In which share of the trials the run (row) took each rank (column, from rank 1). Runs that tie share
-        the ranks that they occupy, so that rows and columns sum to 1.
-    expected : ndarray of float64, shape (runs,)
-        The mean rank over the trials.
+        the ranks that they occupy, so that rows and columns sum to 1. None of fewer than 30 queries.
+    expected : ndarray of float64, shape (runs,), or None
+        The mean rank over the trials; None of fewer than 30 queries.
     low, high : ndarray of int64, shape (runs,)
-        The rank interval: from and to which rank the run comes in the middle ``confidence`` of the trials.
+        The rank interval.
     """
 
     measure: str
@@ -53,11 +58,11 @@ class RankStability:
     queries: int
     trials: int
     confidence: float
-    votes: bool
+    interval: Literal["t tests", "bootstrap"]
     runs: tuple[str, ...]
     mean: Column
-    share: Matrix
-    expected: Column
+    share: Matrix | None
+    expected: Column | None
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
@@ -76,7 +81,7 @@ def bootstrap_ranks(
     ----------
     scores : Scores
     trials : int
-        How many samples to draw.
+        How many samples to draw; none of fewer than 30 queries.
     confidence : float
         The level of the rank intervals.
     rng : Generator
@@ -87,42 +92,24 @@ def bootstrap_ranks(
     _check(trials, confidence, scores)
     grid = to_grid(scores.values)
     places = _Places(scores)
-    for sums in resampling.bootstrap_sums(grid, trials, rng, block=block):
+    drawn = trials if len(scores.queries) >= SHARES_FROM else 0
+    for sums in resampling.bootstrap_sums(grid, drawn, rng, block=block) if drawn else ():
         places.add(sums, len(scores.queries) * grid.slack)
-    return places.result(scores, trials, confidence, votes=False)
+    return places.result(scores, drawn, confidence)
 
 
-def redrawn_ranks(
-    noise: VoteNoise,
-    scores: Scores,
-    *,
-    trials: int = 1000,
-    confidence: float = 0.95,
-    rng: np.random.Generator,
-) -> RankStability:
-    """Rank the runs under other votings on the same queries.
-
-    Parameters
-    ----------
-    noise : VoteNoise
-        Of the same scores.
-    scores : Scores
-        The scores with the votes as they were cast: the order of the leaderboard.
-    trials : int
-    confidence : float
-    rng : Generator
-
-    Notes
-    -----
-    Samples of the queries (`bootstrap_ranks`) already carry the noise of the votes, since each query brings
-    its own votes with it: this is how much of that the votes alone make.
-    """
-    _check(trials, confidence, scores)
-    places = _Places(scores)
-    boards = noise.boards(trials, rng)
-    # Noise below rounding is none: runs that tie in every voting still tie.
-    places.add(places.sign * boards, 1e-12 * float(np.abs(boards).max(initial=0.0)))
-    return places.result(scores, trials, confidence, votes=True)
+def in_the_middle(ranks: RankStability) -> RankStability:
+    """Return the ranks with the paper's intervals: the middle ``confidence`` of the trials."""
+    if ranks.share is None:
+        return ranks
+    reached = np.cumsum(ranks.share, axis=1)
+    outside = (1 - ranks.confidence) / 2
+    return replace(
+        ranks,
+        interval="bootstrap",
+        low=np.argmax(reached > outside + 1e-12, axis=1).astype(np.int64) + 1,
+        high=np.argmax(reached >= 1 - outside - 1e-12, axis=1).astype(np.int64) + 1,
+    )
 
 
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
@@ -186,21 +173,21 @@ class _Places:
         middle = first + (width + 1) / 2
         self.ranks += np.bincount(down.ravel(), weights=middle.ravel(), minlength=runs)
 
-    def result(self, scores: Scores, trials: int, confidence: float, *, votes: bool) -> RankStability:
-        share = (self.alone + np.cumsum(self.tied, axis=1)[:, :-1]) / trials
-        reached = np.cumsum(share, axis=1)
-        outside = (1 - confidence) / 2
+    def result(self, scores: Scores, trials: int, confidence: float) -> RankStability:
+        taken = self.alone + np.cumsum(self.tied, axis=1)[:, :-1]
+        firm = {one.run: one for one in rank_intervals(scores, alpha=round(1 - confidence, 12))}
+        runs = tuple(scores.runs[run] for run in self.order)
         return RankStability(
             measure=scores.measure,
             qrels=scores.qrels,
             queries=len(scores.queries),
             trials=trials,
             confidence=confidence,
-            votes=votes,
-            runs=tuple(scores.runs[run] for run in self.order),
+            interval="t tests",
+            runs=runs,
             mean=self.mean[self.order],
-            share=np.clip(share, 0.0, 1.0),
-            expected=self.ranks / trials,
-            low=np.argmax(reached > outside + 1e-12, axis=1).astype(np.int64) + 1,
-            high=np.argmax(reached >= 1 - outside - 1e-12, axis=1).astype(np.int64) + 1,
+            share=np.clip(taken / trials, 0.0, 1.0) if trials else None,
+            expected=self.ranks / trials if trials else None,
+            low=np.array([firm[run].highest for run in runs], dtype=np.int64),
+            high=np.array([firm[run].lowest for run in runs], dtype=np.int64),
         )

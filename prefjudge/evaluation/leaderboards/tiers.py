@@ -87,17 +87,22 @@ def standings_of(
     first_from : int
         The fewest queries for which it is told how probable it is that a run is the best.
     """
+    firm = rank_intervals(scores, alpha=alpha)
+    if len(scores.queries) < first_from:
+        return firm
+    chances = dict(zip(scores.runs, _chances_first(direction(scores.measure) * scores.values), strict=True))
+    return tuple(replace(one, first=chances[one.run]) for one in firm)
+
+
+def rank_intervals(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]:
+    """Return the same without the chances to be first: all rank intervals hold together at 1 - alpha."""
     count = len(scores.runs)
     means = scores.values.mean(axis=0)
     tested = paired_t_tests(scores)
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
-    sign = direction(scores.measure)
-    firm = _standings(scores.runs, sign * (means[:, None] - means[None, :]), told_apart | told_apart.T)
-    if len(scores.queries) < first_from:
-        return firm
-    chances = dict(zip(scores.runs, _chances_first(sign * scores.values), strict=True))
-    return tuple(replace(one, first=chances[one.run]) for one in firm)
+    lead = direction(scores.measure) * (means[:, None] - means[None, :])
+    return _standings(scores.runs, lead, told_apart | told_apart.T)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,17 +58,6 @@ class VoteNoise:
         middle = 2.0 * float(scipy.special.gammaincinv(0.5 * self.freedom, 0.5)) / self.freedom
         return max(1.0 - self.noisy * middle, -1.0)
 
-    @property
-    def signal(self) -> Column:
-        """The board without its noise: shrunk about its mean until it varies by what the noise leaves."""
-        (found,) = self._shrunk(np.array([max(self.share, 0.0)]))
-        signal: Column = found
-        return signal
-
-    def boards(self, count: int, rng: np.random.Generator) -> Matrix:
-        """Return the mean scores of the runs under other votings, shape (count, runs)."""
-        return self.signal + self._noise(count, rng)
-
     def pairs(self, count: int, rng: np.random.Generator, *, sure: bool) -> tuple[Matrix, Matrix]:
         """Return the boards of pairs of votings, shape (count, runs) each.
 

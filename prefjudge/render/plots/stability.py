@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.stability import RankStability
+from prefjudge.evaluation.testing.integer_scores import Matrix
 from prefjudge.render.plots.figures import BLUE, INK, MUTED, ORANGE, RED, drawing, drawing_grid, shades
 from prefjudge.render.tables.stability import Named, label
 from prefjudge.render.text.plain_text import printable
@@ -20,38 +23,43 @@ COLUMNS = 3
 
 
 def plot_ranks(result: RankStability) -> "Figure":
-    """Draw how often each run took each rank under bootstrapping (Figure 3)."""
+    """Draw how often each run took each rank under bootstrapping (Figure 3), and the ranks it may have."""
     runs = len(result.runs)
+    shares = np.zeros((runs, runs)) if result.share is None else result.share
     side = 0.26 * runs
     with drawing(2.6 + max(2.4, side), 1.5 + max(1.6, side)) as (figure, axes):
         colors = shades("ranks", "#ffffff", "#9dc1e6", BLUE, "#12314f")
-        image = axes.imshow(100 * result.share, cmap=colors, vmin=0, vmax=100, aspect="equal")
+        image = axes.imshow(100 * shares, cmap=colors, vmin=0, vmax=100, aspect="equal")
         if runs <= 30:
-            _write_shares(axes, result)
-        below = [place + 0.4 for place in range(runs)]
-        axes.plot(result.expected - 1, below, "^", color=RED, markersize=3.2, clip_on=False)
+            _write_shares(axes, shares)
+        below = np.arange(runs) + 0.4
+        axes.hlines(below, result.low - 1.35, result.high - 0.65, color=RED, linewidth=1, clip_on=False)
+        if result.expected is not None:
+            axes.plot(result.expected - 1, below, "^", color=RED, markersize=3.2, clip_on=False)
         axes.set_yticks(range(runs), [*map(printable, result.runs)])
         step = 1 if runs <= 30 else 5
         axes.set_xticks(range(0, runs, step), [str(rank + 1) for rank in range(0, runs, step)])
         axes.tick_params(length=0)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel("rank under bootstrapping")
+        axes.set_xlabel("rank")
         axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
-        bar.set_label(f"% of {result.trials:,} trials")
-        bar.outline.set_visible(False)
+        if result.share is not None:
+            bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+            bar.set_label(f"% of {result.trials:,} trials (bootstrapping)")
+            bar.outline.set_visible(False)
         named = printable(f"{result.measure} under {result.qrels}")
+        red = "rank interval" if result.expected is None else "expected rank, rank interval"
         figure.suptitle(
-            f"{named}, {many(result.queries, 'query')}; red: expected rank",
+            f"{named}, {many(result.queries, 'query')}; red: {red}",
             fontsize=10.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
 
 
-def _write_shares(axes: "Axes", result: RankStability) -> None:
-    for run, shares in enumerate(result.share):
-        for rank, share in enumerate(shares):
+def _write_shares(axes: "Axes", shares: Matrix) -> None:
+    for run, row in enumerate(shares.tolist()):
+        for rank, share in enumerate(row):
             if share >= 0.005:
                 axes.text(
                     rank, run, f"{100 * share:.0f}", ha="center", va="center", fontsize=6,
@@ -61,6 +69,8 @@ def _write_shares(axes: "Axes", result: RankStability) -> None:
 
 def plot_conditions(named: Sequence[Named], runs: Sequence[str]) -> "Figure":
     """Draw how often a few runs took each rank, in a panel for each condition (Figure 4).
+
+    Of few queries there are no shares: a line spans the ranks that a run may have.
 
     Parameters
     ----------
@@ -81,10 +91,11 @@ def plot_conditions(named: Sequence[Named], runs: Sequence[str]) -> "Figure":
             for panels in grid[used:]:
                 panels[column].set_visible(False)
             grid[used - 1][column].tick_params(labelbottom=True)
-            grid[used - 1][column].set_xlabel("rank under bootstrapping")
-        trials = {result.trials for _, result in named}
+            grid[used - 1][column].set_xlabel("rank")
+        trials = {result.trials for _, result in named if result.trials}
+        words = {0: "", 1: f"% of {max(trials, default=0):,} trials"}.get(len(trials), "% of trials")
         for panels in grid:
-            panels[0].set_ylabel(f"% of {max(trials):,} trials" if len(trials) == 1 else "% of trials")
+            panels[0].set_ylabel(words)
         longest = max(len(printable(run)) for run in runs)
         handles, names = grid[0][0].get_legend_handles_labels()
         space = int(36 * columns / (longest + 4))
@@ -106,6 +117,11 @@ def _draw_panel(axes: "Axes", result: RankStability, runs: Sequence[str]) -> Non
     for number, run in enumerate(runs):
         at = result.runs.index(run)
         color = COLORS[number % len(COLORS)]
+        if result.share is None or result.expected is None:
+            ends = [int(result.low[at]), int(result.high[at])]
+            axes.plot(ends, [number] * 2, "o-", color=color, markersize=3, label=printable(run))
+            axes.set_yticks([])
+            continue
         axes.bar(ranks, 100 * result.share[at], width=0.9, color=color, alpha=0.65, label=printable(run))
         axes.axvline(float(result.expected[at]), color=color, linewidth=1.1, linestyle=(0, (4, 2)))
     axes.set_xlim(0.5, len(result.runs) + 0.5)

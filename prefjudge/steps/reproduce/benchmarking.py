@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from prefjudge.evaluation.leaderboards.stability import RankStability
+from prefjudge.evaluation.leaderboards.stability import SHARES_FROM, RankStability, in_the_middle
 from prefjudge.evaluation.scoring.result_lists import score_lists
 from prefjudge.render.plots.progress import plot_progress
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
@@ -34,24 +34,36 @@ def progress(material: Material) -> Made:
 
 
 def _conditions(material: Material) -> list[tuple[str, RankStability]]:
-    return [(one.part, one.stability) for one in material.stable.conditions if one.part != "votes"]
+    """Return the ranks with the paper's own intervals, which `stability` no longer takes for true ones."""
+    return [(one.part, in_the_middle(one.stability)) for one in material.stable.conditions]
+
+
+def _drawn(material: Material) -> list[tuple[str, RankStability]]:
+    """Return those with as many queries as tell the share of a rank."""
+    drawn = [(part, ranks) for part, ranks in _conditions(material) if ranks.share is not None]
+    if not drawn:
+        raise CannotMakeError(
+            f"samples of fewer than {SHARES_FROM} queries tell no share of a rank", "Give more queries."
+        )
+    return drawn
 
 
 def _top_ranks(material: Material) -> Made:
-    return Made(tables=(top_table(*_conditions(material)[0]),))
+    return Made(tables=(top_table(*_drawn(material)[0]),))
 
 
 def _top_ranks_of_others(material: Material) -> Made:
-    others = _conditions(material)[1:]
+    others = _drawn(material)[1:]
     if not others:
         raise CannotMakeError(
-            "there is only one condition", "Give a second --qrels NAME=FILE, or --held-out."
+            f"there is only one condition of {SHARES_FROM} queries or more",
+            "Give a second --qrels NAME=FILE, or --held-out.",
         )
     return Made(tables=tuple(top_table(*one) for one in others))
 
 
 def _all_ranks(material: Material) -> Made:
-    part, ranks = _conditions(material)[0]
+    part, ranks = _drawn(material)[0]
     return Made(figures=(partial(plot_ranks, ranks),), tables=(shares_table([(part, ranks)]),))
 
 
@@ -137,7 +149,8 @@ BENCHMARKING = Paper(
             shows="the ranks of a few runs, by measure, label set, and public or private queries",
             reading=(
                 "Each panel is a condition. A run that is ahead on the public queries and falls back on the "
-                "private (held-out) ones may fit the public ones too well. --draw chooses the runs."
+                "private (held-out) ones may fit the public ones too well. --draw chooses the runs. From and "
+                "to are here the paper's, the middle 95 % of its trials; the command has those of `score`."
             ),
             needs=(Need.RUNS, Need.QRELS, Need.HELD_OUT),
             command=(

@@ -1,8 +1,8 @@
-"""Asks how stable a leaderboard is: under other queries, under held-out ones, and under other votes."""
+"""Asks how stable a leaderboard is: under other queries, under held-out ones, and in a second voting."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Unpack
 
@@ -12,17 +12,17 @@ from annotated_types import Ge, Interval
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.stability import (
+    SHARES_FROM,
     RankStability,
     bootstrap_ranks,
-    redrawn_ranks,
     split_queries,
 )
-from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
+from prefjudge.evaluation.leaderboards.vote_noise import noise_ceiling, redrawn_ceiling
 from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.testing.integer_scores import Column
 from prefjudge.formats.figures import write_figure
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.blocks import read_text
@@ -40,7 +40,7 @@ from prefjudge.gather.seeds import generator, seed_words
 from prefjudge.gather.stamps import stamp_of
 from prefjudge.gather.table_files import write_table
 from prefjudge.gather.text_options import text_fields
-from prefjudge.gather.vote_sets import VoteSet, compare_sets, vote_sets
+from prefjudge.gather.vote_sets import VoteSet, vote_sets
 from prefjudge.render.plots.stability import plot_conditions, plot_ranks
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.stability import conditions_table, label, rank_table, shares_table
@@ -50,28 +50,31 @@ from prefjudge.study.study import Study, open_study
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """The runs' ranks under one measure, label set and part of the queries.
-
-    ``part`` is ``all``, ``public``, ``held out`` or ``votes``: the last keeps the queries and has other
-    votes, and the ceiling.
-    """
+    """The runs' ranks under one measure, label set and part of the queries: all, public, or held out."""
 
     part: str
     stability: "RankStability"
-    ceiling: "NoiseCeiling | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voted:
+    """How far boards under a measure agree that rest on other votes like those behind ``qrels``.
+
+    Or, where several sets of judgments were given, those that rest on one of these and on another.
+    """
+
+    qrels: str
+    measure: str
+    ceiling: NoiseCeiling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StabilityResult(Shown):
-    """One condition for each label set, measure and part of the queries.
-
-    ``shown`` are the runs to draw side by side. ``ceiling`` compares the leaderboards of independent sets of
-    judgments, where several were given.
-    """
+    """One condition for each label set, measure and part of the queries; ``shown`` are the runs to draw."""
 
     conditions: tuple[Condition, ...]
     shown: tuple[str, ...]
-    ceiling: "NoiseCeiling | None"
+    voted: tuple[Voted, ...]
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
@@ -104,12 +107,12 @@ def stability(
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
 ) -> StabilityResult:
-    """Rank the runs on query sets drawn with replacement.
+    """Say which ranks runs may have, and how often they take them on query sets drawn with replacement.
 
     Parameters
     ----------
     study : Path, optional
-        A study: its runs under its label sets, and under other votes than those cast.
+        A study: its runs under its label sets, and how far a second voting would agree.
     runs : sequence of paths or patterns
         The run files, or folders of them.
     qrels : sequence of str
@@ -119,8 +122,8 @@ def stability(
     judged_only : bool
         Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : sequence of Path
-        Side-by-side judgments: the preference qrels made of them are a label set more, under samples of the
-        queries and under other votes. Of several independent sets, the leaderboards are compared.
+        Side-by-side judgments: the preference qrels made of them are a label set more, and it is told how
+        far a second voting would agree. Of several independent sets, the leaderboards are compared.
     held_out : Path, optional
         A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
         that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
@@ -131,17 +134,17 @@ def stability(
     draw : sequence of str
         The runs to draw side by side, by tag or file; the first, middle and last by default.
     trials : int
-        How many query sets to draw.
+        How many query sets to draw for the shares of ranks; none of fewer than 30 queries.
     confidence : float
-        The level of the rank intervals.
+        The level at which all rank intervals hold together.
     seed : int, optional
         Of what is drawn.
     plot : Path, optional
         Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and a
         panel for each with the runs to draw.
     out : Path, optional
-        Write the share of trials of every run at every rank: CSV, JSON, Markdown, LaTeX or Parquet by the
-        suffix.
+        Write the ranks of every run and its share of trials at each: CSV, JSON, Markdown, LaTeX or Parquet
+        by the suffix.
     **how
         How files are read: the words of `ReadOptions` and `TextOptions`.
 
@@ -183,18 +186,19 @@ def stability(
             stream = generator(found.study, "stability", seed)
             conditions.append(_ranked(part, scores, trials, confidence, stream))
         sets = vote_sets(found, votes_files, reader, notices) if by_labels else []
+        voted: list[Voted] = []
         for votes in sets:
             if votes.name not in (labels.name for labels in found.qrels):
                 stream = generator(found.study, "stability", seed)
                 for measured in by_labels:
                     conditions.append(_ranked("all", votes.scores(measured), trials, confidence, stream))
-            stream = generator(found.study, "votes", seed)
-            conditions.extend(_revoted(votes, by_labels, trials, confidence, stream))
+            voted += _redrawn(votes, by_labels, confidence, generator(found.study, "votes", seed))
+        voted += _cast_twice(sets, by_labels, confidence)
         notices += _few(conditions)
         result = StabilityResult(
             conditions=tuple(conditions),
             shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, reader),
-            ceiling=compare_sets(sets, by_labels[0], confidence) if by_labels else None,
+            voted=tuple(voted),
             provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
             inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
@@ -206,23 +210,13 @@ def stability(
 
 
 def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
-    """Say which conditions have so few queries that samples of them are too much alike, or so few samples."""
+    """Say which conditions have so few queries that samples of them are too much alike."""
     for one in conditions:
-        outside = 0.5 - one.stability.confidence / 2
-        if one.stability.trials * outside < 1:
-            yield Notice(
-                where=f"{many(one.stability.trials, 'trial')}",
-                what=f"too few to show the middle {100 * one.stability.confidence:g} %: the intervals are "
-                f"too narrow; --trials {ceil(round(10 / outside, 3))} show it",
-            )
-        if one.stability.queries < _FEW:
+        if one.stability.share is None:
             yield Notice(
                 where=label(one.part, one.stability),
-                what="too few queries to show how far ranks vary: the intervals are too narrow",
+                what=f"no share of a rank is told of fewer than {SHARES_FROM} queries",
             )
-
-
-_FEW = 10
 
 
 def _query_ids(path: Path) -> set[str]:
@@ -271,15 +265,21 @@ def _ranked(
     return Condition(part=part, stability=ranks)
 
 
-def _revoted(
-    votes: VoteSet, measures: Sequence[Measure], trials: int, confidence: float, rng: "np.random.Generator"
-) -> Iterator[Condition]:
-    """Rank the runs under other votings on the same queries, and say how far such leaderboards agree."""
+def _redrawn(
+    votes: VoteSet, measures: Sequence[Measure], confidence: float, rng: "np.random.Generator"
+) -> Iterator[Voted]:
+    """Say how far the leaderboards of other votings like these agree."""
     for measure, noise in zip(measures, votes.noise(measures, rng), strict=True):
-        scores = votes.scores(measure)
-        ranks = redrawn_ranks(noise, scores, trials=trials, confidence=confidence, rng=rng)
         ceiling = redrawn_ceiling(noise, confidence=confidence, rng=rng)
-        yield Condition(part="votes", stability=ranks, ceiling=ceiling)
+        yield Voted(qrels=votes.name, measure=str(measure), ceiling=ceiling)
+
+
+def _cast_twice(sets: Sequence[VoteSet], measures: Sequence[Measure], confidence: float) -> Iterator[Voted]:
+    """Say how far the leaderboards of each two sets of judgments agree, where there are several."""
+    for measure in measures if len(sets) > 1 else ():
+        boards: list[Column] = [votes.scores(measure).values.mean(axis=0) for votes in sets]
+        ceiling = noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
+        yield Voted(qrels=", ".join(votes.name for votes in sets), measure=str(measure), ceiling=ceiling)
 
 
 def _plots(plot: Path | None, conditions: int) -> list[Path]:
