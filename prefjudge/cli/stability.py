@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def stability(result: "StabilityResult") -> None:
     """Print the ranks under each condition, all side by side, and how far votings agree."""
-    from prefjudge.render.tables.stability import conditions_table, describe_ceiling, rank_table
+    from prefjudge.render.tables.leaderboard import voting_sentence
+    from prefjudge.render.tables.stability import conditions_table, rank_table
 
     for one in result.conditions:
         print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
@@ -21,7 +22,8 @@ def stability(result: "StabilityResult") -> None:
         named = [(one.part, one.stability) for one in result.conditions]
         print_tables([conditions_table(named)], rehearsal=result.rehearsal)
     for each in result.voted:
-        print_words(describe_ceiling(each.ceiling, f"{each.measure} under {each.qrels}"))
+        if each.two_votings.pairs:
+            print_words(f"{each.measure} under {each.qrels}: {voting_sentence(each.two_votings)}")
     for path in result.out:
         say(f"wrote {path}")
 
@@ -30,8 +32,8 @@ def to_json(result: "StabilityResult") -> dict[str, Any]:
     """Return the documented JSON of ``stability``."""
     return {
         "conditions": [_condition(one) for one in result.conditions],
-        "voted": [
-            {"qrels": one.qrels, "measure": one.measure, **to_plain(one.ceiling)} for one in result.voted
+        "two_votings": [
+            {"qrels": one.qrels, "measure": one.measure, **to_plain(one.two_votings)} for one in result.voted
         ],
         "provenance": result.provenance,
         "inputs": to_plain(result.inputs),

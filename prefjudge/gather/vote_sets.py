@@ -11,7 +11,7 @@ from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.replay import prepare_replay
 from prefjudge.core.pooling.pairs import Pairs
 from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import Qrels, Scores, heads_of_judged
+from prefjudge.core.pooling.qrels import Qrels, Scores, heads_of_judged, select_labels
 from prefjudge.core.pooling.runs import Heads
 from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
@@ -90,20 +90,23 @@ class VoteSet:
             pools=self._pools,
         )
         vote = self._voting(likely)
-
-        def twice(stream: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
-            drawn = likely.draw(stream, some)
-            one, other = (
-                [self._scores(measure, labels) for measure in measures]
-                for labels in (vote(drawn, stream), vote(drawn, stream))
-            )
-            return one, other
-
         observed = [self.scores(measure) for measure in measures]
         if queries is not None:
             kept = set(queries)
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
+
+        def twice(
+            stream: np.random.Generator, some: Sequence[str]
+        ) -> tuple[list[Scores], list[Scores], list[Scores]]:
+            drawn = likely.draw(stream, observed[0].queries)
+            asked = likely.among(drawn, some)
+            truth, one, other = (
+                [self._scores(measure, labels) for measure in measures]
+                for labels in (self._best(drawn), vote(asked, stream), vote(asked, stream))
+            )
+            return truth, one, other
+
         return measure_noise(twice, observed, rng=rng, told=likely.scales.told)
 
     def _voting(self, likely: LikelyPools) -> Callable[[DrawnPools, np.random.Generator], Qrels]:
@@ -121,6 +124,13 @@ class VoteSet:
             return to_qrels(resolved(again, blind, pools=self._pools, asked=self._asked), name=self.name)
 
         return vote
+
+    def _best(self, drawn: DrawnPools) -> Qrels:
+        """Return the answers that would be right if drawn pools were the truth."""
+        best = np.zeros(self._placed.documents.query.size, dtype=np.bool_)
+        best[drawn.best] = True
+        right = select_labels(self._placed.documents, best)
+        return replace(right, name=self.name, grade=np.ones(right.grade.size))
 
     def _scores(self, measure: Measure, labels: Qrels) -> Scores:
         return score_matrix(self._placed.under(labels), self._placed.labels(labels), measure)

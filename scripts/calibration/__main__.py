@@ -27,11 +27,12 @@ With ``--real FILE ...``, which are independent votes on the same pairs, P(best)
 held against what all files together say of the same answers: on average the two should be equal (off), but
 for what chance does to votes on these pairs (+-, from votes drawn anew ``--redraws`` times).
 
-``--ceiling`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
-and what the noise ceiling estimated from a single voting tells of that: the means over ten crowds, how far
+``--votings`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
+and what is told of that from a single voting: the means over ten crowds, how far
 they are off, and how far they would be, were the noise of the votes known (given); the deviation of one
 study, how many of the crowd's taus lie in the interval (held), and in how many studies the votes tell how
-many are wrong (known). With ``--small`` there are three candidates, eight runs and thirty crowds. With
+many are wrong (known); how far a board of the truth agrees with the single voting (truth), and what that
+tells of it (told). With ``--small`` there are three candidates, eight runs and thirty crowds. With
 ``--asked`` the votes are those that ``--strategies`` ask for, of ten runs; the first of ``--pools`` counts.
 
 ``--compare`` compares runs that are as good as each other, under labels from votes: how often the t test
@@ -61,7 +62,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from ceilings import ASKED, SMALL, USUAL, table
 from cells import NOISES, Design, join
 from comparisons import table as comparisons
 from diagram import diagram
@@ -69,6 +69,7 @@ from looks import equal_table
 from looks import table as looks
 from real import compare_files
 from rows import FORM, GOAL, HEAD, WORST, brief, rows_of
+from votings import ASKED, SMALL, USUAL, table
 from winners import table as winners
 
 from prefjudge.core.planning.strategy_names import parse_strategy
@@ -87,7 +88,7 @@ def main() -> int:
     grid = ASKED if options.asked else SMALL if options.small else USUAL
     options.pools = options.pools or ([ASKED.pool] if options.asked else [2, 5, 8])
     options.queries = options.queries or ([*ASKED.queries] if options.asked else [5, 50])
-    options.studies = options.studies or (grid.studies if options.ceiling else 200)
+    options.studies = options.studies or (grid.studies if options.votings else 200)
     check(parser, options)
     if options.looks and options.runs:
         for line in equal_table(options.runs, options.studies, options.seed):
@@ -98,7 +99,7 @@ def main() -> int:
         for line in of_studies(options.studies, options.seed):
             print(line, flush=True)
         return 0
-    if options.ceiling:
+    if options.votings:
         if options.asked:
             grid = replace(grid, pool=options.pools[0], queries=tuple(options.queries))
         grid = replace(grid, studies=options.studies)
@@ -128,16 +129,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
     parser.add_argument("--redraws", type=int, default=40, help="of the real votes")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
-    parser.add_argument("--ceiling", action="store_true", help="the table of noise ceilings instead")
-    parser.add_argument("--small", action="store_true", help="with --ceiling: small pools, few runs")
-    parser.add_argument("--asked", action="store_true", help="with --ceiling: by the strategies")
+    parser.add_argument("--votings", action="store_true", help="the table of how far votings agree instead")
+    parser.add_argument("--small", action="store_true", help="with --votings: small pools, few runs")
+    parser.add_argument("--asked", action="store_true", help="with --votings: by the strategies")
     parser.add_argument("--compare", action="store_true", help="the table of false differences instead")
     parser.add_argument("--looks", action="store_true", help="the table of daily looks instead")
     parser.add_argument("--runs", type=int, nargs="+", default=[], metavar="N", help="with --looks")
     parser.add_argument(
         "--winners", action="store_true", help="the table of right winners by each rule instead"
     )
-    parser.add_argument("--studies", type=int, help="for each line of a table (200; of ceilings 10 to 30)")
+    parser.add_argument("--studies", type=int, help="for each line of a table (200; of votings 10 to 30)")
 
 
 def simulated(options: argparse.Namespace) -> None:
@@ -187,8 +188,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             parser.error(str(problem))
     if options.runs and (not options.looks or min(options.runs) < 2):
         parser.error("--runs is for --looks, of two runs or more")
-    if (options.small or options.asked) and not options.ceiling:
-        parser.error("--small and --asked are for --ceiling")
+    if (options.small or options.asked) and not options.votings:
+        parser.error("--small and --asked are for --votings")
     for path in options.real:
         if not path.is_file():
             parser.error(f"there is no file {path}")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from ceilings import ERRORS, POOL, QUERIES, RUNS, VOTES, Crowd
 from numpy.typing import NDArray
+from votings import ERRORS, POOL, QUERIES, RUNS, VOTES, Crowd
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.runs import Heads, Order

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from ceilings import Crowd
+from votings import Crowd
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.pooling.qrels import Scores

@@ -45,7 +45,7 @@ def test_looks_at_equal_runs_count_each_study_once(
 
 
 def test_a_crowd_that_never_errs_scores_runs_by_the_truth(cells: ModuleType) -> None:
-    from ceilings import Crowd
+    from votings import Crowd
 
     rng = np.random.default_rng(1)
     crowd = Crowd(20, 1, 0.2, "far apart", rng, pool=3, runs=2)

@@ -13,7 +13,7 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
 from prefjudge.evaluation.leaderboards.boards import make_board
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, correlate
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings, correlate
 from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
 from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
 from prefjudge.evaluation.leaderboards.tiers import standings
@@ -67,9 +67,9 @@ def board_plot(queries: int = 30) -> object:
 def two_boards() -> object:
     x = leaderboard(scores("official", 1))
     y = leaderboard(scores("preference", 2), perfect=bar())
-    ceiling = NoiseCeiling(value=0.6, low=0.5, high=0.7, by="redrawn votes", pairs=400, confidence=0.95)
+    agreed = TwoVotings(value=0.6, low=0.5, high=0.7, by="redrawn votes", pairs=400, confidence=0.95)
     pair = correlate(x, y)
-    return plots.plot_two_boards(x, y, tau=replace(pair, printed=replace(pair.printed, ceiling=ceiling)))
+    return plots.plot_two_boards(x, y, tau=replace(pair, printed=replace(pair.printed, two_votings=agreed)))
 
 
 def ranks() -> object:
@@ -173,7 +173,8 @@ def test_what_is_drawn_can_be_read() -> None:
     tau = correlate(
         leaderboard(scores("official", 1)), leaderboard(scores("preference", 2), perfect=bar())
     ).tau
-    title = f"4 runs, 30 queries, two label sets\nKendall's τ {tau:.2f} (noise ceiling 0.60, 0.50 to 0.70)"
+    agreed = "two rounds of voting agree at 0.60, 0.50 to 0.70"
+    title = f"4 runs, 30 queries, two label sets\nKendall's τ {tau:.2f} ({agreed})"
     assert title in words(two_boards())
     assert {
         "RR@10 under public, public queries, 30 queries",

@@ -92,18 +92,20 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
     found = score(young)
     assert found.tau
-    assert all(pair.ceiling is not None for pair in found.tau), "the strategy is asked again"
+    assert all(pair.two_votings is not None for pair in found.tau), "the strategy is asked again"
     with Study(young).transaction() as db:  # as where a model had chosen whom people were shown
         db.execute("UPDATE settings SET value = 'a-model' WHERE key = 'strategy model'")
     found = score(young)
-    assert all(pair.ceiling is None for pair in found.tau)
-    assert any("ceiling is not known, as the rule makes other answers" in str(one) for one in found.notices)
+    assert all(pair.two_votings is None for pair in found.tau)
+    assert any("is not known: the rule makes other answers" in str(one) for one in found.notices)
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
     for strategy, known in (("sure:60", True), ("2=lead:2,9=sure:60/40", True), ("runs:60", False)):
         with Study(young).transaction() as db:
             db.execute("UPDATE settings SET value = :name WHERE key = 'strategy'", name=strategy)
-        assert all((pair.ceiling is not None) == known for pair in score(young, write=False).tau), strategy
+        assert all((pair.two_votings is not None) == known for pair in score(young, write=False).tau), (
+            strategy
+        )
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = 'knockout:1' WHERE key = 'strategy'")
     record = json.loads((young / "release" / "release.json").read_text())

@@ -158,10 +158,10 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     firm = next(row for row in scored.leaderboards[-1].ranked if row.rank == 1)
     assert f"({firm.low:.4f} to {firm.high:.4f}, 95% interval over queries)" in page
     (compared,) = scored.tau
-    assert compared.ceiling is not None
-    low, high = f"{compared.ceiling.low:.2f}", f"{compared.ceiling.high:.2f}"
-    ceiling = f"noise ceiling {compared.ceiling.value:.2f}, {low} to {high}"
-    assert f"Kendall's τ is {compared.tau:.2f} ({ceiling})." in page
+    assert compared.two_votings is not None
+    low, high = f"{compared.two_votings.low:.2f}", f"{compared.two_votings.high:.2f}"
+    agreed = f"two rounds of voting agree at {compared.two_votings.value:.2f}, {low} to {high}"
+    assert f"Kendall's τ is {compared.tau:.2f} ({agreed}" in page
     decided = ", ".join(f"{count} {name}" for name, count in found.statuses.items() if count)
     assert f"By the rule {found.rule}: {decided}." in page
     assert f"{state.judgments} judgments count, and {state.dropped_judgments} do not" in page

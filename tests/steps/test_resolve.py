@@ -153,17 +153,17 @@ def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> 
     assert not {
         one.correlation for one in result.sensitivity if not (one.changed or one.lost or one.gained)
     } - {1.0}
-    # No tau without its ceiling.
-    assert result.ceiling is not None
-    assert (result.ceiling.by, result.ceiling.confidence) == ("redrawn votes", 0.95)
-    assert resolve(judgments=votes, sensitivity=True).ceiling is None
+    # Beside each tau stands how far two votings agree.
+    assert result.two_votings is not None
+    assert (result.two_votings.by, result.two_votings.confidence) == ("redrawn votes", 0.95)
+    assert resolve(judgments=votes, sensitivity=True).two_votings is None
     (table,) = result.asked_tables()
     for row in to_records(table):
-        assert row["ceiling"] == pytest.approx(result.ceiling.value, nan_ok=True)
-        assert row["ceiling_by"] == "redrawn votes"
+        assert row["two_votings"] == pytest.approx(result.two_votings.value, nan_ok=True)
+        assert row["two_votings_by"] == "redrawn votes"
 
 
-def test_the_ceiling_counts_votes_as_the_orders_beside_it_do(tmp_path: Path) -> None:
+def test_two_votings_count_votes_as_the_orders_beside_it_do(tmp_path: Path) -> None:
     """A strong vote for a against a weak one for b decides a query only where strengths count."""
     lines = [(query, choice) for query in range(20) for choice in "ab"]
     for tag, docs in {"one": "ab", "two": "ba"}.items():
@@ -184,7 +184,7 @@ def test_the_ceiling_counts_votes_as_the_orders_beside_it_do(tmp_path: Path) -> 
     ordered = run_order(votes, [str(tmp_path / "*.run")], None)
     assert ordered is not None
     strong, even = (
-        ordered.ceiling(HowResolved(rule=votes.rule, strengths=strengths), np.random.default_rng(1))
+        ordered.two_votings(HowResolved(rule=votes.rule, strengths=strengths), np.random.default_rng(1))
         for strengths in (True, False)
     )
     assert strong is not None

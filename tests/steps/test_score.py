@@ -243,10 +243,10 @@ def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
     assert len(result.left_out) == 6
     assert sum(row.passages for row in result.left_out) > 0
     # Ranks move by the chance of votes, too: the table says how far.
-    ceiling = result.left_out_ceiling
-    assert ceiling is not None
+    agreed = result.left_out_votings
+    assert agreed is not None
     assert any(
-        f"τ = {ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by redrawn votes)" in note
+        f"τ = {agreed.value:.2f}, {agreed.low:.2f} to {agreed.high:.2f}; a board of the truth" in note
         for table in result.tables()
         for note in table.notes
         if "Leaving out" in table.title
@@ -616,7 +616,7 @@ def test_the_official_leaderboard_stands_beside_the_boards(
         score(runs=RUNS, qrels=[f"old={QRELS}"], leaderboard=csv_file)
 
 
-def test_a_tau_under_votes_has_its_noise_ceiling(tmp_path: Path) -> None:
+def test_beside_a_tau_under_votes_stands_how_far_two_votings_agree(tmp_path: Path) -> None:
     """Of the label sets given, the one that the votes make is found, whatever its name."""
     rng = np.random.default_rng(3)
     votes, made, sparse = tmp_path / "votes.txt", tmp_path / "made.txt", tmp_path / "sparse.txt"
@@ -640,18 +640,25 @@ def test_a_tau_under_votes_has_its_noise_ceiling(tmp_path: Path) -> None:
     found = score(**asked, judgments=votes, plot=tmp_path / "boards.svg")  # type: ignore[arg-type]
     assert len(found.tau) == 2
     for pair in found.tau:
-        assert pair.ceiling is not None
-        assert pair.ceiling.by == "redrawn votes"
-        assert 0.2 < pair.ceiling.low <= pair.ceiling.value <= pair.ceiling.high <= 1
-        assert pair.of_ceiling == pytest.approx(pair.tau / pair.ceiling.value)
-    assert f"noise ceiling {found.tau[0].ceiling.value:.2f}" in (tmp_path / "boards.against.svg").read_text()  # type: ignore[union-attr]
+        assert pair.two_votings is not None
+        assert pair.two_votings.by == "redrawn votes"
+        assert 0.2 < pair.two_votings.low <= pair.two_votings.value <= pair.two_votings.high <= 1
+        assert pair.two_votings.truth > pair.two_votings.value
+        assert pair.two_votings.truth_low <= pair.two_votings.truth <= pair.two_votings.truth_high <= 1
+    assert (
+        f"voting agree at {found.tau[0].two_votings.value:.2f}"
+        in (tmp_path / "boards.against.svg").read_text()
+    )  # type: ignore[union-attr]
     medians = score(**asked, judgments=votes, statistic="median")  # type: ignore[arg-type]
-    assert all(pair.ceiling is None for pair in medians.tau)
-    assert any("its noise ceiling is known for means only" in str(notice) for notice in medians.notices)
+    assert all(pair.two_votings is None for pair in medians.tau)
+    assert any(
+        "how far two rounds of voting agree is known for means only" in str(notice)
+        for notice in medians.notices
+    )
     again = score(**asked, judgments=votes)  # type: ignore[arg-type]
-    assert [pair.ceiling for pair in again.tau] == [pair.ceiling for pair in found.tau]
-    assert [pair.ceiling for pair in score(**asked).tau] == [None, None]  # type: ignore[arg-type]
+    assert [pair.two_votings for pair in again.tau] == [pair.two_votings for pair in found.tau]
+    assert [pair.two_votings for pair in score(**asked).tau] == [None, None]  # type: ignore[arg-type]
     others = tmp_path / "others.txt"
     others.write_text(made.read_text().replace("d0", "dx").replace("d1", "d0"))
     other = score(runs=[tmp_path / "*.run"], qrels=[str(sparse), str(others)], judgments=votes)
-    assert [pair.ceiling for pair in other.tau] == [None]
+    assert [pair.two_votings for pair in other.tau] == [None]

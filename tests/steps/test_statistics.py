@@ -281,18 +281,18 @@ def test_stability_with_votes_says_how_far_votings_agree(files: Path, tmp_path: 
     assert [one.part for one in result.conditions] == ["all", "all"]
     assert result.shown == ("high", "middle", "low")
     assert [one.stability.qrels for one in result.conditions] == ["votes-1", "votes-2"]
-    assert [(one.qrels, one.measure, one.ceiling.by) for one in result.voted] == [
+    assert [(one.qrels, one.measure, one.two_votings.by) for one in result.voted] == [
         ("votes-1", "RR@10", "redrawn votes"),
         ("votes-2", "RR@10", "redrawn votes"),
         ("votes-1, votes-2", "RR@10", "sets of judgments"),
     ]
-    assert result.voted[-1].ceiling.pairs == 1
+    assert result.voted[-1].two_votings.pairs == 1
     rows = (tmp_path / "ranks.csv").read_text().splitlines()
     assert rows[0] == "qrels,measure,queries,run,low,high,rank,share"
     printed = invoke(
         "stability", "--runs", files / "runs" / "*", "--judgments", files / "votes-1.txt", "--trials", 9
     )
-    assert "Noise ceiling" in printed.stdout
+    assert "RR@10 under votes-1: Two rounds of voting agree at τ = " in printed.stdout
 
 
 def test_votes_that_decide_nothing_are_refused(files: Path, tmp_path: Path) -> None:
@@ -413,15 +413,15 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
     assert len(agreement(study, splits=3).agreements) == 2
 
 
-def test_real_votes_have_a_ceiling_below_one(data_dir: Path) -> None:
-    """Of 24 runs on 25 queries; fewer runs tell their own ceiling too badly."""
+def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
+    """Of 24 runs on 25 queries; fewer runs tell too badly how far they agree."""
     folder = data_dir / "dl21"
     result = stability(
         runs=[folder / "runs"],
         judgments=[folder / "phases" / f"Set-{phase}.txt" for phase in ("I", "II", "III")],
         trials=10,
     )
-    *redrawn, cast = (one.ceiling for one in result.voted)
+    *redrawn, cast = (one.two_votings for one in result.voted)
     assert 0.4 < cast.value < 0.9
     assert len(redrawn) == 3
     for one in redrawn:  # what redrawn votes say, votes cast anew bear out

@@ -10,7 +10,7 @@ They say who is ahead, and by how much beside other pairs; how far apart candida
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,12 @@ class Stack:
     rows: Index
     chances: Floats
 
+    @property
+    def best(self) -> Index:
+        """The place of the best candidate of each pool: votes prefer it to all others."""
+        found: Index = self.chances.sum(axis=2).argmax(axis=1)
+        return found
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnPools:
@@ -64,6 +70,13 @@ class DrawnPools:
 
     crowd: Scales
     stacks: tuple[Stack, ...]
+
+    @property
+    def best(self) -> Index:
+        """The rows of the best candidates, one of each pool, in order."""
+        best = [stack.rows[np.arange(len(stack.rows)), stack.best] for stack in self.stacks]
+        found: Index = np.sort(np.concatenate([*best, np.zeros(0, dtype=np.int64)]))
+        return found
 
     def chances_of(self, left: Index, right: Index) -> Floats:
         """Return the probability that the left one is preferred, by rows; nan where the pool is not drawn."""
@@ -163,6 +176,17 @@ class LikelyPools:
                 chances = draw_chances(votes, scale=scale, lapses=lapses, rng=rng)
                 stacks.append(Stack(queries=one.queries, rows=one.rows, chances=chances))
         return DrawnPools(crowd=one_scale(scale, lapses), stacks=tuple(stacks))
+
+    def among(self, drawn: DrawnPools, some: Collection[str]) -> DrawnPools:
+        """Return only the drawn pools of some queries."""
+        codes = [self._queries[query] for query in some if query in self._queries]
+        stacks = []
+        for stack in drawn.stacks:
+            if (keep := np.flatnonzero(np.isin(stack.queries, codes))).size:
+                stacks.append(
+                    Stack(queries=stack.queries[keep], rows=stack.rows[keep], chances=stack.chances[keep])
+                )
+        return replace(drawn, stacks=tuple(stacks))
 
     def _weigh_runs(self, scale: float, lapses: float) -> Floats:
         """Return how probable each worth of the runs is: by the votes of people, given theirs."""

@@ -31,22 +31,24 @@ class RankShift:
 Over = Literal["boards as printed", "common queries"]
 
 
-CeilingBy = Literal["redrawn votes", "sets of judgments"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseCeiling:
+class TwoVotings:
     """How well two leaderboards agree that rest on independent votes of one kind: only the votes differ.
+
+    This is no ceiling: both are noisy. Labels that are nearer the truth agree better with one voting.
 
     Attributes
     ----------
     value : float
-        The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. A leaderboard
-        that agrees so well with these preferences agrees as well as a second round of judging would. By
-        redrawn votes it may be below 0: the runs then differ less than the noise of the votes alone makes
-        them, and nothing tells that two leaderboards agree at all.
+        The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. By redrawn votes
+        it may be below 0: the runs then differ less than the noise of the votes alone makes them, and nothing
+        tells that two leaderboards agree at all.
     low, high : float
         The middle ``confidence`` of the taus; of redrawn votes also over what is not known of the signal.
+    truth, truth_low, truth_high : float
+        The same of a board of the truth and the board of the votes that were cast, over what may be true by
+        the posterior of P(best): what knows nothing of these votes cannot be expected to agree better with
+        them. NaN by sets of judgments.
     by : {'redrawn votes', 'sets of judgments'}
         What the pairs of leaderboards rest on: votes drawn from a model of those cast, or votes cast twice.
     pairs : int
@@ -60,7 +62,10 @@ class NoiseCeiling:
     value: float
     low: float
     high: float
-    by: CeilingBy
+    truth: float = float("nan")
+    truth_low: float = float("nan")
+    truth_high: float = float("nan")
+    by: Literal["redrawn votes", "sets of judgments"]
     pairs: int
     confidence: float
     rests_on: Literal["votes", "prior"] = "votes"
@@ -71,13 +76,13 @@ class NoiseCeiling:
         words = []
         if self.rests_on == "prior":
             words.append(
-                "How many votes are wrong cannot be told from these votes, so that the ceiling rests on what "
-                "crowds usually show."
+                "How many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+                "usually show."
             )
         if self.value < 0:
             words.append(
-                "A ceiling below 0: the runs differ less than the chance of the votes alone makes them, so "
-                "that no agreement can be expected."
+                "Below 0: the runs differ less than the chance of the votes alone makes them, so that "
+                "nothing tells that two rounds of voting agree at all."
             )
         return tuple(words)
 
@@ -94,27 +99,14 @@ class Tau:
         Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
     tau_ap : float
         The AP correlation, which weighs the top most. The reference is taken for the truth.
-    ceiling : NoiseCeiling, optional
+    two_votings : TwoVotings, optional
         How well two boards agree that rest on independent votes, where one of these rests on votes.
     """
 
     queries: tuple[int, int]
     tau: float
     tau_ap: float
-    ceiling: NoiseCeiling | None = None
-
-    @property
-    def of_ceiling(self) -> float:
-        """Kendall's tau-b as a share of its ceiling; NaN where that is not told from 0."""
-        return share_of_ceiling(self.tau, self.ceiling)
-
-
-def share_of_ceiling(tau: float, ceiling: NoiseCeiling | None) -> float:
-    """Return a tau as a share of its ceiling; NaN where there is none, or its interval reaches 0.
-
-    Of a ceiling that may be 0 each share is a matter of chance: -0.33 is -10,000 % of one of 0.0033.
-    """
-    return tau / ceiling.value if ceiling and ceiling.low > 0 else float("nan")
+    two_votings: TwoVotings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,14 +146,9 @@ class RankCorrelation:
     common: Tau
 
     @property
-    def ceiling(self) -> NoiseCeiling | None:
-        """The ceiling of what is compared."""
-        return self.compared.ceiling
-
-    @property
-    def of_ceiling(self) -> float:
-        """Kendall's tau-b of what is compared, as a share of its ceiling; NaN where there is none above 0."""
-        return self.compared.of_ceiling
+    def two_votings(self) -> TwoVotings | None:
+        """How well two votings agree on what is compared."""
+        return self.compared.two_votings
 
     @property
     def same_queries(self) -> bool:

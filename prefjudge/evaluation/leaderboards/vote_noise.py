@@ -1,20 +1,23 @@
-"""Vote noise: what a leaderboard owes to the chance of its votes, and how far others can agree with it."""
+"""Vote noise: what a leaderboard owes to the chance of its votes, and how far other boards agree with it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.scoring.measures import direction
 from prefjudge.evaluation.testing.integer_scores import Column, Matrix
 
-Rescore = Callable[[np.random.Generator, Sequence[str]], tuple[Sequence[Scores], Sequence[Scores]]]
-"""Draws what is true of some queries, lets people vote on them twice, and scores the runs by either voting:
-once for each measure."""
+Rescore = Callable[
+    [np.random.Generator, Sequence[str]], tuple[Sequence[Scores], Sequence[Scores], Sequence[Scores]]
+]
+"""Draws what is true of all queries and lets people vote on some of them twice. Scores the runs by the truth
+and by either voting: once for each measure."""
 
 _CELLS = 1000
 _FEWEST, _MOST = 4, 32
@@ -22,7 +25,7 @@ _FEWEST, _MOST = 4, 32
 _ROUNDING = 1e-9
 """So small a part of the greatest variance is none."""
 _PAIRS = 400
-"""Pairs of leaderboards in a ceiling: their mean tau is then known to about 0.01."""
+"""Pairs of leaderboards that are compared: their mean tau is then known to about 0.01."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,8 @@ class VoteNoise:
         By how many degrees of freedom the observed variance tells the one that other votings would show.
     root : ndarray of float64, shape (runs, runs)
         ``root @ root.T`` is the covariance of the mean scores over votings on the same queries.
+    truths : ndarray of float64, shape (boards, runs)
+        The mean scores by what may be true, given the votes: draws from the posterior.
     told : bool
         Whether the votes tell how many of them are wrong; if not, the noise is that of usual crowds.
     """
@@ -50,6 +55,7 @@ class VoteNoise:
     noisy: float
     freedom: float
     root: Matrix
+    truths: Matrix
     told: bool = True
 
     @property
@@ -91,14 +97,14 @@ class VoteNoise:
 def measure_noise(
     rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator, told: bool = True
 ) -> list[VoteNoise]:
-    """Find how the mean scores of runs vary over votings on the same queries.
+    """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be.
 
     Parameters
     ----------
     rescore : callable
-        Takes a generator and the queries that count, draws what is true of them, has two votings on it, and
-        returns the scores of the same runs under both, for each measure. A query that the votes do not
-        decide may be absent.
+        Takes a generator and some of the queries, draws what is true of all, has two votings on some, and
+        returns the scores of the same runs by the truth and under both votings, for each measure. A query
+        that the votes do not decide may be absent.
     observed : sequence of Scores
         The scores with the votes as they were cast, one for each measure, over the same queries.
     rng : Generator
@@ -122,19 +128,35 @@ def measure_noise(
     truths = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
     many = min(queries, _CELLS // _FEWEST)
     squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
+    drawn: list[list[Matrix]] = [[] for _ in observed]
     for stream in rng.spawn(truths):
         keep = np.zeros(queries, dtype=bool)
         keep[stream.choice(queries, many, replace=False)] = True
         some = [scores.where(keep) for scores in observed]
-        votings = rescore(stream, some[0].queries)
+        truth, *votings = rescore(stream, some[0].queries)
         for number, (scores, one, other) in enumerate(zip(some, *votings, strict=True)):
             difference = _over(scores, one) - _over(scores, other)
             squares[number] += difference.T @ difference
+            drawn[number].append(_over(observed[number], truth[number]))
     # The noise of a mean is that of one query, on average, divided by how many there are.
     pairs = max(1, truths * many * queries)
     return [
-        _apart(scores, 0.5 * square / pairs, told) for scores, square in zip(observed, squares, strict=True)
+        _apart(scores, 0.5 * square / pairs, _boards(scores, np.stack(every), rng), told)
+        for scores, square, every in zip(observed, squares, drawn, strict=True)
     ]
+
+
+def _boards(scores: Scores, drawn: NDArray[np.float64], rng: np.random.Generator) -> Matrix:
+    """Return boards of which each query has one of its drawn scores: queries have nothing to do with others.
+
+    ``drawn`` has the shape (truths, queries, runs). Few draws so tell how boards vary.
+    """
+    truths, queries, runs = drawn.shape
+    boards = np.zeros((_PAIRS, runs))
+    for number in range(queries):
+        boards += drawn[rng.integers(truths, size=_PAIRS), number]
+    boards *= direction(scores.measure) / max(1, queries)
+    return boards
 
 
 def _over(scores: Scores, drawn: Scores) -> Matrix:
@@ -155,7 +177,7 @@ def _between(products: Matrix) -> float:
     return float(np.trace(products) - products.sum() / len(products)) if products.size else 0.0
 
 
-def _apart(scores: Scores, covariance: Matrix, told: bool) -> VoteNoise:
+def _apart(scores: Scores, covariance: Matrix, truths: Matrix, told: bool) -> VoteNoise:
     """Hold the noise against the observed leaderboard."""
     board = direction(scores.measure) * scores.values.mean(axis=0)
     runs = len(scores.runs)
@@ -171,14 +193,16 @@ def _apart(scores: Scores, covariance: Matrix, told: bool) -> VoteNoise:
     values, vectors = np.linalg.eigh(covariance)
     # The root of a rounding error is none: it would part runs that tie in every voting.
     root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
-    return VoteNoise(runs=scores.runs, board=board, noisy=noisy, freedom=freedom, root=root, told=told)
+    return VoteNoise(
+        runs=scores.runs, board=board, noisy=noisy, freedom=freedom, root=root, truths=truths, told=told
+    )
 
 
-def redrawn_ceiling(noise: VoteNoise, *, confidence: float = 0.95, rng: np.random.Generator) -> NoiseCeiling:
-    """Return how well leaderboards of independent votings like this one agree.
+def redrawn_votings(noise: VoteNoise, *, confidence: float = 0.95, rng: np.random.Generator) -> TwoVotings:
+    """Return how well leaderboards of independent votings like this one agree, and this one with the truth.
 
     The value is right on average over studies, and so may be below 0 in one of few runs. The interval counts
-    how badly the board tells its own signal.
+    how badly the board tells its own signal. That of the truth is a posterior mean.
 
     Parameters
     ----------
@@ -188,13 +212,19 @@ def redrawn_ceiling(noise: VoteNoise, *, confidence: float = 0.95, rng: np.rando
     rng : Generator
     """
     value, spread = (
-        noise_ceiling(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
+        compare_votings(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
         for sure in (True, False)
+    )
+    truth = compare_votings(
+        _rounded(noise.truths, np.tile(noise.board, (len(noise.truths), 1))), confidence=confidence
     )
     return replace(
         value,
         low=spread.low,
         high=spread.high,
+        truth=truth.value,
+        truth_low=truth.low,
+        truth_high=truth.high,
         by="redrawn votes",
         rests_on="votes" if noise.told else "prior",
     )
@@ -206,7 +236,7 @@ def _rounded(one: Matrix, other: Matrix) -> list[tuple[Column, Column]]:
     return list(zip(np.round(one / scale, 12), np.round(other / scale, 12), strict=True))
 
 
-def noise_ceiling(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> NoiseCeiling:
+def compare_votings(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> TwoVotings:
     """Summarise Kendall's tau over pairs of leaderboards that rest on independent votes.
 
     Parameters
@@ -224,6 +254,6 @@ def noise_ceiling(pairs: Sequence[tuple[Column, Column]], *, confidence: float =
     if taus.size:
         value = float(taus.mean())
         low, high = np.quantile(taus, [0.5 - confidence / 2, 0.5 + confidence / 2]).tolist()
-    return NoiseCeiling(
+    return TwoVotings(
         value=value, low=low, high=high, by="sets of judgments", pairs=int(taus.size), confidence=confidence
     )

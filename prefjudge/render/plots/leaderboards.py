@@ -22,7 +22,7 @@ from prefjudge.render.plots.figures import (
     shades,
 )
 from prefjudge.render.plots.point_labels import label_points
-from prefjudge.render.tables.leaderboard import ceiling_words
+from prefjudge.render.tables.leaderboard import votings_words
 from prefjudge.render.text.plain_text import printable
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | No
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
         words = ""
         if tau is not None and math.isfinite(tau.tau):
-            words = f"\nKendall's τ {tau.tau:.2f}{ceiling_words(tau)}"
+            words = f"\nKendall's τ {tau.tau:.2f}{votings_words(tau)}"
         queries = " and ".join(f"{count:,}" for count in dict.fromkeys((x.queries, y.queries)))
         plural = "query" if queries == "1" else "queries"
         axes.set_title(f"{many(len(shared), 'run')}, {queries} {plural}, two label sets{words}")

@@ -1,16 +1,16 @@
 """Leaderboards as tables: one board, several side by side, scores in long form, and what changed between."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.counts import many
 from prefjudge.evaluation.leaderboards.correlation import (
-    NoiseCeiling,
     Over,
     RankCorrelation,
     Tau,
-    share_of_ceiling,
+    TwoVotings,
 )
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
@@ -296,8 +296,8 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     apart = not all(result.same_queries for result in results)
-    ceilings = [one.ceiling for result in results for one in (result.printed, result.common)]
-    noisy = any(ceilings)
+    votings = [one.two_votings for result in results for one in (result.printed, result.common)]
+    noisy = any(votings)
     for result in results:
         moved = max(result.shifts, key=lambda shift: abs(shift.shift))
         words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
@@ -314,7 +314,7 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
                     *((over, queries) if apart else (result.queries,)),
                     found.tau,
                     found.tau_ap,
-                    *(ceiling_cells(found.tau, found.ceiling) if noisy else ()),
+                    *(votings_cells(found.two_votings) if noisy else ()),
                     words if over == result.over else None,
                 )
             )
@@ -328,46 +328,67 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
             Column(name="queries", kind="text" if apart else "integer", priority=2),
             Column(name="tau", head="τ", kind="number"),
             Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
-            *(CEILING if noisy else ()),
+            *(TWO_VOTINGS if noisy else ()),
             Column(name="largest_shift", head="largest shift", priority=3),
         ),
         rows=tuple(rows),
-        notes=ceiling_notes(ceilings),
+        notes=votings_notes(votings),
     )
 
 
-CEILING = (
-    Column(name="ceiling", kind="number", priority=1),
-    Column(name="ceiling_low", head="from", kind="number", priority=5),
-    Column(name="ceiling_high", head="to", kind="number", priority=5),
-    Column(name="ceiling_by", head="by", priority=5),
-    Column(name="of_ceiling", head="of it", kind="percent", digits=0, priority=1),
+TWO_VOTINGS = (
+    Column(name="two_votings", head="two votings", kind="number", priority=1),
+    Column(name="two_votings_low", head="from", kind="number", priority=5),
+    Column(name="two_votings_high", head="to", kind="number", priority=5),
+    Column(name="truth", head="truth", kind="number", priority=1),
+    Column(name="truth_low", head="from", kind="number", priority=5),
+    Column(name="truth_high", head="to", kind="number", priority=5),
+    Column(name="two_votings_by", head="by", priority=5),
 )
-"""Columns of the ceiling of a tau."""
-_CEILING_WORDS = (
-    "Ceiling: the τ between boards of independent votes like these (from, to: 95 % of such pairs). "
-    "A board that agrees so well agrees as well as a second round of judging would. "
-    "Of it: τ as a share of the ceiling, left out where the ceiling may be 0."
+"""Columns that stand beside a tau of a board that rests on votes."""
+_VOTINGS_WORDS = (
+    "Two votings: the τ at which boards of two rounds of voting like this one agree, which labels that are "
+    "nearer to the truth pass. Truth: the τ of a board of the truth with the one of these votes, as far as "
+    "they tell the truth; what knows nothing of the votes cannot be expected to agree better with them. "
+    "From, to: 95 % of such boards."
 )
 
 
-def ceiling_notes(ceilings: Iterable[NoiseCeiling | None]) -> tuple[str, ...]:
-    """Return what to say below the columns of ceilings; nothing where there are none."""
-    found = [one for one in ceilings if one]
-    doubts = dict.fromkeys(words for one in found for words in one.doubts)
-    return (_CEILING_WORDS, *doubts) if found else ()
+def votings_notes(found: Iterable[TwoVotings | None]) -> tuple[str, ...]:
+    """Return what to say below these columns; nothing where there are none."""
+    known = [one for one in found if one]
+    doubts = dict.fromkeys(words for one in known for words in one.doubts)
+    return (_VOTINGS_WORDS, *doubts) if known else ()
 
 
-def ceiling_words(result: RankCorrelation) -> str:
-    """Return the ceiling of a comparison in words that follow its τ; empty where it has none."""
-    found = result.ceiling
+def votings_words(result: RankCorrelation) -> str:
+    """Return how far two votings agree, in words that follow a τ; empty where that is not known."""
+    found = result.two_votings
     if found is None or not found.pairs:
         return ""
-    return f" (noise ceiling {found.value:.2f}, {found.low:.2f} to {found.high:.2f})"
+    return f" (two rounds of voting agree at {_with_ends(found)})"
 
 
-def ceiling_cells(tau: float, ceiling: NoiseCeiling | None) -> tuple[Cell, ...]:
-    """Return the ceiling of a tau, what it rests on, and the tau as a share of it."""
-    if ceiling is None:
-        return (None,) * len(CEILING)
-    return ceiling.value, ceiling.low, ceiling.high, ceiling.by, share_of_ceiling(tau, ceiling)
+def voting_sentence(found: TwoVotings) -> str:
+    """Return the same as a sentence that names its two lines."""
+    return f"Two rounds of voting agree at τ = {_with_ends(found)}." + "".join(
+        f" {words}" for words in found.doubts
+    )
+
+
+def _with_ends(found: TwoVotings) -> str:
+    ends = f", {found.low:.2f} to {found.high:.2f}" if found.pairs > 1 else ""
+    truth = (
+        f"; a board of the truth with one of them at {found.truth:.2f}, "
+        f"{found.truth_low:.2f} to {found.truth_high:.2f}"
+    )
+    return f"{found.value:.2f}{ends}{truth if math.isfinite(found.truth) else ''}"
+
+
+def votings_cells(found: TwoVotings | None) -> tuple[Cell, ...]:
+    """Return the cells of these columns."""
+    if found is None:
+        return (None,) * len(TWO_VOTINGS)
+    return (
+        found.value, found.low, found.high, found.truth, found.truth_low, found.truth_high, found.by,
+    )  # fmt: skip

@@ -7,8 +7,8 @@ from prefjudge.chances import chance_text
 from prefjudge.core.resolving.confidence_summary import ResolvedQuery
 from prefjudge.core.resolving.sensitivity import Kind, Variation
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
-from prefjudge.render.tables.leaderboard import CEILING, ceiling_cells, ceiling_notes
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings
+from prefjudge.render.tables.leaderboard import TWO_VOTINGS, votings_cells, votings_notes
 from prefjudge.render.text.tables import Column, Table
 
 
@@ -26,11 +26,11 @@ def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:
 
 
 def sensitivity_table(
-    rule: str, variations: Sequence[Variation], ceiling: NoiseCeiling | None = None
+    rule: str, variations: Sequence[Variation], two_votings: TwoVotings | None = None
 ) -> Table:
     """Return what each change does to the winners and to the order of runs: the greatest effect first.
 
-    The ``ceiling`` is that of the order of runs under other votes like these.
+    ``two_votings`` is how far the orders of runs under other votes like these agree.
     """
     kinds = {kind: sorted((one for one in variations if one.kind is kind), key=_most_first) for kind in Kind}
     return Table(
@@ -44,7 +44,7 @@ def sensitivity_table(
             Column(name="lost", kind="integer", priority=2),
             Column(name="gained", kind="integer", priority=2),
             Column(name="tau", head="tau of runs", kind="number", digits=3),
-            *(CEILING if ceiling else ()),
+            *(TWO_VOTINGS if two_votings else ()),
         ),
         rows=tuple(
             (
@@ -56,7 +56,7 @@ def sensitivity_table(
                 one.lost,
                 one.gained,
                 one.correlation,
-                *(ceiling_cells(one.correlation, ceiling) if ceiling else ()),
+                *(votings_cells(two_votings) if two_votings else ()),
             )
             for found in kinds.values()
             for one in found
@@ -65,7 +65,7 @@ def sensitivity_table(
             *(_total(kind, found) for kind, found in kinds.items() if found),
             "resolved: queries with a winner before and after; changed: those whose winners differ; "
             "lost and gained: queries with a winner only before, and only after.",
-            *ceiling_notes([ceiling]),
+            *votings_notes([two_votings]),
         ),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from prefjudge.counts import many
 from prefjudge.evaluation.comparing.winratio import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, kendall_tau
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, TwoVotings, kendall_tau
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
 from prefjudge.evaluation.scoring.leave_one_out import LeftOut
@@ -19,6 +19,7 @@ from prefjudge.render.tables.leaderboard import (
     leaderboard_table,
     scores_table,
     side_by_side_table,
+    voting_sentence,
 )
 from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.render.text.cells import Column, Table
@@ -34,7 +35,7 @@ def score_tables(
     cycles: int | None = None,
     not_judged: Sequence[NotJudged] = (),
     left_out: Sequence[LeftOut] = (),
-    left_out_ceiling: NoiseCeiling | None = None,
+    left_out_votings: TwoVotings | None = None,
     samples: Sequence[SampleAgreement] = (),
     long: bool = False,
     provenance: Mapping[str, str] | None = None,
@@ -69,7 +70,7 @@ def score_tables(
     if pairings:
         tables.append(pairings_table(pairings, cycles))
     if left_out:
-        tables.append(left_out_table(left_out, left_out_ceiling))
+        tables.append(left_out_table(left_out, left_out_votings))
     if samples:
         tables.append(samples_table(samples))
     return tables
@@ -129,10 +130,10 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
     )
 
 
-def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None) -> Table:
+def left_out_table(rows: Sequence[LeftOut], two_votings: TwoVotings | None = None) -> Table:
     """Return each run's score and rank without the passages that only it, or its team, contributed.
 
-    The ``ceiling`` says what other votes like these do to the ranks.
+    ``two_votings`` says what other votes like these do to the ranks.
     """
     teams = any(row.team != row.run for row in rows)
     other = _other_queries(rows)
@@ -167,7 +168,7 @@ def left_out_table(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None = None)
             )
             for row in rows
         ),
-        notes=tuple(_left_out_notes(rows, ceiling, "team" if teams else "run")),
+        notes=tuple(_left_out_notes(rows, two_votings, "team" if teams else "run")),
     )
 
 
@@ -182,7 +183,7 @@ def _other_queries(rows: Sequence[LeftOut]) -> bool:
     return any(row.queries_without != row.queries for row in rows)
 
 
-def _left_out_notes(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None, whose: str) -> Iterator[str]:
+def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, whose: str) -> Iterator[str]:
     if _other_queries(rows):
         yield (
             f"{many(rows[0].queries, 'query has', 'queries have')} an answer. Where other queries have one "
@@ -191,12 +192,8 @@ def _left_out_notes(rows: Sequence[LeftOut], ceiling: NoiseCeiling | None, whose
     tau = left_out_tau(rows)
     if not isnan(tau):
         yield f"The scores with and without what each {whose} alone contributed agree at τ = {tau:.2f}."
-    if ceiling and ceiling.pairs:
-        yield (
-            f"Other votes like these move ranks, too: boards of two such agree at τ = "
-            f"{ceiling.value:.2f} ({ceiling.low:.2f} to {ceiling.high:.2f}, by {ceiling.by})."
-        )
-        yield from ceiling.doubts
+    if two_votings and two_votings.pairs:
+        yield f"Other votes move ranks, too. {voting_sentence(two_votings)}"
 
 
 def samples_table(rows: Sequence[SampleAgreement]) -> Table:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
 from prefjudge.evaluation.leaderboards.stability import SHARES_FROM, RankStability
 from prefjudge.render.text.tables import Bold, Cell, Column, Table
 
@@ -167,20 +166,3 @@ def _shares(result: RankStability, place: int) -> list[tuple[int | None, float |
     if result.share is None:
         return [(None, None)]
     return [(rank, share) for rank, share in enumerate(result.share[place].tolist(), 1) if share > 0]
-
-
-def describe_ceiling(ceiling: NoiseCeiling, source: str) -> str:
-    """Return the noise ceiling as a sentence."""
-    if not ceiling.pairs:
-        return f"The noise ceiling is unknown: no two leaderboards of {source} order any runs."
-    return (
-        f"Noise ceiling: leaderboards from {source} agree with each other at τ = {ceiling.value:.2f} "
-        f"({_spread(ceiling)}). Another leaderboard that agrees so well with one of them agrees as well as "
-        "a second round of judging would." + "".join(f" {words}" for words in ceiling.doubts)
-    )
-
-
-def _spread(ceiling: NoiseCeiling) -> str:
-    if ceiling.pairs == 1:
-        return "one pair"
-    return f"{ceiling.low:.2f} to {ceiling.high:.2f} over {many(ceiling.pairs, 'pair')}"

@@ -12,10 +12,10 @@ from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
 from prefjudge.render.pages.report import Picture, Section
 from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards
 from prefjudge.render.tables.leaderboard import (
-    ceiling_words,
     leaderboard_table,
     perfect_words,
     side_by_side_table,
+    votings_words,
 )
 from prefjudge.render.tables.score import score_tables
 from prefjudge.steps.report.material import Material
@@ -119,4 +119,4 @@ def _kendall(pair: RankCorrelation | None) -> str:
     )
     if pair.over == "common queries":
         others = f", and {pair.printed.tau:.2f} between the boards as printed"
-    return f"; Kendall's τ is {pair.tau:.2f}{ceiling_words(pair)}{others}"
+    return f"; Kendall's τ is {pair.tau:.2f}{votings_words(pair)}{others}"

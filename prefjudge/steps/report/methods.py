@@ -7,7 +7,7 @@ from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError
 from prefjudge.render.pages.methods import to_bibtex, with_citations
 from prefjudge.render.pages.report import Section
-from prefjudge.render.tables.leaderboard import ceiling_words
+from prefjudge.render.tables.leaderboard import votings_words
 from prefjudge.steps.report.material import Material
 from prefjudge.study.pooling import is_published, load_inputs
 from prefjudge.study.rehearsal import Judge, Judges
@@ -96,7 +96,7 @@ def _scored(material: Material) -> str:
     for pair in result.tau:
         if isfinite(pair.tau):
             boards = f"{' and '.join(dict.fromkeys(pair.measures))} under {' and '.join(pair.qrels)}"
-            found = f"{pair.tau:.2f}{ceiling_words(pair)}"
+            found = f"{pair.tau:.2f}{votings_words(pair)}"
             text += f" Kendall's τ [@kendall1938] between the boards of {boards} is {found}."
     return text
 

@@ -181,7 +181,7 @@ def _pair_agreement(material: Material) -> Made:
 
 
 def _left_out(material: Material) -> Made:
-    return Made(tables=(left_out_table(material.left_out.left_out, material.left_out.left_out_ceiling),))
+    return Made(tables=(left_out_table(material.left_out.left_out, material.left_out.left_out_votings),))
 
 
 SHALLOW_POOLING = Paper(

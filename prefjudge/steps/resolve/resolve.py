@@ -210,7 +210,7 @@ def resolve(
         cycles=name_cycles(votes.log, first),
         confidence=sure,
         sensitivity=_sensitivity(votes, names, ties, strengths, sparse_rule, ordered) if sensitivity else (),
-        ceiling=ordered.ceiling(how, generator(votes.study, "votes", seed)) if ordered else None,
+        two_votings=ordered.two_votings(how, generator(votes.study, "votes", seed)) if ordered else None,
         per_query=resolved_queries(first, chances) if per_query else (),
         form=form.value,
         out=str(out) if out else None,

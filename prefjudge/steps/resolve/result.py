@@ -9,7 +9,7 @@ from prefjudge.core.resolving.resolutions import Difference
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.core.resolving.sensitivity import Variation
 from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings
 from prefjudge.render.shown import Shown
 from prefjudge.render.tables.record import record_tables
 from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
@@ -37,8 +37,8 @@ class Form(StrEnum):
 class ResolveResult(Shown):
     """How many queries each rule decided, and the preference qrels of the first rule.
 
-    ``ceiling`` is how far the orders of runs agree that other votes like these give, beside the correlations
-    of ``sensitivity``; None where no runs are compared.
+    ``two_votings`` is how far the orders of runs agree that other votes like these give, beside the
+    correlations of ``sensitivity``; None where no runs are compared.
     """
 
     rule: str
@@ -51,7 +51,7 @@ class ResolveResult(Shown):
     cycles: dict[str, tuple[str, ...]]
     confidence: "ConfidenceSummary | None"
     sensitivity: tuple["Variation", ...]
-    ceiling: NoiseCeiling | None
+    two_votings: TwoVotings | None
     per_query: tuple["ResolvedQuery", ...]
     form: str
     out: str | None
@@ -77,7 +77,9 @@ class ResolveResult(Shown):
         """Return what each of several rules decided, each query, and what would change it, as asked."""
         tables = [rules_table(self.rules)] if len(self.rules) > 1 else []
         tables += [per_query_table(self.per_query)] if self.per_query else []
-        tables += [sensitivity_table(self.rule, self.sensitivity, self.ceiling)] if self.sensitivity else []
+        tables += (
+            [sensitivity_table(self.rule, self.sensitivity, self.two_votings)] if self.sensitivity else []
+        )
         return tuple(tables)
 
     def tables(self) -> tuple[Table, ...]:

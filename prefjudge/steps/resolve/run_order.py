@@ -10,8 +10,8 @@ from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
 from prefjudge.engines.files.files import RunFiles
 from prefjudge.engines.files.reading import Reading
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, kendall_tau
-from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings, kendall_tau
+from prefjudge.evaluation.leaderboards.vote_noise import redrawn_votings
 from prefjudge.evaluation.scoring.judged_pairs import Placed, compared_pairs, place_candidates
 from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
 from prefjudge.evaluation.scoring.measures import Measure, score_matrix
@@ -36,7 +36,7 @@ class RunOrder:
         ]
         return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
 
-    def ceiling(self, how: HowResolved, rng: np.random.Generator) -> NoiseCeiling | None:
+    def two_votings(self, how: HowResolved, rng: np.random.Generator) -> TwoVotings | None:
         """Return how well the orders agree that other votes like these give; None where none is decided.
 
         They are resolved as those that it stands beside.
@@ -53,7 +53,7 @@ class RunOrder:
         if not cast.labels.queries:
             return None
         (noise,) = cast.noise([self._measure], rng)
-        return redrawn_ceiling(noise, rng=rng)
+        return redrawn_votings(noise, rng=rng)
 
 
 def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None) -> RunOrder | None:

@@ -70,7 +70,7 @@ def _result(found: Resolved, out: str | None) -> ResolveResult:
         cycles={},
         confidence=None,
         sensitivity=(),
-        ceiling=None,
+        two_votings=None,
         per_query=(),
         form=Form.TREC.value,
         out=out,

@@ -12,11 +12,11 @@ from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
 from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation, correlate
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, TwoVotings, correlate
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
 from prefjudge.evaluation.leaderboards.tiers import nearly_same
-from prefjudge.evaluation.leaderboards.vote_noise import redrawn_ceiling
+from prefjudge.evaluation.leaderboards.vote_noise import redrawn_votings
 from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, place_candidates
 from prefjudge.evaluation.scoring.leave_one_out import (
     LeftOut,
@@ -99,12 +99,12 @@ def score_boards(
 def correlations(
     boards: Sequence[Board],
     found: ScoreInputs,
-    ceilings: "Ceilings | None",
+    votings: "Votings | None",
     notices: list[Notice],
 ) -> Iterator[RankCorrelation]:
     """Compare each two boards of one measure: as printed, and over the queries that both label sets judge.
 
-    Where one of them rests on votes, the comparison gets its noise ceiling.
+    Where one of them rests on votes, it is told how far two votings agree.
     """
     judged = {labels.name: frozenset(labels.queries) for labels in found.qrels}
     for a, b in combinations(boards, 2):
@@ -121,20 +121,20 @@ def correlations(
         if only:
             how = "on these" if pair.over == "common queries" else "as they stand, and on these"
             notices.append(Notice(where=" and ".join(names), what=f"{only}: they are compared {how}"))
-        voted = next((name for name in names if ceilings and name in ceilings.labels), None)
-        if ceilings and voted:
+        voted = next((name for name in names if votings and name in votings.labels), None)
+        if votings and voted:
             measure = a.leaderboard.measure
-            printed, shared_by = (ceilings.of(measure, over) for over in (judged[voted], one & other))
+            printed, shared_by = (votings.of(measure, over) for over in (judged[voted], one & other))
             pair = replace(
                 pair,
-                printed=replace(pair.printed, ceiling=printed),
-                common=replace(pair.common, ceiling=shared_by),
+                printed=replace(pair.printed, two_votings=printed),
+                common=replace(pair.common, two_votings=shared_by),
             )
         yield pair
 
 
-class Ceilings:
-    """How well two boards can agree that rest on votes like these, by measure and queries.
+class Votings:
+    """How well two boards agree that rest on votes like these, by measure and queries.
 
     ``labels`` names the label sets that were made of the votes. The votes are redrawn once for all measures.
     """
@@ -145,17 +145,17 @@ class Ceilings:
         self.labels = {labels.name for labels in found.qrels if votes.made(labels)}
         self._votes, self._study, self._seed = votes, found.study, seed
         self._measures = {str(measure): measure for measure in measures}
-        self._found: dict[frozenset[str], dict[str, NoiseCeiling]] = {}
+        self._found: dict[frozenset[str], dict[str, TwoVotings]] = {}
 
-    def of(self, measure: str, queries: frozenset[str]) -> NoiseCeiling | None:
-        """Return the ceiling under a measure over some queries; None for measures of judged pairs."""
+    def of(self, measure: str, queries: frozenset[str]) -> TwoVotings | None:
+        """Return how well they agree under a measure over some queries; None for measures of judged pairs."""
         if measure not in self._measures:
             return None
         if queries not in self._found:
             rng = generator(self._study, "votes", self._seed)
             noise = self._votes.noise([*self._measures.values()], rng, queries)
             self._found[queries] = {
-                name: redrawn_ceiling(one, rng=rng) for name, one in zip(self._measures, noise, strict=True)
+                name: redrawn_votings(one, rng=rng) for name, one in zip(self._measures, noise, strict=True)
             }
         return self._found[queries][measure]
 

@@ -7,7 +7,7 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.engines.health import RunHealth
 from prefjudge.evaluation.comparing.winratio import WinRatios
 from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling, RankCorrelation
+from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, TwoVotings
 from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
 from prefjudge.evaluation.leaderboards.not_judged import NotJudged
 from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
@@ -35,7 +35,7 @@ class ScoreResult(Shown):
     sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
     over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
     challenge is under way; ``judged_tops`` says how many of the top passages of the others people compared.
-    ``left_out_ceiling`` is how far the orders of runs agree that other votes like these give, beside the
+    ``left_out_votings`` is how far the orders of runs agree that other votes like these give, beside the
     ranks of ``left_out``. What needs judgments or was not asked for is None or empty.
     """
 
@@ -56,7 +56,7 @@ class ScoreResult(Shown):
     cycles: int | None = None
     not_judged: tuple[NotJudged, ...] = ()
     judged_tops: tuple[NotJudged, ...] = ()
-    left_out_ceiling: NoiseCeiling | None = None
+    left_out_votings: TwoVotings | None = None
 
     @property
     def left_out_tau(self) -> float:
@@ -83,7 +83,7 @@ class ScoreResult(Shown):
             cycles=self.cycles,
             not_judged=self.not_judged,
             left_out=self.left_out,
-            left_out_ceiling=self.left_out_ceiling,
+            left_out_votings=self.left_out_votings,
             samples=self.samples,
             provenance=self.provenance,
         )

@@ -22,7 +22,7 @@ from prefjudge.gather.score_inputs import gather, need_files
 from prefjudge.gather.score_matrices import named_measures
 from prefjudge.gather.text_options import text_fields
 from prefjudge.steps.score.boards import (
-    Ceilings,
+    Votings,
     all_pairings,
     all_win_ratios,
     correlations,
@@ -182,13 +182,13 @@ def score(
         digesting(found.files) as digests,
         reading(found.runs, order, notices, engine, **read) as reader,
     ):
-        ceilings = None
+        votings = None
         boards, agreement, tops, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
         if votes is not None and chosen == "mean":
-            ceilings = Ceilings(votes, found, by_labels, seed)
-        if votes is not None and len(found.qrels) > 1 and not (ceilings and ceilings.labels):
-            notices.append(_no_ceiling(chosen))
-        tau = tuple(correlations(boards, found, ceilings, notices))
+            votings = Votings(votes, found, by_labels, seed)
+        if votes is not None and len(found.qrels) > 1 and not (votings and votings.labels):
+            notices.append(_no_votings(chosen))
+        tau = tuple(correlations(boards, found, votings, notices))
         notices.extend((*few_hits(boards), *near_copies(boards)))
         pairings, cycles = all_pairings(found, votes)
         apart = count_not_judged(found, read, order, notices)
@@ -200,8 +200,8 @@ def score(
             left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
             if leave_one_out and by_labels
             else (),
-            left_out_ceiling=ceilings.of(str(by_labels[0]), frozenset(votes.labels.queries))
-            if leave_one_out and by_labels and votes and ceilings
+            left_out_votings=votings.of(str(by_labels[0]), frozenset(votes.labels.queries))
+            if leave_one_out and by_labels and votes and votings
             else None,
             samples=query_samples(found, boards, sample, seed) if sample is not None else (),
             health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
@@ -229,10 +229,10 @@ def score(
     return replace(result, out=files)
 
 
-def _no_ceiling(statistic: Statistic) -> Notice:
-    """Say why a τ stands without its noise ceiling."""
+def _no_votings(statistic: Statistic) -> Notice:
+    """Say why it is not told beside a τ how far two votings agree."""
     if statistic != "mean":
-        what = "its noise ceiling is known for means only"
+        what = "how far two rounds of voting agree is known for means only"
     else:
-        what = "its noise ceiling is not known, as the rule makes other answers of these votes"
+        what = "how far two rounds of voting agree is not known: the rule makes other answers of these votes"
     return Notice(where="Kendall's τ", what=what)

@@ -13,14 +13,14 @@ from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.pooling.qrels import Scores
 from prefjudge.core.pooling.runs import OrderLike
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import NoiseCeiling
+from prefjudge.evaluation.leaderboards.correlation import TwoVotings
 from prefjudge.evaluation.leaderboards.stability import (
     SHARES_FROM,
     RankStability,
     bootstrap_ranks,
     split_queries,
 )
-from prefjudge.evaluation.leaderboards.vote_noise import noise_ceiling, redrawn_ceiling
+from prefjudge.evaluation.leaderboards.vote_noise import compare_votings, redrawn_votings
 from prefjudge.evaluation.scoring.measures import Measure
 from prefjudge.evaluation.testing.integer_scores import Column
 from prefjudge.formats.figures import write_figure
@@ -65,7 +65,7 @@ class Voted:
 
     qrels: str
     measure: str
-    ceiling: NoiseCeiling
+    two_votings: TwoVotings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -270,16 +270,16 @@ def _redrawn(
 ) -> Iterator[Voted]:
     """Say how far the leaderboards of other votings like these agree."""
     for measure, noise in zip(measures, votes.noise(measures, rng), strict=True):
-        ceiling = redrawn_ceiling(noise, confidence=confidence, rng=rng)
-        yield Voted(qrels=votes.name, measure=str(measure), ceiling=ceiling)
+        agreed = redrawn_votings(noise, confidence=confidence, rng=rng)
+        yield Voted(qrels=votes.name, measure=str(measure), two_votings=agreed)
 
 
 def _cast_twice(sets: Sequence[VoteSet], measures: Sequence[Measure], confidence: float) -> Iterator[Voted]:
     """Say how far the leaderboards of each two sets of judgments agree, where there are several."""
     for measure in measures if len(sets) > 1 else ():
         boards: list[Column] = [votes.scores(measure).values.mean(axis=0) for votes in sets]
-        ceiling = noise_ceiling(list(combinations(boards, 2)), confidence=confidence)
-        yield Voted(qrels=", ".join(votes.name for votes in sets), measure=str(measure), ceiling=ceiling)
+        agreed = compare_votings(list(combinations(boards, 2)), confidence=confidence)
+        yield Voted(qrels=", ".join(votes.name for votes in sets), measure=str(measure), two_votings=agreed)
 
 
 def _plots(plot: Path | None, conditions: int) -> list[Path]:

@@ -39,7 +39,7 @@ from prefjudge.gather.readers import Reader, reading
 from prefjudge.gather.score_inputs import ScoreInputs, gather, official_qrels
 from prefjudge.gather.vote_sets import VoteSet
 from prefjudge.steps.report.material import assess_best
-from prefjudge.steps.score.boards import Ceilings, correlations
+from prefjudge.steps.score.boards import Votings, correlations
 from prefjudge.steps.status.history import History, history
 from prefjudge.steps.status.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
@@ -509,10 +509,10 @@ def _only_shown(found: ScoreInputs, entries: Entries) -> ScoreInputs:
 def _correlations(
     found: ScoreInputs, boards: AllBoards, reader: Reader, notices: list[Notice]
 ) -> Iterator[RankCorrelation]:
-    """Compare the boards under the labels and the answers: no τ is shown without its noise ceiling."""
+    """Compare the boards under the labels and the answers: beside τ stands how far two votings agree."""
     if not boards.labels:
         return
-    ceilings = None
+    votings = None
     if found.judgments is not None and len(found.judgments) and found.pools:
         votes = VoteSet(
             PREFERENCE_NAME,
@@ -523,8 +523,8 @@ def _correlations(
             asked=found.asked,
             kept=found.kept,
         )
-        ceilings = Ceilings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
-    yield from correlations([*boards.labels, *boards.current.boards], found, ceilings, notices)
+        votings = Votings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
+    yield from correlations([*boards.labels, *boards.current.boards], found, votings, notices)
 
 
 def _official(

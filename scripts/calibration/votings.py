@@ -1,4 +1,4 @@
-"""The noise ceiling that is estimated from one study, beside how far other studies agree."""
+"""How far two votings agree and one with the truth, as one study tells it and as it is."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,20 @@ from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.replay import prepare_replay
 from prefjudge.core.planning.simulation import play
 from prefjudge.core.planning.strategy_names import of_size, parse_strategy
-from prefjudge.core.pooling.qrels import Qrels, Scores
+from prefjudge.core.pooling.qrels import Qrels, Scores, select_labels
 from prefjudge.core.pooling.runs import Order
 from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
 from prefjudge.core.resolving.preferences import resolve, to_qrels
 from prefjudge.evaluation.comparing.redrawn_votes import cast_again
 from prefjudge.evaluation.leaderboards.correlation import kendall_tau
 from prefjudge.evaluation.leaderboards.vote_noise import (
+    compare_votings,
     measure_noise,
-    noise_ceiling,
-    redrawn_ceiling,
+    redrawn_votings,
 )
 
 Floats = NDArray[np.float64]
+Scored = tuple[list[Scores], list[Scores], list[Scores]]
 POOL, RUNS = 6, 30
 QUERIES, VOTES, ERRORS = (50, 200), (1, 3), (0.2, 0.33)
 FAMILIES = {"far apart": (0.5, 1.0), "close": (1.0, 0.3), "nearly equal": (1.0, 0.0)}
@@ -51,11 +52,11 @@ USUAL = Grid(POOL, RUNS, QUERIES, VOTES, ERRORS, STUDIES)
 SMALL = Grid(3, 8, (50,), (1,), (0.2, 0.33, 0.4), 30)
 ASKED = Grid(5, 10, (50, 200), (), (0.2, 0.33), 20)
 """Where a strategy asks: 10 runs; pools of 8 by --pools 8."""
-FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
-Compared = tuple[float, float, float, float, float, float]
-"""How far votings agree; the ceiling of one; what it would be, were the noise of its votes known; the share
-of taus in its interval; whether its votes tell how many are wrong; and the noise that is found, as a share of
-the true one."""
+FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
+Compared = tuple[float, float, float, float, float, float, float, float]
+"""How far votings agree; what one voting tells of that; what it would tell, were its votes' noise known; the
+share of taus in its interval; whether its votes tell how many are wrong; the noise that is found, as a
+share of the true one; how far the truth agrees with the voting; and what the voting tells of that."""
 
 
 class Crowd:
@@ -116,6 +117,17 @@ class Crowd:
         """Return the reciprocal rank of the best answers that the votes make."""
         return self.score_answers(to_qrels(resolve(judgments), name="votes"))
 
+    def score_truth(self) -> Scores:
+        """Return the reciprocal rank of the answers that are truly best."""
+        best = self.strength.argmax(axis=1) + self.pool * np.arange(len(self.names))
+        return self.score_rows(best)
+
+    def score_rows(self, best: NDArray[np.int64]) -> Scores:
+        """Return the reciprocal rank of a document of each query."""
+        keep = np.zeros(self.documents.query.size, dtype=np.bool_)
+        keep[best] = True
+        return self.score_answers(select_labels(self.documents, keep))
+
     def score_answers(self, labels: Qrels) -> Scores:
         """Return the reciprocal rank of the best answers."""
         values = np.zeros((len(self.names), self.gain.shape[2]))
@@ -159,14 +171,16 @@ class Asked:
 
 
 def compare(crowd: Crowd, rng: np.random.Generator) -> Compared:
-    """Return how far votings of a crowd agree, and what the ceiling of a single voting says."""
+    """Return how far votings of a crowd agree with each other and the truth, and what a single one says."""
     judgments = crowd.vote(rng)
     likely = LikelyPools(judgments, crowd.documents, crowd.places, rng=rng)
 
     def vote(drawn: DrawnPools, one: np.random.Generator) -> Scores:
         return crowd.score(cast_again(judgments, likely.left, likely.right, drawn, one))
 
-    return _compared(crowd.score(judgments), likely, lambda one: crowd.score(crowd.vote(one)), vote, rng)
+    return _compared(
+        crowd, crowd.score(judgments), likely, lambda one: crowd.score(crowd.vote(one)), vote, rng
+    )
 
 
 def compare_asked(asked: Asked, rng: np.random.Generator) -> Compared:
@@ -179,25 +193,29 @@ def compare_asked(asked: Asked, rng: np.random.Generator) -> Compared:
     def vote(drawn: DrawnPools, one: np.random.Generator) -> Scores:
         return asked.crowd.score_answers(replay.play(drawn, one, name="votes"))
 
-    return _compared(scores, likely, lambda one: asked.cast(one)[1], vote, rng)
+    return _compared(asked.crowd, scores, likely, lambda one: asked.cast(one)[1], vote, rng)
 
 
 def _compared(
+    crowd: Crowd,
     scores: Scores,
     likely: LikelyPools,
     cast: Callable[[np.random.Generator], Scores],
     again: Callable[[DrawnPools, np.random.Generator], Scores],
     rng: np.random.Generator,
 ) -> Compared:
-    def by_posterior(one: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
-        drawn = likely.draw(one, some)
-        return [again(drawn, one)], [again(drawn, one)]
+    def by_posterior(one: np.random.Generator, some: Sequence[str]) -> Scored:
+        drawn = likely.draw(one, crowd.names)
+        asked = likely.among(drawn, some)
+        return [crowd.score_rows(drawn.best)], [again(asked, one)], [again(asked, one)]
 
     votings = [cast(rng) for _ in range(VOTINGS)]
 
-    def by_truth(one: np.random.Generator, some: Sequence[str]) -> tuple[list[Scores], list[Scores]]:
+    truth = crowd.score_truth()
+
+    def by_truth(one: np.random.Generator, some: Sequence[str]) -> Scored:
         first, second = one.choice(VOTINGS, 2, replace=False).tolist()
-        return [votings[first]], [votings[second]]
+        return [truth], [votings[first]], [votings[second]]
 
     boards = [voting.values.mean(axis=0) for voting in votings]
     pairs = list(combinations(boards, 2))
@@ -205,23 +223,38 @@ def _compared(
         measure_noise(twice, [scores], rng=rng, told=likely.scales.told)[0]
         for twice in (by_posterior, by_truth)
     )
-    by_model, known = redrawn_ceiling(told, rng=rng), redrawn_ceiling(given, rng=rng)
+    by_model, known = redrawn_votings(told, rng=rng), redrawn_votings(given, rng=rng)
     taus = np.array([kendall_tau(one, other) for one, other in pairs])
     held = (by_model.low - 1e-9 <= taus) & (taus <= by_model.high + 1e-9)
     return (
-        noise_ceiling(pairs).value,
+        compare_votings(pairs).value,
         by_model.value,
         known.value,
         float(held.mean()),
         float(likely.scales.told),
         told.noisy / given.noisy,
+        kendall_tau(truth.values.mean(axis=0), scores.values.mean(axis=0)),
+        by_model.truth,
     )
 
 
 def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of the table: means over the studies of each cell, each of a crowd of its own."""
     yield FORM.format(
-        "queries", "votes", "error", "runs", "agree", "told", "off", "given", "sd", "held", "known", "noise"
+        "queries",
+        "votes",
+        "error",
+        "runs",
+        "agree",
+        "told",
+        "off",
+        "given",
+        "sd",
+        "held",
+        "known",
+        "noise",
+        "truth",
+        "told",
     )
     asked = strategies or grid.votes
     for queries, votes, error, family in product(grid.queries, asked, grid.errors, FAMILIES):
@@ -234,9 +267,10 @@ def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iter
             found.append(
                 compare(crowd, rng) if isinstance(votes, int) else compare_asked(Asked(crowd, votes), rng)
             )
-        true, told, given, held, known, noise = np.mean(found, axis=0).tolist()
+        true, told, given, held, known, noise, right, said = np.mean(found, axis=0).tolist()
         spread = float(np.std([one[0] - one[1] for one in found], ddof=1))
         figures = (
-            f"{one:.3f}" for one in (true, told, told - true, given - true, spread, held, known, noise)
+            f"{one:.3f}"
+            for one in (true, told, told - true, given - true, spread, held, known, noise, right, said)
         )
         yield FORM.format(queries, votes, error, family, *figures)
