@@ -26,8 +26,10 @@ from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import clear_votes_wanted, is_published, load_pools
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.settings import keep_setting, load_setting, save_setting
 from prefjudge.study.study import Study
+from prefjudge.study.targets import command, current_target
 
 _MODEL = "strategy model"
 """The setting that names the model which orders and vetoes."""
@@ -182,7 +184,7 @@ def find_drive(
         _refuse_other_rule(study, challenge, strategy)
         return ChallengeDrive(study, challenge)
     if not pools.queries:
-        raise StudyError("the study has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …")
+        raise lacking(study, Stage.POOL)
     if model is not None:
         _model_votes(study, model)  # first: a model without votes is the clearer error
     driver = _find_driver(study, strategy, model)
@@ -231,10 +233,8 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
     if not votes:
-        raise StudyError(
-            f"{model} has judged nothing here",
-            f"Run: prefjudge judge {quoted(study.folder)} --model {model} --url …",
-        )
+        judge = f"prefjudge judge {quoted(study.folder)} --model {model} --url …"
+        raise lacking(study, Stage.TEXTS, what=f"{model} has judged nothing here", then=judge)
     return votes
 
 
@@ -246,7 +246,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
         if settled is None and is_published(db):
             raise StudyError(
                 "the study was published by `publish`, pair by pair",
-                "Continue with collect, resolve and score.",
+                f"Run: {command('collect', study.folder, current_target(db))}; then resolve and score.",
             )
     if settled is None:
         settled = "default" if strategy is None else strategy

@@ -7,7 +7,7 @@ from prefjudge.core.asking.costs import CENT, prorated
 from prefjudge.core.judges.screening import BarringPolicy
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError
 from prefjudge.fieldwork.entry_test import entry_test
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
@@ -15,6 +15,7 @@ from prefjudge.study.config import EarlyExit
 from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.hits import StudyHit, StudySlot
 from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.study import Study
 
 PAGES_FOLDER = "pages"
@@ -45,10 +46,8 @@ class Pages:
             *(f"passage {doc}" for doc in sorted(wanted) if doc not in self._passages),
         ]
         if without:
-            raise StudyError(
-                f"{len(without)} of the texts to show are missing: {', '.join(without[:5])}",
-                f"Run: prefjudge pool {quoted(study.folder)} --runs … --queries … --collection …",
-            )
+            what = f"{len(without)} of the texts to show are missing: {', '.join(without[:5])}"
+            raise lacking(study, Stage.TEXTS, what=what)
 
     def page(self, hit: StudyHit, crowd: Crowd) -> Page:
         """Return the page that a HIT shows, or the address of its file where the crowd refuses the page.

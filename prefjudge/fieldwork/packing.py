@@ -7,12 +7,10 @@ import numpy as np
 from prefjudge.core.asking.costs import CENT
 from prefjudge.core.asking.gold import rotate_gold
 from prefjudge.core.asking.hits import draw_decoys, pack_pairs, plan_hit
-from prefjudge.counts import many
-from prefjudge.errors import StudyError, quoted
 from prefjudge.study.config import DesignConfig
-from prefjudge.study.gold import count_hidden, load_active_gold, ways_to_gold
+from prefjudge.study.gold import count_hidden, load_active_gold
 from prefjudge.study.hits import HitKey, StudyHit, StudySlot, last_batch
-from prefjudge.study.progress import count_rows, waiting_pairs
+from prefjudge.study.progress import Stage, count_rows, lacking, waiting_pairs
 from prefjudge.study.study import Study
 
 _LAYOUTS = 4
@@ -33,15 +31,12 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         gold, used = load_active_gold(db), count_hidden(db, target)
         batch = last_batch(db) + 1
     if not pairs:
-        raise StudyError(
-            "the study has no pairs to judge", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
-        )
+        raise lacking(study, Stage.POOL)
+    if not waiting:
+        return ()
     design = study.config.design
-    if waiting and len(gold) < design.gold_per_hit:
-        raise StudyError(
-            f"a HIT hides {many(design.gold_per_hit, 'gold pair')}, and the study has {len(gold)}",
-            ways_to_gold(study),
-        )
+    if len(gold) < design.gold_per_hit:
+        raise lacking(study, Stage.GOLD)
     rng = study.hidden_rng("batch", batch)
     packed = [
         ([group[i] for i in members], votes)

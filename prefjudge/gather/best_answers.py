@@ -15,7 +15,7 @@ from prefjudge.core.resolving.counting import TieWorth
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, to_qrels
 from prefjudge.core.resolving.resolutions import Resolutions, with_answers
 from prefjudge.counts import many
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.formats.labels.qrels import read_qrels, write_qrels
 from prefjudge.formats.lines.digests import digest_of_content
 from prefjudge.formats.lines.problems import Notice
@@ -24,6 +24,7 @@ from prefjudge.gather.stamps import stamp_of, write_stamp
 from prefjudge.gather.winners import find_winners
 from prefjudge.study.answers import last_version, load_answers, load_open_challenge
 from prefjudge.study.pooling import load_copies
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import save_setting
 from prefjudge.study.study import QRELS_FILE, Study
@@ -90,14 +91,13 @@ def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tupl
     if version:
         return copies.spread(kept), version
     path = study.folder / QRELS_FILE
-    driven = study.setting("strategy")
-    settle = advised(study, "run") if driven else f"prefjudge resolve {quoted(study.folder)}"
     if not path.is_file() or path.stat().st_mtime < rehearsed_until:
-        raise StudyError("the study has no preference qrels yet", f"Run: {settle}")
+        raise lacking(study, Stage.ANSWERED)
     if not path.stat().st_size:
+        more = "run" if study.setting("strategy") else "collect"
         raise StudyError(
             "no query of the study has a best answer yet",
-            f"Collect more judgments, then run: {settle}",
+            f"Collect more judgments: {advised(study, more)}{'; then resolve' * (more != 'run')}.",
         )
     return copies.spread(read_qrels(path, name=PREFERENCE_NAME, notices=notices)), 0
 

@@ -16,7 +16,7 @@ from prefjudge.core.pooling.runs import encode
 from prefjudge.core.resolving.rules import PAPER_RULE, RULES, UNEVEN_RULE, WEIGHING_RULE
 from prefjudge.core.resolving.trust import can_tell
 from prefjudge.database import Connection
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.stamps import rehearsal_in
 from prefjudge.formats.lines.problems import Notice
@@ -24,11 +24,10 @@ from prefjudge.gather.memory import Votes, take_judgments
 from prefjudge.gather.once import once
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pooling import load_copies, load_pairs, load_pools
-from prefjudge.study.progress import count_rows, load_barred
+from prefjudge.study.progress import Stage, count_rows, lacking, load_barred
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
-from prefjudge.study.targets import advised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +156,7 @@ def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> Judgme
         uneven = strategy is not None or count_rows(db, "challenges") > 0
         pairs, copies = load_pairs(db) if uneven else [], load_copies(db)
     if not len(log):
-        raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
+        raise lacking(study, Stage.JUDGED)
     return JudgmentInput(
         study=study,
         log=log,

@@ -11,7 +11,7 @@ from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.crowd.tasks import TaskState
-from prefjudge.errors import BudgetError, CrowdError, StudyError, quoted
+from prefjudge.errors import BudgetError, CrowdError
 from prefjudge.fieldwork import intents
 from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
 from prefjudge.fieldwork.disputes import count_disputes
@@ -42,7 +42,7 @@ from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, count_shown_words, load_hits, save_status
 from prefjudge.study.ledger import count_settled, load_begun_bonuses
 from prefjudge.study.pooling import load_pairs_by_number
-from prefjudge.study.progress import count_hits, count_judgments, load_barred, waiting_pairs
+from prefjudge.study.progress import Stage, count_hits, count_judgments, lacking, load_barred, waiting_pairs
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
@@ -114,11 +114,9 @@ def collect(
     refuse_unwhole(opened)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
-        if not count_hits(db, target):
-            raise StudyError(
-                f"nothing has been published to {target}",
-                f"Run: prefjudge publish {quoted(opened.folder)} --{target}",
-            )
+        published = count_hits(db, target)
+    if not published:
+        raise lacking(opened, Stage.PUBLISHED, target=target)
     people.forget_old(opened, time.time())
     with lock_crowd(opened, target) as crowd:
         return _Collection(opened, crowd, target).run(progress)

@@ -24,7 +24,7 @@ from prefjudge.gather.inputs import in_memory, paths_of
 from prefjudge.gather.outputs import check_outputs
 from prefjudge.render.shown import Shown
 from prefjudge.study.assignments import load_choices
-from prefjudge.study.gold import REVIEW_FILE, load_active_gold, save_gold, ways_to_gold
+from prefjudge.study.gold import REVIEW_FILE, load_active_gold, other_gold, save_gold
 from prefjudge.study.pooling import (
     load_copies,
     load_inputs,
@@ -33,6 +33,7 @@ from prefjudge.study.pooling import (
     load_pools,
     load_queries,
 )
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.study import Study, open_study
 
 
@@ -121,6 +122,8 @@ def gold(
         suggestions = (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
         if len(suggestions) < suggest:
             fewer = (_why_fewer(opened, suggest, len(suggestions), path),)
+    if accept and file is None and not suggestions and not Path(path).is_file():
+        raise lacking(opened, Stage.GOLD, what=f"there is no {path}")
     check_outputs(path if suggestions else None, study=opened)
     if suggestions:
         write_gold(path, suggestions)
@@ -195,7 +198,8 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
     if not (queries and passages) and not needed:
         return ()
     if not queries or not passages:
-        raise StudyError("gold pairs are suggested from texts, and the study has none", ways_to_gold(study))
+        what = "gold pairs are suggested from texts, and the study has none"
+        raise lacking(study, Stage.GOLD, what=what)
     if judged:
         qrels, shown = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name), passages
     else:
@@ -223,7 +227,7 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
     if not found and needed:
         raise StudyError(
             "no gold pair can be suggested: no passage of the study answers another question only",
-            ways_to_gold(study),
+            f"Pool more queries, or {other_gold(study)}.",
         )
     return found
 

@@ -13,7 +13,7 @@ import urllib3
 from annotated_types import Ge, Interval
 
 from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
-from prefjudge.errors import CrowdError, InputError, StudyError, quoted
+from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
 from prefjudge.fieldwork.own_marketplace import Address
 from prefjudge.formats.lines.blocks import read_text
@@ -23,7 +23,7 @@ from prefjudge.study.answers import load_newcomers
 from prefjudge.study.assignments import load_gold_records
 from prefjudge.study.gold import load_gold
 from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
-from prefjudge.study.progress import count_hits
+from prefjudge.study.progress import Stage, count_hits, lacking
 from prefjudge.study.settings import count_up, keep_setting
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.targets import SANDBOX, refuse_other_target
@@ -119,11 +119,9 @@ def work(
     errors = _errors(opened, workers, error)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, SANDBOX)
-        if not count_hits(db, SANDBOX):
-            raise StudyError(
-                "nothing has been published to sandbox",
-                f"Run: prefjudge publish {quoted(opened.folder)} --sandbox",
-            )
+        published = count_hits(db, SANDBOX)
+    if not published:
+        raise lacking(opened, Stage.PUBLISHED, target=SANDBOX)
     utilities = simulated_truth(opened, truth)
     minds = _minds(tempers, errors, slip, utilities)
     with open_marketplace(opened) as address:

@@ -113,20 +113,10 @@ def load_withdrawn(db: Connection) -> frozenset[int]:
     return frozenset(int(number) for (number,) in rows)
 
 
-def ways_to_gold(study: "Study") -> str:
-    """Return every way in which a study gets gold pairs, or needs none, as commands and keys."""
-    with study.transaction(write=False) as db:
-        can_suggest = bool(db.execute("SELECT 1 FROM queries LIMIT 1")) and bool(
-            db.execute("SELECT 1 FROM passages LIMIT 1")
-        )
+def other_gold(study: "Study") -> str:
+    """Return how a study gets gold pairs that nothing suggests, or needs none, as commands and keys."""
     folder, file = quoted(study.folder), study.folder / REVIEW_FILE
-    accept = f"prefjudge gold {folder} --accept"
-    suggest = f"Run: prefjudge gold {folder} --suggest 12, read the file, then: {accept}."
-    if not can_suggest:
-        suggest = (
-            "The study has no texts to suggest gold pairs from: pool again with --queries and --collection."
-        )
     return (
-        f"{suggest} Or write {file} ({COLUMNS_IN_WORDS}), then: {accept}. "
-        f"Or hide none: set gold_per_hit = 0 in [design] of {study.folder / 'study.toml'}."
+        f"write {file} ({COLUMNS_IN_WORDS}), then: prefjudge gold {folder} --accept. "
+        f"Or hide none: set gold_per_hit = 0 in [design] of {study.folder / 'study.toml'}"
     )

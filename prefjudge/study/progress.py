@@ -1,4 +1,4 @@
-"""How far a study is, counted in the store, with the standard library only.
+"""How far a study is, counted in the store with the standard library only, and the road from there.
 
 Everything is counted at one target: the given one, or else the one whose work is the study's.
 """
@@ -6,13 +6,18 @@ Everything is counted at one target: the given one, or else the one whose work i
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from prefjudge.counts import many
 from prefjudge.database import Connection, row_of
-from prefjudge.study.targets import COUNTED, JUDGES, current_target
+from prefjudge.errors import StudyError, quoted
+from prefjudge.study.settings import load_setting
+from prefjudge.study.targets import COUNTED, IMPORTED, JUDGES, command, current_target
 
 if TYPE_CHECKING:
     from prefjudge.core.planning.challenge import Duel
+    from prefjudge.study.study import Study
 
 
 ENOUGH_UNABLE = 3
@@ -402,3 +407,93 @@ def save_disputed(db: Connection, target: str, waiting: int, asked: float) -> No
 
 WHOLE_HIT = -1
 """The slot of a remark on the whole HIT."""
+
+
+class Stage(IntEnum):
+    """What a study comes to have, in this order."""
+
+    POOL = 0
+    TEXTS = 1
+    GOLD = 2
+    PUBLISHED = 3
+    JUDGED = 4
+    ANSWERED = 5
+
+
+def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", target: str = "") -> StudyError:
+    """Return the error of a study that has not come to a stage, with the whole road to it from here.
+
+    The command that the hint begins with is one that the study can take now. ``what`` is the message where
+    the stage alone does not say it, and ``then`` what follows on the road.
+    """
+    from prefjudge.study.gold import load_active_gold, other_gold
+
+    hidden = study.config.design.gold_per_hit
+    with study.transaction(write=False) as db:
+        target = target or current_target(db)
+        gold = len(load_active_gold(db))
+        upcoming = _next_stage(db, target, stage, short_of_gold=gold < hidden)
+        here = min(stage, upcoming)
+        driven = load_setting(db, "strategy") is not None
+        pooled = bool(db.execute("SELECT 1 FROM inputs WHERE kind = 'run' LIMIT 1"))
+        waiting = bool(waiting_pairs(db, target))
+        imported = bool(db.execute("SELECT 1 FROM hits WHERE target = :it LIMIT 1", it=IMPORTED))
+        told = {
+            Stage.POOL: "no pairs to judge" if count_queries(db) else "no pool",
+            Stage.TEXTS: "no texts to show" if not count_rows(db, "passages") else "not all texts to show",
+            Stage.GOLD: f"{many(gold, 'gold pair')} of the {hidden} that a HIT hides",
+            Stage.PUBLISHED: f"nothing published to {target}",
+            Stage.JUDGED: "no judgments yet",
+            Stage.ANSWERED: "no preference qrels yet",
+        }
+    folder, texts = quoted(study.folder), "--queries … --collection …"
+    votes, accept = f"prefjudge import {folder} VOTES", f"prefjudge gold {folder} --accept"
+    commands = {
+        Stage.POOL: f"prefjudge pool {folder} --runs … --qrels … {texts}",
+        Stage.TEXTS: f"{votes} {texts}"
+        if imported and not pooled
+        else f"prefjudge pool {folder} --runs … {texts}",
+        Stage.GOLD: f"prefjudge gold {folder} --suggest 12, read the file, then: {accept}",
+        Stage.PUBLISHED: f"prefjudge publish {folder} --{target}",
+        Stage.JUDGED: command("collect", study.folder, target),
+        Stage.ANSWERED: f"prefjudge resolve {folder}",
+    }
+    verbs = ["pool", "", "gold" if gold < hidden else "", "publish", "collect", "resolve"]
+    if driven:
+        for at in (Stage.PUBLISHED, Stage.JUDGED, Stage.ANSWERED):
+            commands[at], verbs[at] = command("run", study.folder, target), "run"
+    later = [*dict.fromkeys(verb for verb in verbs[here + 1 : stage + 1] if verb), *([then] if then else [])]
+    if then and upcoming > stage:
+        return StudyError(what, f"Run: {then}")
+    if stage is Stage.PUBLISHED and here > Stage.POOL and not waiting:
+        way = f"No pair waits for judgments. Run: {commands[Stage.ANSWERED]}."
+        return StudyError(f"the study has {told[stage]}", way)
+    hint = f"Run: {commands[here]}"
+    if later:
+        hint = f"{hint}; then {', '.join(later[:-1])}{' and ' * (len(later) > 1)}{later[-1]}"
+    if here < stage:
+        hint = f"It has {told[here]}. {hint}"
+    if stage is Stage.GOLD:
+        hint = f"{hint}. Or {other_gold(study)}"
+    if stage >= Stage.JUDGED > Stage.GOLD > here:
+        hint = f"{hint}. Votes that you have already come in by: {votes}"
+    return StudyError(what or f"the study has {told[stage]}", f"{hint}.")
+
+
+def _next_stage(db: Connection, target: str, stage: Stage, *, short_of_gold: bool) -> Stage:
+    """Return what a study does not have yet on the road to a stage, and can get now."""
+    if stage > Stage.PUBLISHED and count_judgments(db, target)[0]:
+        return Stage.ANSWERED
+    if stage > Stage.PUBLISHED and count_hits(db, target):
+        return Stage.JUDGED
+    if not count_rows(db, "pairs"):
+        return Stage.POOL
+    if db.execute(_WITHOUT_TEXT):
+        return Stage.TEXTS
+    return Stage.GOLD if short_of_gold else Stage.PUBLISHED
+
+
+_WITHOUT_TEXT = """
+SELECT 1 FROM pairs p WHERE p.query_id NOT IN (SELECT query_id FROM queries)
+OR p.doc_a NOT IN (SELECT doc_id FROM passages) OR p.doc_b NOT IN (SELECT doc_id FROM passages) LIMIT 1
+"""

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.cli.app import app
 from prefjudge.cli.status import status as say_status
-from prefjudge.errors import StudyError
+from prefjudge.errors import ConfigError, InputError, PrefjudgeError, StudyError
 from prefjudge.fieldwork.crowds import keep_marketplace_open
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.collect import collect
@@ -27,7 +28,7 @@ from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.study import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
 ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d(?:\S*\w)?)?)*")
@@ -254,3 +255,96 @@ def test_what_waits_for_a_person_is_decided_on_where_it_waits(
     for target, option in (("sandbox", ""), ("live", " --live")):
         say_status(lambda at=target: replace(found, to_decide={"A1": "why"}, target=at), study=Path("s"))
         assert f"pay s{option} --held; or: prefjudge reject s{option} …" in capsys.readouterr().err
+
+
+VERBS = (  # each that takes a study on the road, with the least that it asks for
+    "pool STUDY --challenge --runs …", "gold STUDY --suggest 12", "gold STUDY --accept",
+    "plan STUDY --strategy round-robin:1 --error 0.2 --trials 2",
+    "publish STUDY --sandbox", "work STUDY --workers 2", "collect STUDY", "run STUDY",
+    "resolve STUDY", "score STUDY", "status STUDY", "status STUDY --history",
+    "report STUDY", "report STUDY --site site",
+    "release STUDY --out release --rehearsal", "export STUDY votes.csv --to crowd-kit", "winratio STUDY",
+    "stability STUDY", "agreement STUDY",
+    "judge STUDY --model m --url http://127.0.0.1:9", "judge STUDY --worth", "pay STUDY", "reject STUDY",
+    "workers STUDY", "store check STUDY", "store backup STUDY copy.db --replace",
+)  # fmt: skip
+VOTES = "q01 p20 p34 p20 ann\nq01 p20 p34 p20 ben\n"
+STEP = re.compile(r"prefjudge ((?:'[^']*'|[^\s;,.']+|\.)+(?: (?:'[^']*'|…|[^\s;,…']*[^\s;,.…']))*)")
+
+
+def typed(words: str, folder: Path) -> str | None:
+    """Type a command in this process; return what a refusal says, None where it is none."""
+    for option, path in {
+        **FILES,
+        "VOTES": folder.parent / "votes.txt",
+        "--url": "http://127.0.0.1:9",
+    }.items():
+        words = words.replace(f"{option} …", f"{option} {path}").replace(
+            "VOTES", str(path) if option == "VOTES" else "VOTES"
+        )
+    arguments = [str(folder) if word == "STUDY" else word for word in shlex.split(words)]
+    try:
+        app(arguments, standalone_mode=False)
+    except PrefjudgeError as error:
+        refused = isinstance(error, StudyError | ConfigError | InputError) and "not confirmed" not in str(
+            error
+        )
+        return str(error) if refused else None
+    return None
+
+
+def to_stage(stage: str, road: Road, folder: Path) -> None:
+    """Make a study that has come to a stage."""
+    if stage.startswith("imported"):
+        (folder.parent / "votes.txt").write_text(VOTES)
+        import_votes(init(folder, config="demo", name="study").study, folder.parent / "votes.txt")
+        if stage == "imported and pooled":
+            pool_demo(folder)
+        if stage == "imported and resolved":
+            resolve(folder)
+    elif stage == "pooled without texts":
+        init(folder, config="demo", name="study")
+        assert typed(f"pool STUDY {shlex.join(files('--runs', '--qrels'))}", folder) is None
+    else:
+        (folder.parent / "votes.txt").write_text(VOTES)
+        road.to(stage)
+        shutil.copytree(road.study, folder)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "made",
+        "pooled without texts",
+        "pooled",
+        "accepted",
+        "published",
+        "collected",
+        "imported",
+        "imported and pooled",
+        "imported and resolved",
+    ],
+)
+def test_the_verb_that_a_hint_names_first_does_not_refuse(
+    stage: str, road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study, kept = tmp_path / "my study", tmp_path / "kept"
+    to_stage(stage, road, study)
+    shutil.copytree(study, kept)
+    dead_ends = {}
+    for verb in VERBS:
+        words, refused = verb, False
+        while (said := typed(words, study)) is not None:
+            command = STEP.search(said)
+            if not command and "--runs" in said:  # not a verb, but an option of the same one
+                break
+            if refused or not command:
+                dead_ends[verb] = said
+                break
+            words, refused = command[1], True
+            shutil.rmtree(study)
+            shutil.copytree(kept, study)
+        shutil.rmtree(study)
+        shutil.copytree(kept, study)
+    assert not dead_ends, "\n".join(f"{verb}: {said}" for verb, said in dead_ends.items())

@@ -31,6 +31,7 @@ from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
 from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.values import Dollars
@@ -168,9 +169,7 @@ def judge(
     with opened.transaction(write=False) as db:
         pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
-        raise StudyError(
-            "the study has no pairs to judge", f"Run: prefjudge pool {quoted(opened.folder)} --runs …"
-        )
+        raise lacking(opened, Stage.POOL)
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(pairs), _BATCH):
             batch = pairs[start : start + _BATCH]
@@ -222,9 +221,7 @@ class _Asker:
         query, a, b = pair
         missing = [doc for doc in (a, b) if doc not in self._passages]
         if missing or query not in self._queries:
-            raise StudyError(
-                f"query {query} or its passages have no text", "Pool again with --queries and --collection."
-            )
+            raise lacking(self._study, Stage.TEXTS, what=f"query {query} or its passages have no text")
         first = self._choose(self._queries[query], self._passages[a], self._passages[b])
         second = self._choose(self._queries[query], self._passages[b], self._passages[a])
         return (

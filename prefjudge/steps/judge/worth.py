@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import split_models
 from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, quoted
 from prefjudge.evaluation.comparing.with_models import (
     PoweredShare,
     estimate_new_best,
@@ -25,6 +25,7 @@ from prefjudge.gather.readers import reading
 from prefjudge.gather.score_inputs import gather, official_qrels
 from prefjudge.render.shown import Shown
 from prefjudge.render.text.cells import Column, Table
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.study import Study
 
 _SHIFTED = 2.6
@@ -97,11 +98,9 @@ def _split(study: Study, log: Judgments, model: str | None) -> tuple[Judgments, 
         people, models = split_models(log, [own])
         models = {str(model): models[own]}
     if not models:
-        raise StudyError(
-            "no model has judged in this study",
-            f"Run: prefjudge judge {quoted(study.folder)} --model NAME --url …; of imported votes name the "
-            "judge that is a model: --worth --model NAME",
-        )
+        judge = f"prefjudge judge {quoted(study.folder)} --model NAME --url …"
+        way = f"{judge}; of imported votes name the judge that is a model: --worth --model NAME"
+        raise lacking(study, Stage.TEXTS, what="no model has judged in this study", then=way)
     return people, models
 
 

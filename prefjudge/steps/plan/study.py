@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.screening import GoldRecord
-from prefjudge.errors import StudyError, quoted
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
 from prefjudge.study.ledger import committed_cents
 from prefjudge.study.pooling import is_published, load_pools
-from prefjudge.study.progress import count_verdicts
+from prefjudge.study.progress import Stage, count_verdicts, lacking
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.settings import load_setting
 from prefjudge.study.study import Study
@@ -66,9 +65,7 @@ class PlannedStudy:
         """Return how many queries have a pool of each size."""
         assert self.study is not None
         if not self.sizes:
-            raise StudyError(
-                "the study has no pool", f"Run: prefjudge pool {quoted(self.study.folder)} --runs …"
-            )
+            raise lacking(self.study, Stage.POOL)
         return self.sizes
 
     def words(self, budget: Decimal | None, left: Decimal | None) -> tuple[str, ...]:

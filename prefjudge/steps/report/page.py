@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.counts import many
-from prefjudge.errors import PrefjudgeError, StudyError, quoted
+from prefjudge.errors import PrefjudgeError
 from prefjudge.formats.lines.atomic import write_text
 from prefjudge.gather.once import asking_once
 from prefjudge.gather.open_work import open_words
@@ -25,6 +25,7 @@ from prefjudge.steps.report.methods import methods_section, people_of
 from prefjudge.steps.report.papers import top_section
 from prefjudge.steps.status.status import status
 from prefjudge.study.models import load_votes
+from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.study import Study
 
 
@@ -66,9 +67,7 @@ def make_report(
     with study.reading(), asking_once():
         state = status(study, confidence=False)
         if not state.queries:
-            raise StudyError(
-                f"{study.folder} has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
-            )
+            raise lacking(study, Stage.POOL)
         material = Material(
             study=study,
             state=state,

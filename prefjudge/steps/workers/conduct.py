@@ -20,10 +20,10 @@ from prefjudge.gather.judgments import counted_judgments
 from prefjudge.study.judgments import Pace, load_conduct, load_paces
 from prefjudge.study.people import evidence_against, load_undecided
 from prefjudge.study.pooling import load_passages, load_queries
-from prefjudge.study.progress import LoggedRemark, load_barred, load_remarks
+from prefjudge.study.progress import LoggedRemark, Stage, lacking, load_barred, load_remarks
 from prefjudge.study.rehearsal import load_rehearsal
 from prefjudge.study.study import Study
-from prefjudge.study.targets import advised, current_target
+from prefjudge.study.targets import current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
             raise StudyError(
                 "no judgment of the study says whose it is", "Import votes that name their workers."
             )
-        raise StudyError("the study has no judgments yet", f"Run: {advised(study, 'collect')}")
+        raise lacking(study, Stage.JUDGED)
     log = conduct.judgments
     notices: tuple[str, ...] = ()
     if not log.sides:

@@ -17,7 +17,7 @@ from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, Resol
 from prefjudge.core.resolving.preferences import PREFERENCE_NAME
 from prefjudge.counts import many
 from prefjudge.engines.health import RunHealth
-from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.leaderboards.boards import Board, label_board
 from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
 from prefjudge.evaluation.scoring.judged_pairs import place_candidates, relabel, union_documents
@@ -44,7 +44,7 @@ from prefjudge.steps.status.history import History, history
 from prefjudge.steps.status.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
 from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
-from prefjudge.study.progress import Finding, first_answers_since, load_findings
+from prefjudge.study.progress import Finding, Stage, first_answers_since, lacking, load_findings
 from prefjudge.study.study import Study
 
 _DEPTH = 10
@@ -449,9 +449,7 @@ def gather_state(
     """
     past, progress = history(study, moves=False), status(study, confidence=False)
     if not progress.queries:
-        raise StudyError(
-            f"{study.folder} has no pool", f"Run: prefjudge pool {quoted(study.folder)} --runs …"
-        )
+        raise lacking(study, Stage.POOL)
     entries = find_entries(study, runs, today, notices)
     listed: tuple[Submission, ...] = read_leaderboard(leaderboard) if leaderboard else ()
     entries = replace(entries, shown=with_leaderboard(entries.shown, listed))
