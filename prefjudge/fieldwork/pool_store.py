@@ -12,6 +12,7 @@ from prefjudge.core.pooling.pools import Pools
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
+from prefjudge.formats.lines.problems import write_alike
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pooling import (
@@ -114,11 +115,12 @@ def _is_stored(db: Connection, pools: Pools, pairs: Pairs, *, joined: bool) -> b
 def _join(db: Connection, given: set[tuple[str, str, str]], pairs: list[tuple[str, str, str]]) -> None:
     """Store a pool beside what imported votes are about."""
     theirs = {query for query, _, _ in load_contributions(db)}
-    if not theirs & {query for query, _, _ in given}:
+    ours = {query for query, _, _ in given}
+    if not theirs & ours:
         raise StudyError(
             f"no query of this pool, such as {min(given)[0]!r}, is one of those with imported votes, such as "
             f"{min(theirs)!r}",
-            "Check that the votes and the runs are of one collection, or make a new study for the runs.",
+            f"{write_alike('query_id', ours, theirs, 'votes and runs')} Or make a new study for the runs.",
         )
     join_pool(db, given, pairs)
 

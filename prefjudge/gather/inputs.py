@@ -7,7 +7,7 @@ from typing import TypeVar, overload
 
 from prefjudge.counts import many
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.formats.folders import Role, file_in
+from prefjudge.formats.folders import NAMES, Role, file_in
 from prefjudge.formats.hub import hub_file, is_hub
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.blocks import can_reread
@@ -80,7 +80,32 @@ def given_file(path: str | Path | None, role: Role) -> str | Path | None:
     """
     if path is not None and is_hub(path):
         return hub_file(path, role)
-    return file_in(Path(path), role) if path is not None and Path(path).is_dir() else path
+    if path is None or not Path(path).is_dir():
+        return path
+    return _qrels_in(Path(path)) if role == "qrels" else file_in(Path(path), role)
+
+
+def _qrels_in(folder: Path) -> Path:
+    """Return the qrels of a folder: as BEIR lays them out, or else the one file that holds qrels."""
+    from prefjudge.formats.sniffing import Kind, sniff
+
+    laid_out = any((folder / name).is_dir() for name in NAMES["qrels"])
+    try:
+        found = file_in(folder, "qrels")
+        if is_parquet(found) or sniff(found).kind == Kind.QRELS:
+            return found
+    except InputError:
+        if laid_out:
+            raise
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and not _is_aside(path)]
+    labels = [path for path in files if sniff(path).kind == Kind.QRELS]
+    if len(labels) == 1:
+        return labels[0]
+    here = ", ".join(path.name for path in (labels or files)[:10]) or "no file"
+    raise InputError(
+        f"{folder} is a folder {'with several qrels' if labels else 'without qrels'}: {here}",
+        f"Name the file: --qrels {quoted(labels[0]) if labels else 'FILE'}",
+    )
 
 
 def as_target(path: str | Path | None) -> str | Path | None:

@@ -12,7 +12,7 @@ from prefjudge.core.pooling.pools import Pools, unpooled_tops
 from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
 from prefjudge.core.pooling.runs import Heads, without_runs
 from prefjudge.counts import many
-from prefjudge.formats.lines.problems import Notice, is_text
+from prefjudge.formats.lines.problems import Notice, is_text, way_of_writing
 
 if TYPE_CHECKING:
     from prefjudge.engines.health import RunHealth
@@ -29,6 +29,10 @@ def run_surprises(run: "RunHealth") -> list[str]:
     if run.missing:
         found.append(
             f"{_queries(run.missing)} of those expected {_are(run.missing)} missing and will score 0"
+        )
+    if run.missing and run.extra and (what := way_of_writing(run.extra, run.missing)):
+        found.append(
+            f"query_ids differ from those expected in {what}, such as {run.extra[0]!r}: write them alike"
         )
     if run.extra:
         found.append(f"{_queries(run.extra)} {_are(run.extra)} beyond those expected and will not count")

@@ -1,7 +1,8 @@
-"""Checks run, qrels and judgments files before they are used, and collections against their lists."""
+"""Checks runs, qrels, judgments and texts before they are used, and collections against their lists."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +17,12 @@ from prefjudge.engines.health import RunHealth, identical_runs
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
 from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.problems import Notice, Problems, Stop
 from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.formats.sniffing import Sniffed, sniff
 from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.records import read_records, readable
+from prefjudge.formats.texts.text_formats import Reading
 from prefjudge.formats.texts.texts import read_texts
 from prefjudge.gather.inputs import expand, given_file, several
 from prefjudge.gather.memory import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
@@ -28,19 +31,20 @@ from prefjudge.gather.surprises import copies_labelled, qrels_surprises, run_sur
 from prefjudge.gather.text_options import TextOptions, text_fields
 from prefjudge.render.shown import Shown
 
-_CHECKED = ("run", "qrels", "judgments")
+_CHECKED = ("run", "qrels", "judgments", "texts")
 
+CheckedKind = Literal["auto", "run", "qrels", "judgments", "texts"]
 
-CheckedKind = Literal["auto", "run", "qrels", "judgments"]
+_MOST_IDS = 1_000_000
+"""Of so many texts the ids are held, to find those that are there twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
     """One file: errors make it unusable, ``hint`` says how to fix them, warnings what in it may surprise.
 
-    ``kind`` is ``run``, ``qrels`` or ``judgments``, or the name of another format, which is an error.
-
-    ``health`` is there for a readable run, ``counts`` for readable qrels and judgments.
+    ``kind`` is ``run``, ``qrels``, ``judgments`` or ``texts`` (queries or a collection), or the name of
+    another format, which is an error. ``health`` is there for a readable run, ``counts`` for other files.
     """
 
     path: str
@@ -91,8 +95,8 @@ def check(
     Parameters
     ----------
     files : sequence of paths or patterns
-        Run, qrels or judgments files, or folders of them; with ``manifest``, one folder.
-    kind : {'auto', 'run', 'qrels', 'judgments'}
+        Run, qrels, judgments or text files, or folders of them; with ``manifest``, one folder.
+    kind : {'auto', 'run', 'qrels', 'judgments', 'texts'}
         What the files are; ``auto`` looks at their first lines, and names other formats that it recognizes.
     qrels : Path, optional
         Judged documents: adds Judged@cutoff and the queries that a run should have.
@@ -155,8 +159,31 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple[FoundFile, ...
 def _sniffed(path: str | Path, asked: str) -> Sniffed:
     """Return what a file is: what the user says, or what its first lines look like."""
     if asked != "auto" and asked not in _CHECKED:
-        raise InputError(f"there is no kind of file {asked!r}", "Choose auto, run, qrels or judgments.")
+        raise InputError(
+            f"there is no kind of file {asked!r}", "Choose auto, run, qrels, judgments or texts."
+        )
     return sniff(path) if asked == "auto" else Sniffed(kind=asked)
+
+
+def _count_texts(path: str, notices: list[Notice]) -> int:
+    """Read queries or a collection, and return how many texts it holds.
+
+    Raises
+    ------
+    InputError
+        Lines without an id or a text, or one id with two lines.
+    """
+    problems, count, lines = Problems(path, "file of texts"), 0, dict[bytes, int]()
+    with suppress(Stop):
+        for record in read_records(Reading(problems=problems, notices=notices)):
+            count += 1
+            readable(record.text, f"{path}:{record.line}", notices)
+            before = lines.setdefault(record.name, record.line) if count <= _MOST_IDS else record.line
+            if before != record.line:
+                what = f"the id is on line {before}, too"
+                problems.add(record.line, 1, what, record.name, "Give each id one line only.")
+    problems.check()
+    return count
 
 
 def _check_file(
@@ -192,6 +219,8 @@ def _check_file(
             warnings = qrels_surprises(labels)
             if collection is not None:
                 warnings += copies_labelled(labels, copies_in(collection(labels.docs)))
+        elif asked == "texts":
+            counts = {"texts": _count_texts(str(path), notices)}
         else:
             votes = read_judgments(path, notices=notices)
             counts = {"judgments": len(votes), "queries": len(votes.queries), "workers": len(votes.workers)}

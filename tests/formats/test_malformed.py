@@ -319,7 +319,7 @@ def test_malformed_judgments(tmp_path):
         "judgments is not a readable judgments file (3 problems):\n"
         "judgments:2:8: the preferred document is neither 'a' nor 'b': 'c'\n"
         "judgments:3:6: the document is compared with itself: 'a'\n"
-        "judgments:4:1: 3 columns where 4 are expected, as in the first line: 'q1 a b'\n"
+        "judgments:4:1: the preferred document is missing: 'q1 a b'\n"
         "the last column repeats one of the two documents, or is: tie\n"
         "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
     )

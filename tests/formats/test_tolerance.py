@@ -240,7 +240,12 @@ def test_query_texts_that_are_not_utf8(tmp_path):
     (tmp_path / "q.tsv").write_bytes(b"1\tcaf\xe9\n")
     notices = []
     assert read_queries(tmp_path / "q.tsv", notices=notices) == {"1": "caf\ufffd"}
-    assert str(notices[0]) == f"{tmp_path}/q.tsv:1: the text is not UTF-8; the odd bytes were replaced"
+    said = f"{tmp_path}/q.tsv:1: the text is not UTF-8: byte 0xe9 behind 'caf'; odd bytes are replaced; "
+    assert str(notices[0]) == f"{said}if it is Latin-1, convert the file: iconv -f LATIN1 -t UTF-8"
+    (tmp_path / "q.tsv").write_bytes(b"1\tcaf\xe9\n2\tna\xefve\n")
+    notices = []
+    assert read_queries(tmp_path / "q.tsv", notices=notices) == {"1": "caf\ufffd", "2": "na\ufffdve"}
+    assert len(notices) == 1, "once for a file"
 
 
 @pytest.mark.parametrize(

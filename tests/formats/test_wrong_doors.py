@@ -76,6 +76,14 @@ WRONG = {
         "is Parquet, compressed or through a pipe",
     ),
     "nothing": ("collection", "\n", "is empty"),
+    "padded queries": (
+        "queries",
+        "01\ta\n",
+        "no query of this file is in the runs: its first is '01', the runs have '1'\n"
+        "Write the query_ids alike: they differ in leading zeros.",
+    ),
+    "qrels of a table": ("qrels", "1.0 0 d1 1\n", "they differ in a decimal point, as tables write"),
+    "quoted ids in qrels": ("qrels", '"1" 0 d1 1\n', "they differ in quotation marks"),
 }
 
 
@@ -139,3 +147,29 @@ def test_the_wrong_file_is_named_and_nothing_is_written(tmp_path, case):
         with pytest.raises(InputError):
             score(**given, out=tmp_path / "board.csv")
         assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("passages", ["d1\tone\nd2\ttwo\n", "1\tx\n2\ty\n3\tz\n"])  # 1 is a query, too
+def test_swapped_texts_are_named_as_swapped(tmp_path, passages):
+    first = passages.split("\n")[1].split("\t")[0]
+    (tmp_path / "run").write_text(f"1 Q0 {first} 1 9 t\n")
+    (tmp_path / "a.tsv").write_text("1\twhat is it\n")
+    (tmp_path / "b.tsv").write_text(passages)
+    given = {"queries": tmp_path / "b.tsv", "collection": tmp_path / "a.tsv"}
+    with pytest.raises(InputError, match=r"are swapped: .*b.tsv holds the passages") as swapped:
+        pool(runs=tmp_path / "run", **given, out=tmp_path / "pool.tsv")
+    assert swapped.value.hint == f"Give --queries {given['collection']} --collection {given['queries']}"
+
+
+def test_the_qrels_of_a_folder_are_found_among_its_files(tmp_path):
+    (tmp_path / "run").write_text(RUN)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "queries.tsv").write_text("1\tone two\n")
+    with pytest.raises(InputError, match=r"a folder without qrels: queries.tsv\nName the file: --qrels FILE"):
+        score(runs=tmp_path / "run", qrels=folder)
+    (folder / "labels.txt").write_text("1 0 d1 1\n")
+    assert score(runs=tmp_path / "run", qrels=folder).provenance["queries under labels"] == "1"
+    (folder / "more.txt").write_text("1 0 d2 1\n")
+    with pytest.raises(InputError, match=r"a folder with several qrels: labels.txt, more.txt\nName the file"):
+        score(runs=tmp_path / "run", qrels=folder)

@@ -1,13 +1,13 @@
 """Overlap: whether a run and qrels share queries and documents at all."""
 
 import re
-from collections.abc import Sequence
 
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.problems import Notice, write_alike
 
 _SAMPLE = 1000
+_FILES = "a run and qrels"
 _SWAPPED = (
     "One of the two has queries where the other has documents: swap these columns. "
     "Write each line of a run as: query Q0 doc rank score tag; of qrels as: query Q0 doc grade."
@@ -48,7 +48,7 @@ def check_overlap(
             f" its first query is {query!r}, the qrels have {qrels.queries[0]!r}",
             _SWAPPED
             if query in qrels.docs or doc in qrels.queries
-            else _hint("query_id", query, qrels.queries),
+            else write_alike("query_id", [query], qrels.queries, _FILES),
         )
     judged = qrels.docs[:_SAMPLE]
     if found or not shared or not judged:
@@ -59,16 +59,10 @@ def check_overlap(
     )
     numbers = sum(map(str.isdigit, judged))
     if numbers == (0 if doc.isdigit() else len(judged)):
-        raise InputError(f"{path}: {words}", _hint("doc_id", doc, qrels.docs))
+        raise InputError(f"{path}: {words}", write_alike("doc_id", [doc], qrels.docs, _FILES))
     if notices is not None and _shape(doc) not in map(_shape, judged):
         notices.append(Notice(where=path, what=words))
 
 
 def _shape(name: str) -> str:
     return re.sub(r"\d+", "9", name)
-
-
-def _hint(kind: str, name: str, others: Sequence[str]) -> str:
-    if name.isdigit() and any(other.isdigit() and int(other) == int(name) for other in others):
-        return f"Write the {kind}s alike: they differ in leading zeros."
-    return f"Give a run and qrels of the same collection, which write the {kind} alike."

@@ -23,6 +23,7 @@ from prefjudge.formats.lines.numbering import Numbering
 from prefjudge.formats.lines.problems import Notice, Problems, Stop, column, decode
 
 _LINE_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+_PREFERRED_HINT = "the last column repeats one of the two documents, or is: tie"
 TIES = (b"tie", b"TIE", b"=")
 
 
@@ -74,13 +75,13 @@ class _Reader:
 
     def columns(self, count: int) -> int:
         if self.width is None:
-            if count not in (4, 5):
+            if count not in (3, 4, 5):
                 raise InputError(
                     f"{self.path} is not a judgments file: its first line has {count}"
                     f" column{'s'[: count != 1]}",
                     _LINE_HINT,
                 )
-            self.width = count
+            self.width = max(count, 4)  # where the first line lacks the preferred document, it is said below
         return self.width
 
     def take(self, rows: Fields) -> None:
@@ -101,6 +102,11 @@ class _Reader:
         """Report a line without a preferred document, unless it is a tie."""
         if rows.counts[row] != self.width:
             where, raw, hint = 1, rows.line_of(row), _LINE_HINT
+            if rows.counts[row] == 3:
+                self.problems.add(
+                    int(rows.lines[row]), 1, "the preferred document is missing", raw, _PREFERRED_HINT
+                )
+                return
             what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
         else:
             left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
@@ -110,7 +116,7 @@ class _Reader:
             elif preferred not in TIES:
                 where, raw = rows.column_of(row, 3), preferred
                 what = f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
-                hint = "the last column repeats one of the two documents, or is: tie"
+                hint = _PREFERRED_HINT
             else:
                 return
         self.problems.add(int(rows.lines[row]), where, what, raw, hint)

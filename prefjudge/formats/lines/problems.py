@@ -1,7 +1,7 @@
 """Problems: what is wrong with a file, and where; notices: what is odd but can be read."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
@@ -57,6 +57,31 @@ def shown(raw: bytes) -> str:
     """Return offending text as an error shows it: quoted, printable, not too long."""
     text = repr(raw[: _SHOWN + 1].decode("utf-8", "backslashreplace"))
     return text if len(raw) <= _SHOWN else text[:_SHOWN] + "…'"
+
+
+_ALIKE: dict[str, Callable[[str], str]] = {
+    "leading zeros": lambda name: name.lstrip("0") or "0",
+    "a decimal point, as tables write whole numbers": lambda name: name.removesuffix(".0"),
+    "capital letters": str.casefold,
+    "quotation marks": lambda name: name.strip("\"'"),
+}
+"""How ids of one thing may differ in two files, and what makes them the same."""
+
+
+def way_of_writing(names: Iterable[str], others: Collection[str]) -> str:
+    """Return in what ids differ that never meet those of another file; empty where nothing tells."""
+    names = list(names)
+    for what, plain in _ALIKE.items():
+        if not {*map(plain, names)}.isdisjoint(map(plain, others)):
+            return what
+    return ""
+
+
+def write_alike(kind: str, names: Iterable[str], others: Collection[str], files: str) -> str:
+    """Return what to do where no id of one file is in another: a ``query_id``, of ``files`` such as runs."""
+    if what := way_of_writing(names, others):
+        return f"Write the {kind}s alike: they differ in {what}."
+    return f"Give {files} of the same collection, which write the {kind} alike."
 
 
 class Stop(Exception):  # noqa: N818 - control flow inside this room

@@ -7,6 +7,7 @@ from prefjudge.core.pooling.copies import Candidate, candidates_of
 from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
+from prefjudge.formats.lines.problems import write_alike
 from prefjudge.formats.votes.votes import Votes
 from prefjudge.steps.import_votes.repeats import (
     Import,
@@ -92,11 +93,15 @@ def _in_pool(
     """Return the votes that a pool of runs takes: once it is published, those between its documents."""
     known = [((row.query, row.left) in members) + ((row.query, row.right) in members) for row in rows]
     if rows and max(known) < (2 if published else 1):
+        queries, docs = ({one[place] for one in members} for place in (0, 1))
+        way = write_alike("query_id", {row.query for row in rows}, queries, "votes and runs")
+        if any(row.query in queries for row in rows):
+            way = write_alike("doc_id", {row.left for row in rows}, docs, "votes and runs")
         what = "two documents" if published else "a document"
         raise StudyError(
             f"none of the {many(len(rows), 'vote')} is about {what} of the study's pool, "
             f"the first compares {rows[0].left!r} and {rows[0].right!r} for query {rows[0].query!r}",
-            "Check the ids; or make a new study without a pool: it gets one of what the votes are about.",
+            f"{way} Or make a new study without a pool: it gets one of what the votes are about.",
         )
     inside = [row for row, count in zip(rows, known, strict=True) if count == 2]
     outside = len(rows) - len(inside)

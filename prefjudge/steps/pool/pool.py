@@ -1,6 +1,6 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Collection, Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
@@ -32,12 +32,13 @@ from prefjudge.core.pooling.runs import Heads, Order, OrderLike
 from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
 from prefjudge.counts import many
 from prefjudge.engines.choice import Engine
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.pools import read_copies
 from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.formats.lines.problems import Notice, write_alike
 from prefjudge.formats.texts.markup import markup_in
 from prefjudge.formats.texts.queries import read_queries
+from prefjudge.formats.texts.texts import read_texts
 from prefjudge.formats.texts.topic_fields import TextFields
 from prefjudge.gather.input_options import InputOptions, run_options
 from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, given_file, input_files
@@ -187,12 +188,19 @@ def pool(
         judged = _judged(qrels, notices)
         with reading(paths, order, notices, engine, **read) as reader:
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
-        _some(sizes, queries)
+            if not sizes:
+                raise _nothing_pooled(texts, queries, collection, fields, reader)
     else:
         with reading(paths, order, notices, engine, **read) as reader:
             heads = reader.top(depth, texts)
+            if not heads.queries:
+                raise _nothing_pooled(texts, queries, collection, fields, reader)
         kept = _compared_before(opened) if opened else set()
-        judged, passages = _known(qrels, collection, fields, heads, notices, {doc for _, doc in kept})
+        try:
+            judged, passages = _known(qrels, collection, fields, heads, notices, {doc for _, doc in kept})
+        except InputError:
+            _refuse_swapped(texts, queries, collection, fields, heads)
+            raise
         every = build_pools(heads, judged, depth=depth, per_query=QrelsPerQuery.FIRST if duels else per_query)
         same = _same(passages, copies, settings.near_copies, every.docs, notices)
         pools, gone = merge_copies(every, same, judged, kept=kept)
@@ -204,7 +212,6 @@ def pool(
             pools = _duels(heads, judged)
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
-        _some(pools.queries, queries)
         notices += heads_beside_each_other(heads, pools.queries, depth)
         pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
         judging = set(pools.queries)
@@ -304,11 +311,46 @@ def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolCo
     return opened, opened.config.pool if opened is not None else PoolDefaults()
 
 
-def _some(queries: Sized, path: str | Path | None) -> None:
-    if not queries:
+def _nothing_pooled(
+    texts: Mapping[str, str] | None,
+    queries: str | Path | None,
+    collection: str | Path | None,
+    fields: TextFields,
+    reader: "Reader",
+) -> InputError:
+    """Return why no query is pooled."""
+    heads = reader.top(1, None)
+    if texts is None or not heads.queries:
+        return InputError("the runs have no query", "Check that the files are those that were meant.")
+    _refuse_swapped(texts, queries, collection, fields, heads)
+    return InputError(
+        f"{queries}: no query of this file is in the runs: its first is {next(iter(texts))!r}, "
+        f"the runs have {heads.queries[0]!r}",
+        write_alike("query_id", texts, heads.queries, "queries and runs"),
+    )
+
+
+def _refuse_swapped(
+    texts: Mapping[str, str] | None,
+    queries: str | Path | None,
+    collection: str | Path | None,
+    fields: TextFields,
+    heads: Heads,
+) -> None:
+    """Refuse queries where the collection is meant, and the other way round, where nothing else fits.
+
+    Raises
+    ------
+    InputError
+        Each of the two holds most of what the other lacks.
+    """
+    if texts is None or collection is None:
+        return
+    swapped = 2 * sum(doc in texts for doc in heads.docs) > len(heads.docs)
+    if swapped and 2 * len(read_texts(collection, heads.queries, fields=fields)) > len(heads.queries):
         raise InputError(
-            f"{path}: no query of this file is in the runs" if path else "the runs have no query",
-            "Check that the queries and the runs are of one collection.",
+            f"queries and collection are swapped: {queries} holds the passages, and {collection} the queries",
+            f"Give --queries {quoted(collection)} --collection {quoted(queries)}",
         )
 
 
@@ -339,6 +381,10 @@ def _known(
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
     judged = _judged(qrels, notices)
+    if judged and judged.queries and {*judged.queries}.isdisjoint(heads.queries):
+        what = f"no query of this file is in the runs: its first is {judged.queries[0]!r}, the runs have "
+        way = write_alike("query_id", judged.queries, heads.queries, "qrels and runs")
+        raise InputError(f"{qrels}: {what}{heads.queries[0]!r}", way)
     if collection is None:
         return judged, {}
     texts = candidate_texts(collection, fields, heads, judged, notices, others)
