@@ -18,7 +18,11 @@ NOW: Mapping[str, Mapping[str, str]] = {
     },
     "option": {
         "--cache": "copies of large runs, made unasked; PREFJUDGE_COPIES=0 turns them off",
+        "--download": "--dataset download",
+        "--field": "--dataset field=…",
+        "--id-field": "--dataset id=…",
         "--in-sql": "scores that come home, of a part of the queries with --queries",
+        "--text-field": "--dataset text=…",
         "--trust": "copies of large runs, made unasked, so that the next reading is fast",
         "--workers": "the environment variable PREFJUDGE_WORKERS",
     },

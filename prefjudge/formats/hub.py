@@ -59,7 +59,7 @@ def hub_file(path: str | Path, role: Role) -> Path:
             raise InputError(
                 f"{path} is not on this machine: {', '.join(one.filename for one in needed)} would be "
                 f"downloaded from the Hugging Face Hub ({size})",
-                f"Allow it: --download, or {ALLOWED}=1 in the environment.",
+                f"Allow it: --dataset download, or {ALLOWED}=1 in the environment.",
             )
         return file_in(Path(snapshot_download(name, **which)), role)
     except (OSError, errors.HfHubHTTPError, ValueError) as error:

@@ -16,9 +16,8 @@ from prefjudge.errors import InputError, quoted
 from prefjudge.formats.labels.judgments import TIES
 from prefjudge.formats.lines.blocks import can_reread, columns
 from prefjudge.formats.lines.datasets import is_dataset, is_scored
-from prefjudge.formats.lines.npl import is_npl_qrels
-from prefjudge.formats.lines.signatures import BEIR_QRELS, foreign_bytes, foreign_columns
-from prefjudge.formats.texts.text_readers import OF_QUERIES, format_of
+from prefjudge.formats.lines.signatures import BEIR_QRELS, OF_TEXTS, foreign_bytes, foreign_columns
+from prefjudge.formats.texts.text_readers import format_of
 
 _STUDY = "study.toml"
 """What makes a folder a study."""
@@ -73,16 +72,15 @@ def sniff(path: str | Path) -> Sniffed:
     except InputError:
         return Sniffed(kind=Kind.RUN)
     found = foreign_bytes(head) or foreign_columns(head)
-    if found is BEIR_QRELS or is_npl_qrels(head):
+    if found is BEIR_QRELS:
         return Sniffed(kind=Kind.QRELS)
+    if found in OF_TEXTS:
+        return Sniffed(kind=Kind.TEXTS)
     if found:
         what, way = found.words(str(path))
         return Sniffed(kind=found.kind, what=what, way=way)
-    if kind := format_of(head.removeprefix(b"\xef\xbb\xbf")):
-        way = "give it with --queries" if kind in OF_QUERIES else "give it with --queries or --collection"
-        return Sniffed(
-            kind=Kind.TEXTS, what=f"{path} holds {kind}, as queries and collections may be", way=way
-        )
+    if format_of(head.removeprefix(b"\xef\xbb\xbf")):
+        return Sniffed(kind=Kind.TEXTS)
     return _columns(_lines(head))
 
 
@@ -165,8 +163,7 @@ def _columns(lines: list[bytes]) -> Sniffed:
     if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
         return Sniffed(kind=Kind.JUDGMENTS)
     if rows and all(line.count(b"\t") == 1 for line in lines) and 2 * sum(map(_is_text, rows)) >= len(rows):
-        what = "lines of an id, a tab and a text, as queries and collections have"
-        return Sniffed(kind=Kind.TEXTS, what=what, way="give it with --queries or --collection")
+        return Sniffed(kind=Kind.TEXTS)
     if width == 4:
         return Sniffed(kind=Kind.QRELS)
     return _of_three(rows) if width == 3 else Sniffed(kind=Kind.RUN)

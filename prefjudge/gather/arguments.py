@@ -27,6 +27,7 @@ from prefjudge.errors import InputError
 from prefjudge.formats.lines.addresses import is_remote, shown
 from prefjudge.formats.lines.datasets import downloads_allowed
 from prefjudge.gather.memory import InMemory, NotTaken
+from prefjudge.gather.text_options import asks_to_download
 from prefjudge.renamed import told
 from prefjudge.study.study import Study
 
@@ -66,7 +67,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
             raise _unbound(verb.__name__, expected, kwargs, error) from None
         for name, value in bound.arguments.items():
             bound.arguments[name] = _taken(verb.__name__, name, expected.parameters[name].annotation, value)
-        with downloads_allowed(allowed=bool(bound.arguments.get("download"))):
+        with downloads_allowed(allowed=asks_to_download(bound.arguments.get("dataset"))):
             return verb(*bound.args, **bound.kwargs)
 
     call.__signature__ = expected  # type: ignore[attr-defined]

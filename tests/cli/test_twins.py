@@ -174,7 +174,7 @@ def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path:
 
 def test_options_that_all_readers_of_runs_share_are_written_once() -> None:
     of_runs = ["on_duplicate", "workers"]
-    of_texts = ["field", "id_field", "text_field", "download"]
+    of_texts = ["dataset"]
     for options, shared, verbs in (
         (ReadOptions, of_runs, ("audit", "report", "reproduce")),
         (TextOptions, of_texts, ("check",)),

@@ -86,9 +86,9 @@ def test_nothing_is_downloaded_unasked(vaswani, tmp_path, monkeypatch):
     monkeypatch.setattr(download.RequestsDownload, "stream", fetch)
     with pytest.raises(InputError, match=r"2019qrels-pass.txt would be downloaded \(0.2 MB\)") as error:
         score(runs=vaswani, qrels="irds:msmarco-passage/trec-dl-2019")
-    assert "--download, or PREFJUDGE_DOWNLOAD=1" in error.value.hint
+    assert "--dataset download, or PREFJUDGE_DOWNLOAD=1" in error.value.hint
     assert not asked
-    for allow in ({"download": True}, {}):
+    for allow in ({"dataset": "download"}, {}):
         if not allow:
             monkeypatch.setenv(datasets.ALLOWED, "1")
         with pytest.raises(InputError, match=r"cannot be read: .*no network here"):
@@ -171,11 +171,11 @@ def test_the_hub_gives_files_of_its_cache_and_asks_for_others(tmp_path, monkeypa
     out = tmp_path / "pool.tsv"
     with pytest.raises(InputError, match=r"corpus.jsonl would be downloaded .*\(2.1 MB\)") as error:
         pool(**given, collection="hf:mteb/x", out=out)
-    assert "--download" in error.value.hint
+    assert "--dataset download" in error.value.hint
     assert asked == [True]
     assert not out.exists()
     (tmp_path / "run").write_text("1 Q0 2 1 9 t\n")
-    assert pool(**given, collection="hf:mteb/x", out=out, download=True).documents == 1
+    assert pool(**given, collection="hf:mteb/x", out=out, dataset="download").documents == 1
     assert asked == [True, True, False]
     assert read_texts(hub.hub_file("hf:mteb/x", "collection"), ["2"]) == {"2": "T\ntwo"}
     with pytest.raises(InputError, match="not a name of the hub"):

@@ -1,15 +1,16 @@
-"""Texts whose fields have names: those that a user gives, Parquet, SMART's files, and BEIR's folders."""
+"""Texts whose fields have names: those that a user gives, Parquet, and BEIR's folders."""
 
 import gzip
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 from prefjudge import check, pool, score
+from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.qrels import read_qrels
 from prefjudge.formats.lines import blocks
-from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.runs.runs import read_chunks
 from prefjudge.formats.texts.queries import read_queries
 from prefjudge.formats.texts.texts import read_texts
@@ -36,7 +37,7 @@ def test_a_user_names_the_fields(tmp_path, form):
     assert read_queries(path, fields=OWN) == {"k1": "one, two", "k2": "three"}
     if form in ("JSON lines", "commas", "tabs"):
         assert read_texts(path, ["k2", "k9"], fields=OWN) == {"k2": "three"}
-    with pytest.raises(InputError, match=r"--text-field|no column|no text|has no Nobody"):
+    with pytest.raises(InputError, match=r"text=Nobody|no column|no text|has no Nobody"):
         read_queries(path, fields=TextFields(id_field="Key", text_field="Nobody"))
 
 
@@ -45,38 +46,20 @@ def test_a_user_names_the_fields(tmp_path, form):
     [
         "q1\tone two\n",
         "<top><num>1<title>x</top>\n",
-        "1:obama\n",
-        ".I 1\n.W\nx\n",
         "<DOC><DOCNO>d</DOCNO>x</DOC>\n",
     ],
 )
 def test_a_format_without_names_says_so(tmp_path, text):
     (tmp_path / "file").write_text(text)
-    with pytest.raises(InputError, match=r"no field has a name of its own\nLeave out --id-field"):
+    with pytest.raises(InputError, match=r"no field has a name of its own\nLeave out --dataset id="):
         read_queries(tmp_path / "file", fields=OWN)
 
 
-SMART = ".I 001\n.W\nwhat laws\napply .\n.I 004\n.W\nheat .\n"
-DOCUMENTS = (
-    ".I 1\n.T\na wing in a slipstream .\n.A\nbrenckman,m.\n.W\na wing in a slipstream .\n  a study .\n"
-    ".I 2\n.T\nshear\n.W\nflow\n.I 3\n.T\n.A\nx\n.W\n"
-)
-
-
-def test_smart_files_are_read_and_queries_are_numbered_as_the_qrels_do(tmp_path):
-    notices: list[Notice] = []
-    (tmp_path / "cran.qry").write_text(SMART)
-    assert read_queries(tmp_path / "cran.qry", notices=notices) == {"1": "what laws apply .", "2": "heat ."}
-    assert "query 004 is read as 2, its place" in str(notices[0])
-    (tmp_path / "med.qry").write_text(".I 1\n.W\nx\n.I 3\n.W\ny\n")
-    assert list(read_queries(tmp_path / "med.qry")) == ["1", "3"]
-    (tmp_path / "cran").write_text(DOCUMENTS)
-    wing = "a wing in a slipstream . a study ."
-    assert read_texts(tmp_path / "cran", ["2", "1", "9"]) == {"2": "shear\nflow", "1": wing}
-    (tmp_path / "bad").write_text(".I 1\n.W\nx\n.I\n.I 2 3\n.W\ny\n.I 1\n.W\nz\n")
-    with pytest.raises(InputError, match=r"bad:5:1: the id holds a blank") as error:
-        read_queries(tmp_path / "bad")
-    assert "bad:8:1: the query has another text on line 1" in str(error.value)
+def test_smarts_files_are_named_for_what_they_are(tmp_path):
+    (tmp_path / "cran.qry").write_text(".I 001\n.W\nwhat laws\napply .\n")
+    for read in (read_queries, lambda path: read_texts(path, ["1"]), lambda path: pool(runs=path, out="x")):
+        with pytest.raises(InputError, match=r"is in SMART's form.*\nwrite each entry as a line"):
+            read(tmp_path / "cran.qry")
 
 
 def parquet(path, columns, rows):
@@ -101,7 +84,7 @@ def test_parquet_is_a_collection_and_queries(tmp_path):
     ):
         with pytest.raises(InputError, match=said) as error:
             read_queries(tmp_path / "own", fields=fields)
-        assert "--id-field NAME" in error.value.hint
+        assert "--dataset id=NAME" in error.value.hint
     (tmp_path / "cut").write_bytes(path.read_bytes()[:-40])
     with pytest.raises(InputError, match="cut cannot be read as Parquet"):
         read_queries(tmp_path / "cut")
@@ -145,13 +128,22 @@ def test_the_options_reach_every_verb_that_reads_texts(tmp_path):
     folder = beir(tmp_path)
     (folder / "own.jsonl").write_text('{"Key": "q1", "Body": "what"}\n')
     (folder / "docs.csv").write_text("Key,Body\nd1,one\nd2,two\n")
-    own = {"id_field": "Key", "text_field": "Body", "queries": folder / "own.jsonl"}
+    own = {"dataset": "id=Key,text=Body", "queries": folder / "own.jsonl"}
     assert check(folder / "run", **own).ok
     assert score(runs=folder / "run", qrels=folder, **own).leaderboards[0].rows[0].score == 0.5
     pooled = pool(runs=folder / "run", collection=folder / "docs.csv", out=tmp_path / "p.tsv", **own)
     assert pooled.queries == 1
-    with pytest.raises(InputError, match="there is no field 'x'"):
-        score(runs=folder / "run", qrels=folder, queries=folder / "own.jsonl", field="x")
+    for words in ("field=x", "name=Key", "download=yes", "text="):
+        with pytest.raises(InputError, match=r"--dataset: .* is none of its words"):
+            score(runs=folder / "run", qrels=folder, queries=folder / "own.jsonl", dataset=words)
+
+
+def test_an_option_of_before_says_what_took_its_place():
+    typed = CliRunner().invoke(app, ["pool", "--runs", "x", "--text-field", "Body"])
+    assert typed.exit_code == 2
+    assert typed.stderr == "--text-field is now: --dataset text=…\n"
+    with pytest.raises(InputError, match=r"no argument id_field\n--id-field is now: --dataset id=…"):
+        score("study", id_field="Key")  # type: ignore[call-arg]
 
 
 def test_a_line_without_an_end_is_not_read_whole(tmp_path, monkeypatch):

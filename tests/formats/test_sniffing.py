@@ -43,6 +43,8 @@ FOREIGN = {
     "JSON qrels": (json.dumps({"q1": {"d1": 1, "d2": 0}}, indent=1).encode(), "kind='trec'"),
     "JSON lines": (b'{"_id": "q1", "text": "what is it"}\n', "--queries"),
 }
+TEXTS = ("topics", "documents", "JSON lines")
+"""Those that have a reader, though not as runs or qrels: `check` reads them."""
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
@@ -51,17 +53,18 @@ def test_every_format_is_told_with_its_way_in(tmp_path, kind):
     path = tmp_path / "file"
     path.write_bytes(data)
     found = sniff(path)
-    assert found.kind == kind
-    assert way in found.way
-    (checked,) = check([path]).files
-    assert (checked.kind, checked.errors, checked.hint) == (kind, (found.what,), found.way)
+    if kind not in TEXTS:
+        (checked,) = check([path]).files
+        assert (checked.kind, checked.errors, checked.hint) == (kind, (found.what,), found.way)
     for read in (
         lambda: RunFiles([path]).top(1),
         lambda: read_qrels(path),
     ):
         with pytest.raises(InputError) as error:
             read()
-        assert str(error.value) == f"{found.what}\n{found.way}"
+        assert way in error.value.hint
+        assert kind in TEXTS or str(error.value) == f"{found.what}\n{found.way}"
+    assert found.kind == ("texts" if kind in TEXTS else kind)
 
 
 GRADES = "q1 a 1\nq1 b 0\nq1 c 1\nq2 a 2\nq2 d 0\nq2 e 0\n"
@@ -145,9 +148,8 @@ def test_what_is_packed_is_looked_into(tmp_path):
         ("q1\twhat is love\nq2\thow far is the moon\n", "texts", False),
         ("7\tone two three four five six\n", "texts", False),
         ("1 184 2\n1 29 -1\n1 31 4\n2 7 3\n2 9 3\n", "qrels", False),  # Cranfield's
-        (".I 1\n.W\nwhat laws\n", "texts", False),
+        (".I 1\n.W\nwhat laws\n", "SMART", False),
         ("id,title,text\n1,a,b\n", "texts", False),
-        ("1:obama family\n2:kcs\n", "texts", False),
         ("who is it\t['a']\n", "texts", False),
         ("", "run", False),
     ],
@@ -158,11 +160,24 @@ def test_columns_are_told_apart(tmp_path, text, kind, doubted):
     assert (found.kind, bool(found.doubt)) == (kind, doubted)
 
 
-def test_queries_are_no_run(tmp_path):
-    (tmp_path / "queries.tsv").write_text("q1\twhat is love\nq2\thow far\n")
+def test_queries_are_read_as_queries(tmp_path):
+    (tmp_path / "queries.tsv").write_bytes(b"q1\twhat is love\nq2\thow far, caf\xe9\n")
     (checked,) = check([tmp_path / "queries.tsv"]).files
-    assert (checked.kind, checked.ok) == ("texts", False)
-    assert "--queries" in checked.hint
+    assert (checked.kind, checked.ok, checked.counts) == ("texts", True, {"texts": 2})
+    assert "queries.tsv:2: the text is not UTF-8: byte 0xe9 behind 'how far, caf'" in checked.warnings[0]
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    assert check([tmp_path / "topics.txt"]).ok
+    (tmp_path / "twice.tsv").write_text("q1\twhat is love\nq1\thow far\nq2\n")
+    (checked,) = check([tmp_path / "twice.tsv"], kind="texts").files
+    assert [error.partition("tsv:")[2] for error in checked.errors] == [
+        "2:1: the id is on line 1, too: 'q1'",
+        "3:1: no tab between an id and a text: 'q2'",
+    ]
+
+
+def test_latin_1_that_begins_as_utf_16_does_is_told_from_it(tmp_path):
+    (tmp_path / "queries.tsv").write_bytes("\xff\xfe1\tc\xe9\n2\tb c\n".encode("latin-1"))
+    assert check([tmp_path / "queries.tsv"]).files[0].kind == "texts"
 
 
 def test_the_folder_of_a_study_is_no_folder_of_runs(tmp_path):

@@ -71,8 +71,6 @@ READ = {
     "list desc": (LIST, "desc", {"CQ1": "what is it"}),
     "object": (OBJECT.replace("}}", '}, "3": "three"}'), "title", {"1": "one", "2": "two", "3": "three"}),
     "indented": (INDENTED, "title", {"1": "one", "2": "two"}),
-    "numbered": ("1:obama: a life\n2:kcs\n", "title", {"1": "obama: a life", "2": "kcs"}),
-    "priority": ("20001:1:obama tree\n20002:4:kcs\n", "title", {"20001": "obama tree", "20002": "kcs"}),
     "title alone": ('{"id": 1, "title": "t"}\n', "title", {"1": "t"}),
     "narr of lines": ('{"id": 1, "title": "t", "narrative": "n"}\n', "narr", {"1": "n"}),
     "answered": (
@@ -106,20 +104,22 @@ BAD = {
     "no number": ("<top>\n<title> a\n</top>\n", ":1:1: the topic has no <num>"),
     "blank": ("<top>\n<num> 1 2\n<title> a\n</top>\n", "holds a blank"),
     "no title": ("<top>\n<num> 1\n<docid> d\n</top>\n", "topic 1 has no <title>, only docid"),
-    "another field": ("\n<top>\n<num> 1\n<desc> d\n</top>\n", "--field desc"),
+    "another field": ("\n<top>\n<num> 1\n<desc> d\n</top>\n", "--dataset field=desc"),
     "two alike": (OPEN.replace("402", "401"), ":14:1: the query has another text on line 1"),
     "cut XML": (COVID[:-20], "is not XML: "),
     "XML without topics": ("<topics><note>1</note></topics>", "XML without topics"),
     "XML number": ("<topics>\n<topic><query>q</query></topic></topics>", ":2:1: the topic has no number"),
-    "XML field": ('<topics>\n<topic number="1"><narrative>q</narrative></topic></topics>', "--field narr"),
+    "XML field": (
+        '<topics>\n<topic number="1"><narrative>q</narrative></topic></topics>',
+        "--dataset field=narr",
+    ),
     "deep": ("<topics>" + "<a>" * 99 + "</a>" * 99 + "</topics>", "nested more than 50 deep"),
     "cut JSON": (LIST[:-4], "not valid JSON"),
     "JSON behind": (LIST + "x", "not valid JSON"),
     "nested JSON": ("[" * 100_000, "nested too deeply"),
     "JSON id": ('[\n{"query": "q"}]', ":2:1: the topic has no id"),
-    "JSON field": ('[\n{"id": "1", "description": "q"}]', "--field desc"),
+    "JSON field": ('[\n{"id": "1", "description": "q"}]', "--dataset field=desc"),
     "vectors": ('{"qid": 1, "vector": [0.1, 0.2]}\n', ":1: holds vectors"),
-    "numbered": ("".join(f"{n}:a\n" for n in range(1, 30)) + "nothing\n", ":30:1: not a number, a colon"),
     "answers": ("who sings it\tLinda Davis\n", ":1:1: the id holds a blank"),
     "answered": ("who is it\t['a']\n" * 30 + "nothing\n", ":31:1: not a question with its answers"),
     "titled": ("enwiki:A\n" * 30 + "two words\n", ":31:1: not a title as addresses have it"),
@@ -155,13 +155,13 @@ def test_topics_are_no_collection_and_no_run(tmp_path, text):
     with pytest.raises(InputError, match="--queries"):
         read_texts(tmp_path / "topics", ["401"])
     (checked,) = check([tmp_path / "topics"]).files
-    assert "--queries" in checked.hint
+    assert (checked.kind, checked.ok) == ("texts", True)
 
 
 def test_a_pool_takes_the_field_of_its_topics(tmp_path):
     (tmp_path / "run").write_text("401 Q0 d1 1 9 t\n403 Q0 d1 1 9 t\n")
     (tmp_path / "topics").write_text(OPEN)
-    pooled = pool(runs=tmp_path / "run", queries=tmp_path / "topics", field="narr", out=tmp_path / "p.tsv")
-    assert pooled.queries == 1
-    with pytest.raises(InputError, match="field"):
-        pool(runs=tmp_path / "run", queries=tmp_path / "topics", field="nar", out=tmp_path / "p.tsv")
+    given = {"runs": tmp_path / "run", "queries": tmp_path / "topics", "out": tmp_path / "p.tsv"}
+    assert pool(**given, dataset="field=narr").queries == 1
+    with pytest.raises(InputError, match="--dataset: 'field=nar' is none of its words"):
+        pool(**given, dataset="field=nar")

@@ -24,7 +24,6 @@ from prefjudge.formats.lines.addresses import is_remote
 from prefjudge.formats.lines.compressions import compression
 from prefjudge.formats.lines.datasets import dataset_lines, is_dataset
 from prefjudge.formats.lines.line_ends import ALONE, has_lone_cr, with_newlines
-from prefjudge.formats.lines.npl import is_npl_qrels, npl_qrels
 from prefjudge.formats.lines.parts import FilePart, PackedPart, PartFile, stitched
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.formats.lines.readers import has_reader, read_columns
@@ -318,8 +317,6 @@ def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[byt
         notices.append(Notice(where=f"{name}:1", what="starts with a byte order mark, which is ignored"))
     if holds is Holds.QRELS and foreign_columns(head) is BEIR_QRELS:
         head = b"#" + head.lstrip()
-    if holds is Holds.QRELS and is_npl_qrels(head):
-        head, stream = b"", npl_qrels(head, stream)
     split, noticed = holds is not Holds.TEXTS or (b"\r" in head and b"\n" not in head), False
     waiting = b""  # a CR at the end of a piece: the next one may start with its LF
     for piece in chain([head], stream):

@@ -158,6 +158,8 @@ _RECORDS = Foreign(
     what=f"holds JSON, as queries and collections may be, {_LINES}",
     way="give it with --queries or --collection, or write it as columns",
 )
+OF_TEXTS = (_TOPICS, _DOCUMENTS, _RECORDS)
+"""What holds queries or a collection, in no columns."""
 _VOTES = Foreign(
     kind="votes",
     what="holds votes: comparisons of two answers",
@@ -167,6 +169,11 @@ _GOLD = Foreign(
     kind="gold pairs",
     what="holds gold pairs",
     way="give them to a study: prefjudge gold STUDY --accept --file {path}",
+)
+_SMART = Foreign(
+    kind="SMART",
+    what="is in SMART's form (.I, .T, .W), as Cranfield and CACM are given away",
+    way="write each entry as a line: id, a tab, the text; or use irds:cranfield",
 )
 _KEYS_OF_VOTES = (
     (b'"winner"', b'"model_a"'),
@@ -181,6 +188,7 @@ _BATCH = re.compile(rb'"?HITId"?,[^\n]*"?WorkerId"?,')
 _OF_GOLD = re.compile(rb"query_id\tquery\t(good_id\tgood|good\tbad)\b")
 _OF_ESCI = re.compile(rb"[^\n]*\bproduct_id\b[^\n]*\besci_label\b")
 _OF_PRELS = re.compile(rb"\d+ +[^\s]*[A-Za-z][^\s]*[^\s]{8} +-?\d +\d +(0?\.\d+|1(\.0*)?)\s*\n")
+_OF_SMART = re.compile(rb"\.I +\S+\s*\n\.[A-Z]\b")
 _OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
 _FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
 
@@ -188,7 +196,7 @@ _FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
 def foreign_bytes(head: bytes) -> Foreign | None:
     """Return what a file is that is not UTF-8 text."""
     for magic, what in _BYTES:
-        if head.startswith(magic):
+        if head.startswith(magic) and (what is not _UTF16 or b"\0" in head):  # Latin-1 may begin so, too
             return what
     if head[257:262] == b"ustar":
         return _TAR
@@ -229,6 +237,8 @@ def foreign_text(head: bytes) -> Foreign | None:
         return _POINTER
     if _OF_ESCI.match(text):
         return _ESCI
+    if _OF_SMART.match(text):
+        return _SMART
     if text.startswith(b"<"):
         found = _markup(text)
         return None if found in (_TOPICS, _DOCUMENTS) else found

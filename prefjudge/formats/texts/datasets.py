@@ -48,5 +48,5 @@ def _document_text(path: str, document: Any, named: str | None) -> str:
 def _no_text(path: str, name: str, asked: str | None, there: Mapping[str, object]) -> InputError:
     return InputError(
         f"{path}: {name} has no {asked}: it has {', '.join(there)}",
-        "Name the field that holds the text: --text-field NAME.",
+        "Name the field that holds the text: --dataset text=NAME.",
     )

@@ -95,5 +95,5 @@ def _check_types(file: pq.ParquetFile, columns: tuple[str, str, str | None], rea
         if not (is_word or (column == columns[0] and kinds.is_integer(kind))):
             raise InputError(
                 f"{reading.path}: the column {column} holds {kind}, not text",
-                "Say which columns hold the id and the text: --id-field NAME --text-field NAME.",
+                "Say which columns hold the id and the text: --dataset id=NAME,text=NAME.",
             )

@@ -23,6 +23,7 @@ _TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "questi
 _TITLE_KEYS = ("title",)
 _AFTER_CR = re.compile(rb"\r[^\s]+\t")
 """A CR, and what may be an id."""
+_NOT_UTF8 = "the text is not UTF-8"
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
@@ -99,13 +100,13 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
     if name is None or text is None:
         missing = "an id" if name is None else "a text"
         known = ", ".join(ids if name is None else (*keys, *titles))
-        option = "--id-field" if name is None else "--text-field"
+        option = "id" if name is None else "text"
         problems.add(
             number,
             1,
             f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
             line,
-            f"Put it under one of: {known}. Or say under which name it stands: {option} NAME.",
+            f"Put it under one of: {known}. Or say under which name it stands: --dataset {option}=NAME.",
         )
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text
@@ -145,14 +146,20 @@ def _member(record: Any, keys: tuple[str, ...]) -> str | None:
 
 
 def readable(text: bytes, where: str, notices: list[Notice] | None) -> str:
-    """Return text for people; NUL and what is not UTF-8 become the replacement character, and are noticed."""
+    """Return text for people; NUL and what is not UTF-8 become the replacement character.
+
+    The first of each file that is not UTF-8 is noticed.
+    """
     if b"\0" in text:  # which no database keeps
         if notices is not None:
             notices.append(Notice(where=where, what="the text holds NUL bytes; they were replaced"))
         text = text.replace(b"\0", "\N{REPLACEMENT CHARACTER}".encode())
     try:
         return text.decode()
-    except UnicodeDecodeError:
-        if notices is not None:
-            notices.append(Notice(where=where, what="the text is not UTF-8; the odd bytes were replaced"))
+    except UnicodeDecodeError as error:
+        file = where.rpartition(":")[0]
+        if notices is not None and not any(_NOT_UTF8 in one.what and file in one.where for one in notices):
+            odd = f"{_NOT_UTF8}: byte 0x{text[error.start]:02x} behind {text[: error.start][-20:].decode()!r}"
+            way = "odd bytes are replaced; if it is Latin-1, convert the file: iconv -f LATIN1 -t UTF-8"
+            notices.append(Notice(where=where, what=f"{odd}; {way}"))
         return text.decode("utf-8", "replace")

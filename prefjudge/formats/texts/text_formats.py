@@ -61,7 +61,7 @@ def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | Non
         if column is None:
             raise InputError(
                 f"{reading.path} has no column that holds the {what}: it has {', '.join(header)}",
-                f"Call it one of: {', '.join(known)}. Or say which it is: --{what}-field NAME.",
+                f"Call it one of: {', '.join(known)}. Or say which it is: --dataset {what}=NAME.",
             )
         found.append(column)
     name, text = found

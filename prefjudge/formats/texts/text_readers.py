@@ -12,7 +12,6 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.formats.lines.blocks import Block, Holds, blocks, opened
-from prefjudge.formats.lines.npl import is_npl
 from prefjudge.formats.lines.readers import suffix_of
 from prefjudge.formats.lines.signatures import comparisons
 from prefjudge.formats.texts.text_formats import CSV_IDS, CSV_TEXTS, Reading, Record, RecordReader
@@ -26,12 +25,9 @@ TEXT_FORMATS: Register[RecordReader] = Register(
         "topics": "prefjudge.formats.texts.trec_topics:read_records",
         "XML topics": "prefjudge.formats.texts.xml_topics:read_records",
         "JSON topics": "prefjudge.formats.texts.json_topics:read_records",
-        "numbered lines": "prefjudge.formats.texts.numbered_lines:read_records",
         "questions with answers": "prefjudge.formats.texts.questions:read_answered",
         "titles": "prefjudge.formats.texts.questions:read_titles",
         "documents": "prefjudge.formats.texts.trec_documents:read_records",
-        "SMART": "prefjudge.formats.texts.smart_records:read_records",
-        "NPL": "prefjudge.formats.texts.npl_records:read_records",
         "CSV": "prefjudge.formats.texts.csv_records:read_records",
         "Parquet": "prefjudge.formats.texts.parquet_records:read_records",
     },
@@ -49,15 +45,9 @@ _WITH_NAMES = ("XML topics", "JSON topics", "CSV", "Parquet")
 _XML = re.compile(rb"\s*<(\?xml\b|!DOCTYPE(?!\s+html)\b|!--|topics?\b|quer(y|ies)\b)", re.IGNORECASE)
 _DOC = re.compile(rb"(<\?xml[^<>]*>|<!--[^<>]*>|\s|<root>)*+<DOC>", re.IGNORECASE)
 _TOP = re.compile(rb"<top\b", re.IGNORECASE)
-_SMART = re.compile(rb"\.I +\S+\s*\n\.[A-Z]\b")
 _ANSWERED = re.compile(rb"[^\t\n]* [^\t\n]*\t\"?\[(['\"][^\n]*)?\]\"?\s*")
 _ANSWERED_JSON = re.compile(rb'\{\s*"question"\s*:\s*"[^\n]*"answers?"\s*:\s*\[')
 _TITLES = re.compile(rb"(enwiki:\S+|\S*%20\S*)\s*")
-_NUMBERED = re.compile(rb"\d{1,18}:[^\t\n]*\S")
-
-
-_LINES = {"numbered lines": _NUMBERED, "questions with answers": _ANSWERED}
-"""What every line of a format looks like."""
 
 
 def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
@@ -75,7 +65,7 @@ def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
     if kind not in _WITH_NAMES and reading.fields.given and kind is not JSON_LINES:
         raise InputError(
             f"{reading.path} holds {kind}, in which no field has a name of its own",
-            f"Leave out {reading.fields.given}.",
+            f"Leave out --dataset {reading.fields.given}.",
         )
     return kind, chain([first], every)
 
@@ -104,17 +94,12 @@ def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
         if _ANSWERED_JSON.match(text) and not _has_id(text.partition(b"\n")[0]):
             return "questions with answers"
         return "JSON topics" if _is_one_object(head.lstrip(), fields) else ""
-    if _SMART.match(text):
-        return "SMART"
-    if is_npl(text):
-        return "NPL"
     if _is_csv(text.partition(b"\n")[0], fields):
         return "CSV"
     lines = [line for line in text.split(b"\n")[:20] if line.strip()]
     lines = lines[:-1] or lines
-    for kind, shape in _LINES.items():
-        if lines and all(map(shape.match, lines)):
-            return kind
+    if lines and all(map(_ANSWERED.match, lines)):
+        return "questions with answers"
     return "titles" if _are_titles(lines) else ""
 
 

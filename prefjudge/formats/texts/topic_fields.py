@@ -54,9 +54,9 @@ class TextFields:
 
     @property
     def given(self) -> str:
-        """The options that name a field, as they are typed."""
-        named = {"--id-field": self.id_field, "--text-field": self.text_field}
-        return " and ".join(option for option, name in named.items() if name is not None)
+        """The words of ``--dataset`` that name a field, as they are typed."""
+        named = {"id": self.id_field, "text": self.text_field}
+        return ",".join(f"{word}={name}" for word, name in named.items() if name is not None)
 
 
 PLAIN = TextFields()
@@ -69,7 +69,7 @@ def no_field(number: str, fields: TextFields, there: dict[str, str]) -> tuple[st
     names = ", ".join(name for name in there if there[name]) or "nothing else"
     what = f"topic {number} has no {fields.text_field or fields.field}: it has {names}"
     if fields.text_field is not None:
-        return what, "Name the field that holds the text: --text-field NAME."
+        return what, "Name the field that holds the text: --dataset text=NAME."
     if ways:
-        return what, f"Choose another field: --field {' or '.join(ways)}."
+        return what, f"Choose another field: --dataset field={' or field='.join(ways)}."
     return what, "Write queries as lines of id, tab, text."

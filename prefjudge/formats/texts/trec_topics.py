@@ -85,7 +85,7 @@ def _record(parts: dict[str, str], line: int, raw: str, reading: Reading) -> Rec
         there = ", ".join(name for name in parts if name != "num" and parts[name])
         ways = [str(field) for field, names in _OTHERS.items() if any(parts.get(name) for name in names)]
         hint = (
-            f"Choose another field: --field {' or '.join(ways)}."
+            f"Choose another field: --dataset field={' or field='.join(ways)}."
             if ways
             else "Write queries as lines of id, tab, text."
         )
