@@ -14,10 +14,11 @@ def plan(result: "PlanResult", *, study: Path | None) -> None:
     """Print the plans, what the chosen one does with each pool size, and what leads on."""
     print_tables(result.tables())
     if result.chosen is not None:
+        ends = "" if result.chosen.ends is None else " ({:.0%} to {:.0%})".format(*result.chosen.ends)
         say(
-            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} (at most "
-            f"${result.chosen.most:,.2f}), finds the best of {result.chosen.chance:.0%} "
-            f"(± {result.chosen.error:.1%}) of the queries (simulated afresh)"
+            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} "
+            f"(${result.chosen.least:,.2f} to ${result.chosen.most:,.2f}), finds the best of "
+            f"{result.chosen.chance:.0%}{ends} of the queries"
         )
         for one in result.chosen.by_size:
             if one.size > 1:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prefjudge.core.planning.challenge import Challenge, conclude_challenge, gather_challenge
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.strategy_names import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.copies import (
     Candidate,
@@ -150,12 +150,19 @@ def _conclude_rebuilt(study: Study) -> None:
         former, version, log = load_open_challenge(db), last_version(db), load_judgments(db)
         if former is None or load_setting(db, RECOVERING) != BEING_REBUILT:
             return
-    strategy = parse_strategy(former.strategy)
-    if isinstance(strategy, Sure):
-        answers, duels = conclude_challenge(resume_challenge(study, former), log, strategy)
-        with study.transaction() as db:
-            save_answers(db, version + 1, answers)
-            save_conclusion(db, former.number, duels, time.time())
+    answers, duels = conclude_challenge(resume_challenge(study, former), log, rule_of(former))
+    with study.transaction() as db:
+        save_answers(db, version + 1, answers)
+        save_conclusion(db, former.number, duels, time.time())
+
+
+def rule_of(challenge: OpenChallenge) -> Sure:
+    """Return how an open challenge is judged; the usual way if it began by a strategy that was taken out."""
+    if taken_out(challenge.strategy):
+        return USUAL_RULE
+    strategy = parse_strategy(challenge.strategy)
+    assert isinstance(strategy, Sure)
+    return strategy
 
 
 def check_sure(sure: float | None) -> None:
@@ -172,18 +179,17 @@ def check_sure(sure: float | None) -> None:
 
 def _rule(sure: float | None, driven_by: str | None) -> Sure:
     """Return how to judge a challenge: as sure as is asked for, or as the study was made, or as usual."""
-    strategy = parse_strategy(driven_by) if driven_by is not None else None
+    strategy = None if driven_by is None or taken_out(driven_by) else parse_strategy(driven_by)
     if sure is None and isinstance(strategy, Sure) and strategy.runs is None:
         sure = strategy.level
     return USUAL_RULE if sure is None else replace(USUAL_RULE, level=sure)
 
 
 def resume_challenge(study: Study, challenge: OpenChallenge) -> Challenge:
-    """Return an open challenge as it was when it began; by probability, who was judged before may return."""
-    by_probability = isinstance(parse_strategy(challenge.strategy), Sure)
+    """Return an open challenge as it was when it began; who was judged before may return."""
     with study.transaction(write=False) as db:
         best = load_answers(db, last_version(db), "preference")
-        past = _past(db) if by_probability else None
+        past = _past(db)
     return gather_challenge(best, pools_of(()), pools_of(challenge.rows), past=past)
 
 

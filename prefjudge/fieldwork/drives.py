@@ -6,20 +6,20 @@ from typing import Protocol
 
 import numpy as np
 
-from prefjudge.core.asking.strategies import LeadStop, Strategy
+from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.models import ModelVote, favourites, hopeless
 from prefjudge.core.planning.challenge import Duel, conclude_challenge, next_challenge_round
 from prefjudge.core.planning.neighbours import RunGains
 from prefjudge.core.planning.rounds import Round, next_round
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools, drop_candidates
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.core.pooling.runs import encode
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.fieldwork.challenge import resume_challenge
+from prefjudge.fieldwork.challenge import resume_challenge, rule_of
 from prefjudge.gather.model_gates import check_gates
 from prefjudge.gather.run_gains import find_gains
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
@@ -27,7 +27,7 @@ from prefjudge.study.assignments import load_choices
 from prefjudge.study.models import load_votes
 from prefjudge.study.pooling import clear_votes_wanted, is_published, load_pools
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.settings import keep_setting, load_setting, save_setting
+from prefjudge.study.settings import load_setting, save_setting
 from prefjudge.study.study import Study
 from prefjudge.study.targets import command, current_target
 
@@ -104,9 +104,11 @@ class PoolDrive:
     def settle(self, db: Connection) -> None:
         """Record the strategy and the model; the votes that `pool` asked for are no longer asked for."""
         # At the first time only: later the votes wanted are those of the round under way.
-        if load_setting(db, "strategy") is None:
+        settled = load_setting(db, "strategy")
+        if settled is None:
             clear_votes_wanted(db)
-        keep_setting(db, "strategy", self._driver.strategy)
+        if settled is None or taken_out(settled):
+            save_setting(db, "strategy", self._driver.strategy)
         if not load_setting(db, _MODEL):
             save_setting(db, _MODEL, self._driver.model)
 
@@ -115,11 +117,9 @@ class ChallengeDrive:
     """Newcomers against the best-known answers, and those who may return."""
 
     def __init__(self, study: Study, challenge: OpenChallenge) -> None:
-        strategy = parse_strategy(challenge.strategy)
-        assert isinstance(strategy, LeadStop | Sure)
-        self.name = challenge.strategy
+        self._strategy = rule_of(challenge)
+        self.name = self._strategy.name
         self.challenge: OpenChallenge | None = challenge
-        self._strategy = strategy
         self._challenge = resume_challenge(study, challenge)
 
     def next(self, log: Judgments, most: int | None = None) -> Round:
@@ -182,6 +182,8 @@ def find_drive(
         challenge, pools = load_open_challenge(db), load_pools(db)
     if challenge is not None:
         _refuse_other_rule(study, challenge, strategy)
+        if gone := taken_out(challenge.strategy):
+            tell(f"the challenge began by {gone}, which was taken out; by all its votes it goes on as usual")
         return ChallengeDrive(study, challenge)
     if not pools.queries:
         raise lacking(study, Stage.POOL)
@@ -214,10 +216,11 @@ def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | N
     if strategy is None:
         return
     with study.transaction(write=False) as db:
-        known = {challenge.strategy, load_setting(db, "strategy") or challenge.strategy}
-    if read_strategy(strategy).name not in {parse_strategy(name).name for name in known}:
+        rule, driven = rule_of(challenge).name, load_setting(db, "strategy") or "default"
+    known = {rule} if taken_out(driven) else {rule, parse_strategy(driven).name}
+    if read_strategy(strategy).name not in known:
         raise StudyError(
-            f"a challenge is under way by {challenge.strategy}, not {strategy}",
+            f"a challenge is under way by {rule}, not {strategy}",
             "Leave out --strategy and --sure; `pool --challenge --sure P` is for the next challenge.",
         )
 
@@ -248,6 +251,14 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
                 "the study was published by `publish`, pair by pair",
                 f"Run: {command('collect', study.folder, current_target(db))}; then resolve and score.",
             )
+    if settled is not None and (gone := taken_out(settled)):
+        if strategy is None:
+            raise StudyError(
+                f"the study is driven by {settled}, and {gone} was taken out",
+                f"All its votes count on. Run: prefjudge run {quoted(study.folder)} --strategy "
+                f"{DEFAULT.name}, or with --sure 0.8 in place of --strategy.",
+            )
+        settled = None
     if settled is None:
         settled = "default" if strategy is None else strategy
     settled_model = settled_model or model or ""  # a model may join a study that began without one

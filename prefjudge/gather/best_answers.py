@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.planning.strategy_names import BySize, parse_strategy
+from prefjudge.core.planning.strategy_names import BySize, parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.copies import candidates_of
 from prefjudge.core.pooling.qrels import Qrels
@@ -59,13 +59,14 @@ class KeptAnswers:
 def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers | None:
     """Return the best answers with the strategy that found them.
 
-    None where none did, and where it cannot be asked again with other votes: a challenge has brought votes of
-    its own, a model chose what people were shown, or votes went where they told runs apart.
+    None where none did, and where it cannot be asked again with other votes: it was taken out, a challenge
+    has brought votes of its own, a model chose what people were shown, or votes went where they told runs
+    apart.
     """
     name = study.setting("strategy")
     with study.transaction(write=False) as db:
         challenged = load_open_challenge(db) is not None
-    if version != 1 or challenged or not name or study.setting("strategy model"):
+    if version != 1 or challenged or not name or taken_out(name) or study.setting("strategy model"):
         return None
     strategy = parse_strategy(name)
     sizes = strategy.steps if isinstance(strategy, BySize) else ((0, strategy),)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.strategy_names import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.qrels import Qrels
 from prefjudge.engines.files.files import RunFiles
@@ -65,7 +65,7 @@ def _refuse_chosen_queries(study: Study) -> None:
     """Refuse queries that were chosen by how two runs score: of the other runs they are no fair sample."""
     with study.transaction(write=False) as db:
         strategy = load_setting(db, "strategy")
-    parsed = None if strategy is None else parse_strategy(strategy)
+    parsed = None if strategy is None or taken_out(strategy) else parse_strategy(strategy)
     if isinstance(parsed, Sure) and parsed.runs:
         raise StudyError(
             f"only queries on which {' and '.join(parsed.runs)} may differ were judged",

@@ -12,6 +12,7 @@ import numpy as np
 import urllib3
 from annotated_types import Ge, Interval
 
+from prefjudge.core.judges.screening import SLIP
 from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.fieldwork.crowds import open_marketplace
@@ -193,7 +194,7 @@ def _minds(
             temper=kind,
             truth=truth,
             error=error,
-            slip=error / 4 if slip is None else slip,
+            slip=SLIP * error if slip is None else slip,
             met=pooled if kind is Temper.COLLUDERS else set(),
         )
         for kind, error in zip(tempers, errors, strict=True)

@@ -117,7 +117,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--pools", type=int, nargs="+", metavar="K", help="2 5 8 by default, or 5 asked")
     parser.add_argument("--queries", type=int, nargs="+", metavar="N", help="in each study (5 50)")
-    parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "halving"], metavar="NAME")
+    parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "sure:80"], metavar="NAME")
     parser.add_argument("--noises", nargs="+", default=["bradley-terry"], choices=sorted(NOISES))
     parser.add_argument("--errors", type=float, nargs="+", default=[0.2, 0.33, 0.4], metavar="SHARE")
     parser.add_argument("--workers", type=int, default=10, help="in each study; 0: votes have no names")

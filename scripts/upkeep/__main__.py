@@ -1,4 +1,4 @@
-"""Simulate monthly new runs: challenges by the old and the new rule, beside judging everything afresh once.
+"""Simulate monthly new runs: challenges, beside judging everything afresh once.
 
     python scripts/upkeep 'runs/*.gz' --start 12
 
@@ -13,7 +13,6 @@ import argparse
 import numpy as np
 from maintenance import Shares, Upkeep, simulate_upkeep
 
-from prefjudge.core.asking.strategies import LeadStop
 from prefjudge.core.judges.noise import scale_of_error
 from prefjudge.core.planning.strategy_names import parse_strategy
 from prefjudge.core.planning.sure import Sure
@@ -38,7 +37,7 @@ def simulate(
         [build_pools(RunFiles([path]).top(1)) for path in paths[start:]],
         scale=scale_of_error(error),
         strategy=parse_strategy(strategy),
-        rules=[rule for rule in challenges if isinstance(rule, LeadStop | Sure)],
+        rules=[rule for rule in challenges if isinstance(rule, Sure)],
         rng=rng,
     )
 
@@ -90,7 +89,7 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=12, help="how many runs make the first pools")
     parser.add_argument("--error", type=float, default=0.33, help="the share of wrong votes on a random pair")
     parser.add_argument("--strategy", default="default", help="how pools are judged in full")
-    parser.add_argument("--rules", nargs="+", default=["lead:5", USUAL_RULE.name], help="rules of challenges")
+    parser.add_argument("--rules", nargs="+", default=[USUAL_RULE.name], help="rules of challenges")
     parser.add_argument("--studies", type=int, default=3, help="how many crowds and orders of the runs")
     parser.add_argument("--seed", type=int, default=2021)
     options = vars(parser.parse_args())

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from prefjudge.core.asking.strategies import Strategy
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.challenge import (
-    ChallengeStrategy,
     conclude_challenge,
     gather_challenge,
     next_challenge_round,
@@ -81,7 +80,7 @@ def simulate_upkeep(
     *,
     scale: float,
     strategy: Strategy,
-    rules: Sequence[ChallengeStrategy],
+    rules: Sequence[Sure],
     rng: np.random.Generator,
 ) -> Upkeep:
     """Judge the first pools in full, let each month's newcomers challenge, and compare with judging afresh.
@@ -97,7 +96,7 @@ def simulate_upkeep(
         told, as the votes of a whole study tell it.
     strategy : Strategy
         How pools are judged in full.
-    rules : sequence of LeadStop or Sure
+    rules : sequence of Sure
         How newcomers are judged: all rules begin with the same first judging.
     rng : numpy.random.Generator
         The source of the strengths and votes.
@@ -111,7 +110,7 @@ def simulate_upkeep(
     truth = crowd.truth(everything)
     kept = []
     for rule in rules:
-        told = replace(rule, crowd=one_scale(scale)) if isinstance(rule, Sure) else rule
+        told = replace(rule, crowd=one_scale(scale))
         answers, cost = crowd.keep(best, votes, first, arrivals, told)
         agrees = (_agreement(one, answers) + _agreement(other, answers)) / 2
         kept.append(Kept(rule=rule.name, agrees=agrees, right=_correct(answers, truth), **cost))
@@ -210,13 +209,12 @@ class _Crowd:
         log.add(cast)
 
     def keep(
-        self, best: Answers, votes: _Log, known: Pools, arrivals: Sequence[Pools], rule: ChallengeStrategy
+        self, best: Answers, votes: _Log, known: Pools, arrivals: Sequence[Pools], rule: Sure
     ) -> tuple[Answers, dict[str, int]]:
         """Let each month's newcomers challenge; return the answers, and what all months took."""
         log, cost = _Log(votes), dict.fromkeys(("newcomers", "dethroned", "rounds"), 0)
         for arrived in arrivals:
-            past = known if isinstance(rule, Sure) else None
-            challenge = gather_challenge(_to_qrels(best), known, arrived, past=past)
+            challenge = gather_challenge(_to_qrels(best), known, arrived, past=known)
             known, left = merge_pools(known, arrived), challenge
             while len((asked := next_challenge_round(left, log.judgments(), rule)).pairs):
                 self.vote(asked, log)

@@ -110,7 +110,7 @@ def test_who_knows_the_crowd_is_right_as_often_as_that_says(cells: ModuleType) -
 
 def test_names_change_no_vote(cells: ModuleType) -> None:
     named, unnamed = (
-        cells.Design(pool=3, queries=20, strategy="halving", noise="usual", workers=workers)
+        cells.Design(pool=3, queries=20, strategy="round-robin:3", noise="usual", workers=workers)
         for workers in (10, 0)
     )
     one, other = (cells.simulate(each, 0.2, 60, np.random.default_rng(4)) for each in (named, unnamed))
@@ -186,7 +186,7 @@ def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(ce
     def row(stated: float, right: int, of: int, *, judged: bool = True) -> Row:
         known = np.arange(of + 1000) >= of - right
         answers = answers_of(cells, np.array([stated] * of + [0.99] * 1000), known.astype(float))
-        design = cells.Design(pool=3, queries=5, strategy="halving", noise="spam", workers=10)
+        design = cells.Design(pool=3, queries=5, strategy="round-robin:3", noise="spam", workers=10)
         return Row(design=design, error=0.2, answers=answers, judged=judged)
 
     assert not row(0.55, 18, 30).missed
@@ -206,7 +206,7 @@ def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -
     for noise, pool in (("spam", 3), ("spam", 5), ("constant", 3)):
         stated = rng.uniform(0.6, 0.7, 20)
         answers = answers_of(cells, stated, rng.random(20))
-        design = cells.Design(pool=pool, queries=5, strategy="halving", noise=noise, workers=10)
+        design = cells.Design(pool=pool, queries=5, strategy="round-robin:3", noise=noise, workers=10)
         rows.append(Row(design=design, error=0.33, answers=answers, judged=True))
     figure = diagram(rows)
     constant, spam = figure.axes
@@ -223,7 +223,7 @@ def test_a_brief_row_takes_strategies_together_and_counts_their_figures(cells: M
     from rows import Row, brief
 
     rows = []
-    for strategy, known in (("halving", 0.48), ("round-robin:1", 0.68)):
+    for strategy, known in (("round-robin:3", 0.48), ("round-robin:1", 0.68)):
         design = cells.Design(pool=3, queries=5, strategy=strategy, noise="spam", workers=10)
         answers = answers_of(cells, np.full(40, 0.58), np.full(40, known))
         # The one is off by .1, the other by -.1: together they are right.

@@ -184,7 +184,7 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
         verb("gold", folder / name, "--accept", "--file", COLLECTION / "gold.tsv")
     with keep_marketplace_open(Study(folder / "driven")):
         simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
-        verb("run", folder / "driven", "--strategy", "knockout:1", "--yes", *simulated)
+        verb("run", folder / "driven", "--strategy", "round-robin:1", "--yes", *simulated)
         verb("status", folder / "driven", "--history")
     settle_by_hand(folder / "held")
     with keep_marketplace_open(Study(folder / "held")):

@@ -67,7 +67,7 @@ def answers(replay: Replay, truth: DrawnPools, seed: int) -> dict[str, set[str]]
 
 
 @pytest.mark.parametrize(
-    "name", ["halving", "knockout:3", "lead:2", "sure:60", "sure:90/40", "4=halving,9=lead:3", "default"]
+    "name", ["round-robin:1", "sure:60", "sure:90/40", "3=round-robin:3,9=sure:80", "default"]
 )
 def test_a_strategy_is_asked_again_on_pools_of_all_sizes(name: str) -> None:
     replay = Replay(pools=pools(), strategy=parse_strategy(name), most=NOBODY_GIVES_UP)
@@ -80,7 +80,7 @@ def test_a_strategy_is_asked_again_on_pools_of_all_sizes(name: str) -> None:
 
 
 def test_pools_that_are_not_drawn_get_no_answer() -> None:
-    replay = Replay(pools=pools(), strategy=parse_strategy("halving"), most=NOBODY_GIVES_UP)
+    replay = Replay(pools=pools(), strategy=parse_strategy("round-robin:1"), most=NOBODY_GIVES_UP)
     truth = drawn(20.0)
     threes = [stack for stack in truth.stacks if stack.rows.shape[1] == 3]
     found = answers(replay, DrawnPools(crowd=truth.crowd, stacks=tuple(threes)), 1)
@@ -100,5 +100,5 @@ def test_queries_that_were_given_up_get_no_more_votes_than_they_had() -> None:
 
 
 def test_a_strategy_that_names_no_best_before_its_end_is_played_to_it() -> None:
-    replay = prepare_replay(votes(1), pools(), parse_strategy("halving"))
+    replay = prepare_replay(votes(1), pools(), parse_strategy("round-robin:1"))
     assert replay.most.min() > 1000

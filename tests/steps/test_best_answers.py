@@ -78,7 +78,7 @@ def same_everywhere(study: Path) -> Answers:
 
 
 def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path: Path) -> None:
-    run(young, strategy="knockout:1", **HONEST)  # type: ignore[arg-type]
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     assert same_everywhere(young) == by_qrels(young / "preference.qrels")
     with Study(young).transaction() as db:
         query, doc = db.execute(
@@ -100,7 +100,7 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     assert any("is not known: the rule makes other answers" in str(one) for one in found.notices)
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
-    for strategy, known in (("sure:60", True), ("2=lead:2,9=sure:60/40", True), ("runs:60", False)):
+    for strategy, known in (("sure:60", True), ("2=round-robin:1,9=sure:60/40", True), ("runs:60", False)):
         with Study(young).transaction() as db:
             db.execute("UPDATE settings SET value = :name WHERE key = 'strategy'", name=strategy)
         assert all((pair.two_votings is not None) == known for pair in score(young, write=False).tau), (
@@ -109,7 +109,7 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = 'knockout:1' WHERE key = 'strategy'")
     record = json.loads((young / "release" / "release.json").read_text())
-    assert (record["rule"], record["version"]) == ("knockout:1", 1)
+    assert (record["rule"], record["version"]) == ("round-robin:1", 1)
     assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (
         Path(report(young).out).read_text()
     )
@@ -191,7 +191,7 @@ def test_score_is_the_next_verb_only_where_it_reads_what_was_written(judged: Pat
 
 
 def test_what_rebuilds_the_answers_starts_from_all_that_a_strategy_settled(young: Path) -> None:
-    run(young, strategy="knockout:1", **HONEST)  # type: ignore[arg-type]
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     scored = score(young, leave_one_out=True, write=False)
     board = next(board for board in scored.leaderboards if board.qrels == "preference")
     assert {one.run: one.score for one in scored.left_out} == {row.run: row.score for row in board.ranked}

@@ -140,7 +140,7 @@ def test_who_writes_opens_a_study_once(verb: str, half_judged: Path, monkeypatch
 
 def test_run_opens_a_study_once_for_all_its_rounds(pooled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(monkeypatch) as seen:
-        assert run(pooled, strategy="halving:1x2", yes=True, workers=4, error=0.1).rounds > 1
+        assert run(pooled, strategy="sure:60", yes=True, workers=4, error=0.1).rounds > 1
     assert seen == ["opened", "checked"]
 
 

@@ -190,7 +190,7 @@ def test_run_refuses_an_outdated_store_as_it_is(served: Path) -> None:
     shutil.copyfile(served.with_name("older.db"), served / "study.db")
     before = contents(served)
     with pytest.raises(StudyError, match="HITs of this study that its store does not know"):
-        run(served, strategy="knockout:1", yes=True, workers=3)
+        run(served, strategy="round-robin:1", yes=True, workers=3)
     assert contents(served) == before
     assert recover(served, strategy="round-robin:1").remains == ()
     assert run(served, yes=True, workers=3).strategy == "round-robin:1"
@@ -248,19 +248,19 @@ def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> No
 
 def test_a_study_that_run_drove_is_driven_on(served: Path) -> None:
     edit(served, ("budget = 100.00", "budget = 10.00"))
-    assert run(served, strategy="knockout:1", yes=True, workers=6, error=0.1).stopped_by.startswith("the bud")
+    assert run(served, strategy="sure:60", yes=True, workers=6, error=0.1).stopped_by.startswith("the bud")
     market = there(served)
     lose(served)
     recover(served)
     pool_demo(served)
     gold(served, accept=True, file=COLLECTION / "gold.tsv")
     assert any("--strategy" in text for text in recover(served).notices)
-    recover(served, strategy="knockout:1")
+    recover(served, strategy="sure:60")
     assert status(served).waiting == 0
     assert there(served) == market
     edit(served, ("budget = 10.00", "budget = 500.00"))
     done = run(served, yes=True, workers=6, error=0.1)
-    assert (done.strategy, done.unfinished) == ("knockout:1", 0)
+    assert (done.strategy, done.unfinished) == ("sure:60", 0)
 
 
 @contextmanager

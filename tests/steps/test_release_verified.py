@@ -224,7 +224,7 @@ def test_a_study_or_a_release(tmp_path: Path) -> None:
 
 def test_the_board_is_made_again_from_the_tops_of_the_runs(pooled: Path, tmp_path: Path) -> None:
     """Also the answers that ``run`` keeps, which no rule alone finds, and the pairs of a strategy."""
-    run(pooled, strategy="lead:2", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
+    run(pooled, strategy="sure:60", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
     folder = Path(release(pooled, rehearsal=True, runs=True, license="MIT").out)
     found = release(verify=folder)
     assert found.ok

@@ -248,8 +248,8 @@ def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> Non
     ("strategy", "configured", "rule"),
     [
         ("round-robin:1", "shallow-pooling", "shallow-pooling"),
-        ("knockout:1", "shallow-pooling", "bradley-terry"),
-        ("knockout:1", "schulze", "schulze"),
+        ("sure:60", "shallow-pooling", "bradley-terry"),
+        ("sure:60", "schulze", "schulze"),
     ],
 )
 def test_the_rule_is_the_study_s_unless_it_counts_uneven_votes(

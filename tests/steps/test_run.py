@@ -86,7 +86,7 @@ def best_of(study: Path) -> dict[str, set[str]]:
     return best
 
 
-@pytest.mark.parametrize("strategy", ["default", "round-robin:1", "halving:1x2", "knockout:3", "lead:2"])
+@pytest.mark.parametrize("strategy", ["default", "round-robin:1", "3=round-robin:1,9=sure:60"])
 def test_without_error_every_strategy_ends_at_the_truth(young: Path, strategy: str) -> None:
     result = run(young, strategy=strategy, **HONEST)  # type: ignore[arg-type]
     assert (result.unfinished, result.stopped_by) == (0, "nothing left to ask")
@@ -115,7 +115,7 @@ def test_the_budget_ends_it_and_queries_that_are_not_through_have_no_answer(youn
 
 def test_a_run_killed_after_every_call_goes_on(young: Path, wire: Wire) -> None:
     wire.kind = "kill after"
-    result = wire.until_done(lambda: run(young, strategy="halving:1x2", **HONEST))  # type: ignore[arg-type]
+    result = wire.until_done(lambda: run(young, strategy="sure:60x4", **HONEST))  # type: ignore[arg-type]
     wire.kind = ""
     assert result.unfinished == 0
     assert listed(young) == recorded(young)
@@ -278,11 +278,38 @@ def test_what_does_not_fit_is_said(young: Path) -> None:
     with pytest.raises(InputError, match="no strategy 'best'"):
         run(young, strategy="best", **HONEST)  # type: ignore[arg-type]
     with pytest.raises(StudyError, match="it was not confirmed"):
-        run(young, strategy="halving")
-    with pytest.raises(StudyError, match="driven by halving, not knockout:3"):
-        run(young, strategy="knockout:3")
+        run(young, strategy="sure:60")
+    with pytest.raises(StudyError, match="driven by sure:60, not round-robin:3"):
+        run(young, strategy="round-robin:3")
     with pytest.raises(StudyError, match="do not work for real money"):
         run(young, live=True, workers=2)
+
+
+def test_a_study_driven_by_a_strategy_that_was_taken_out_is_told_what_goes_on(young: Path) -> None:
+    first = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    with Study(young).transaction() as db:
+        db.execute("UPDATE settings SET value = 'halving:1x2' WHERE key = 'strategy'")
+    with pytest.raises(StudyError, match="driven by halving:1x2, and halving was taken out") as told:
+        run(young, **HONEST)  # type: ignore[arg-type]
+    assert "All its votes count on. Run: prefjudge run" in str(told.value)
+    assert "--strategy default" in str(told.value)
+    assert status(young).judgments == first.judgments, "nothing was asked"
+    with pytest.raises(InputError, match="halving was taken out"):
+        run(young, strategy="halving:1x2", **HONEST)  # type: ignore[arg-type]
+    again = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    assert (again.judgments, again.strategy) == (first.judgments, "round-robin:1")
+    assert run(young, **HONEST).strategy == "round-robin:1"  # type: ignore[arg-type]
+
+
+def test_a_challenge_by_a_lead_goes_on_by_probability(young: Path) -> None:
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    pool_runs(young, RUNS[3:], challenge=True)
+    with Study(young).transaction() as db:
+        db.execute("UPDATE challenges SET strategy = 'lead:5'")
+    said: list[str] = []
+    result = run(young, tell=said.append, **HONEST)  # type: ignore[arg-type]
+    assert "the challenge began by lead, which was taken out; by all its votes it goes on as usual" in said
+    assert (result.strategy, result.unfinished, result.version) == ("sure:90/400", 0, 2)
 
 
 def test_a_published_study_is_not_driven(young: Path) -> None:
@@ -312,7 +339,7 @@ def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -
 
 
 def test_what_an_interrupted_round_asked_for_is_not_asked_for_once_all_is_known(young: Path) -> None:
-    run(young, strategy="halving", **HONEST)  # type: ignore[arg-type]
+    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     with Study(young).transaction() as db:  # killed before it published a HIT, and the others were enough
         db.execute("UPDATE pairs SET votes = votes + 1 WHERE pair_id = 1")
     assert status(young).waiting == 1
@@ -322,7 +349,7 @@ def test_what_an_interrupted_round_asked_for_is_not_asked_for_once_all_is_known(
 
 
 def test_the_verb_narrates_its_rounds(young: Path) -> None:
-    done = prefjudge("run", young, "--strategy", "halving", "--workers", 6, "--error", 0, "--yes")
+    done = prefjudge("run", young, "--strategy", "round-robin:1", "--workers", 6, "--error", 0, "--yes")
     assert done.returncode == 0, done.stderr
     assert "round 1: " in done.stderr
     assert "version 1 of the answers" in done.stderr

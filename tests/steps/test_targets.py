@@ -107,7 +107,7 @@ def test_a_target_is_asked_for(pooled: Path) -> None:
         both = prefjudge(verb.__name__, pooled, "--sandbox", "--live", "--yes")
         assert (both.returncode, "exclude each other" in both.stderr) == (1, True)
     assert status(pooled).hits == {}
-    alone = prefjudge("run", pooled, "--sandbox", "--yes", "--workers", 8, "--strategy", "knockout:1")
+    alone = prefjudge("run", pooled, "--sandbox", "--yes", "--workers", 8, "--strategy", "round-robin:1")
     assert (alone.returncode, status(pooled).waiting) == (0, 0), alone.stderr
 
 
@@ -204,7 +204,7 @@ def test_newcomers_do_not_meet_the_answers_of_a_rehearsal(pooled: Path, live: Se
 
 def test_a_run_that_was_rehearsed_begins_anew_live(pooled: Path, live: Server) -> None:
     add_live(pooled, live.endpoint)
-    rehearsed = run(pooled, strategy="knockout:1", workers=8, error=0.0, truth=TRUTH, yes=True)
+    rehearsed = run(pooled, strategy="sure:60", workers=8, error=0.0, truth=TRUTH, yes=True)
     assert rehearsed.unfinished == 0
     with Study(pooled).transaction(write=False) as db:
         asked = db.execute("SELECT count(*) FROM pairs WHERE votes > 0")[0][0]

@@ -105,6 +105,16 @@ class BarringRule:
         return not shown or _page_sums(self.accuracy, record.hits)[-1] > 0
 
 
+SLIP = 0.25
+"""How often honest workers miss a gold pair, as a share of how often they err: simulated ones do so, as such
+pairs are easier than others."""
+
+
+def dropped_share(error: float, golds: int) -> float:
+    """Return the share of honest workers' assignments that miss a gold pair, and so are dropped."""
+    return 1.0 - (1.0 - SLIP * error) ** golds
+
+
 UNREADABLE = 40.0
 """Words a second that no reader can reach: ten times the pace of reading (Brysbaert, 2019), so that whoever
 decides by the first lines of a passage is well below it."""

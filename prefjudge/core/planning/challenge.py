@@ -5,16 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.asking.strategies import Floats, LeadStop
+from prefjudge.core.asking.strategies import Floats
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.planning.rounds import Round, next_round
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pooling.pools import Pools
 from prefjudge.core.pooling.qrels import Qrels
-
-ChallengeStrategy = LeadStop | Sure
-"""By a lead newcomers meet the incumbent one after the other, and only votes between the two count. By
-probability all votes of all rounds count, and candidates of earlier rounds may return."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +20,8 @@ class Challenge:
     Attributes
     ----------
     pools : Pools
-        For each challenged query, who may be the best after it: the best-known answer, the newcomers, and
-        candidates of earlier rounds where those may return. Where several answers are best and nobody may
-        return, the first by doc_id stands for all.
+        For each challenged query, who may be the best after it: the best-known answers, the newcomers, and
+        candidates of earlier rounds, who may return.
     best : Qrels
         The best-known answers of all queries.
     incumbents : dict of str to str
@@ -62,7 +57,8 @@ class Duel:
     dethroned : bool
         Whether the newcomer is the best answer from then on.
     chance : float or None
-        The newcomer's probability of being the best, by all votes; None where a lead decided.
+        The newcomer's probability of being the best, by all votes; None where an earlier version decided
+        by a lead.
     """
 
     query_id: str
@@ -121,32 +117,19 @@ def gather_challenge(best: Qrels, known: Pools, arrivals: Pools, *, past: Pools 
 
 
 def next_challenge_round(
-    challenge: Challenge, judgments: Judgments, strategy: ChallengeStrategy, *, most: int | None = None
+    challenge: Challenge, judgments: Judgments, strategy: Sure, *, most: int | None = None
 ) -> Round:
-    """Return the votes that the challenge needs next, at most so many where it goes by probability."""
-    if isinstance(strategy, Sure):
-        return next_round(judgments, challenge.pools, strategy, most=most)
-    standing = {doc: code for code, doc in enumerate(challenge.pools.docs)}
-    queries = challenge.pools.queries
-    incumbents = Qrels(
-        name="incumbents",
-        queries=queries,
-        docs=challenge.pools.docs,
-        query=np.arange(len(queries), dtype=np.int32),
-        doc=np.array([standing[challenge.incumbents[query]] for query in queries], dtype=np.int32),
-        grade=np.ones(len(queries)),
-    )
-    return next_round(judgments, challenge.pools, strategy, best_known=incumbents)
+    """Return the votes that the challenge needs next, at most so many."""
+    return next_round(judgments, challenge.pools, strategy, most=most)
 
 
 def conclude_challenge(
-    challenge: Challenge, judgments: Judgments, strategy: ChallengeStrategy
+    challenge: Challenge, judgments: Judgments, strategy: Sure
 ) -> tuple[Qrels, tuple[Duel, ...]]:
     """Return the best-known answers after the challenge, and how every newcomer fared.
 
-    By a lead, a query that is not finished keeps its answers. By probability the most probable best is the
-    answer at any time, once all newcomers have met somebody: votes that come later may make a query less sure
-    again.
+    The most probable best by all votes is the answer at any time, whoever it was before, once all newcomers
+    have met somebody: votes that come later may make a query less sure again.
 
     Parameters
     ----------
@@ -154,50 +137,27 @@ def conclude_challenge(
         Who met whom.
     judgments : Judgments
         All votes.
-    strategy : LeadStop or Sure
-        The lead that decides a duel; or the probability, and then the most probable best is the answer,
-        whoever it was before.
+    strategy : Sure
+        How sure the answers are to be.
     """
     last = next_challenge_round(challenge, judgments, strategy)
     votes = _votes(judgments, set(challenge.newcomers))
     answers = _by_query(challenge.best.queries, challenge.best.docs, challenge.best.query, challenge.best.doc)
-    chances = None if last.chance is None else _chances(challenge.pools, last.chance)
+    assert last.chance is not None
+    chances = _chances(challenge.pools, last.chance)
     met = {(query, doc) for query, *pair in votes for doc in pair}
     duels: list[Duel] = []
     for place, query in enumerate(challenge.pools.queries):
         unmet = {(query, newcomer) for newcomer in challenge.newcomers[query]} - met
-        if last.open[place] and (chances is None or unmet):
+        if last.open[place] and unmet:
             continue
-        if chances is None:
-            fared = _by_lead(challenge, query, votes)
-            answers[query] = set([duel.newcomer for duel in fared if duel.dethroned][-1:]) or answers[query]
-        else:
-            answers[query], fared = _by_probability(challenge, query, answers[query], chances[query], votes)
+        answers[query], fared = _by_probability(challenge, query, answers[query], chances[query], votes)
         duels += fared
     return _qrels("preference", answers), tuple(duels)
 
 
 _Votes = dict[tuple[str, str, str], float]
 """By query, preferred and other document."""
-
-
-def _by_lead(challenge: Challenge, query: str, votes: _Votes) -> list[Duel]:
-    best, fared = challenge.incumbents[query], list[Duel]()
-    for newcomer in challenge.newcomers[query]:
-        won, lost = votes.get((query, newcomer, best), 0.0), votes.get((query, best, newcomer), 0.0)
-        fared.append(
-            Duel(
-                query_id=query,
-                incumbent=best,
-                newcomer=newcomer,
-                brought_by=challenge.brought_by.get((query, newcomer), ()),
-                votes_for=won,
-                votes_against=lost,
-                dethroned=won > lost,
-            )
-        )
-        best = newcomer if won > lost else best
-    return fared
 
 
 def _by_probability(

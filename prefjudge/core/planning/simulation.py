@@ -1,147 +1,124 @@
-"""Simulation: what a strategy costs, and how often it finds the best, on pools of one size."""
+"""Simulation: independent studies, each with a crowd of its own, from the first vote to the last."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.asking.strategies import Counts, Floats, Strategy
+from prefjudge.core.asking.strategies import Asked, Counts, Flags, Floats, Strategy
 from prefjudge.core.judges.noise import Noise
+from prefjudge.core.planning.likely_crowd import Crowds, Judged, likely_crowds
 from prefjudge.core.planning.strategy_names import of_size
 from prefjudge.core.planning.sure import Sure
 
-_CELLS = 1 << 22
-_LEAST_TRIALS = 150
-_DEARER = 4
-"""A strategy that fits a model in each round is simulated on so many times fewer pools."""
-_FEWEST, _OF_ALL = 50, 2
-"""Such a strategy is simulated on so many times ``trials`` pools of all sizes together, and so many of a rare
-size at least: a study has few pools of it, so what they cost and find hardly counts."""
-_LEARN_AGAIN = 1.4
+_LEARN_AGAIN = 2.0
 """How votes err is learned again once there are so many times as many: a round hardly changes it."""
-_TRIAL_CELLS = 150_000
-"""Cells of vote matrices worth simulating: in a study there are few large pools."""
+_LEARN_FROM = 60
+"""How many pools of a study tell how its votes err."""
+
+Work = dict[tuple[int, int], Counts]
+"""How many pairs each pool has judged in a round, the first number, by so many votes, the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """What to expect of a strategy on a pool of one size.
+class Pools:
+    """Simulated pools of one size.
 
     Attributes
     ----------
-    strategy : str
-        The strategy's name.
-    size : int
-        The number of candidates.
-    chance : float
-        The probability that the winner is the best; a random pick where several win.
-    error : float
-        The standard error of ``chance`` by the number of trials.
-    single : float
-        The share of pools that end with a single winner. It says nothing about its being the best.
-    pairs, judgments : float
-        Different pairs and votes per pool, on average.
-    rounds : tuple of dict of int to float
-        For each round, how many pairs per pool get how many votes, on average.
-    work : mapping of (int, int) to ndarray of int64, shape (trials,)
-        How many pairs each simulated pool has judged in a round by that many votes: HITs are packed by these.
+    chances : ndarray of float64, shape (n, k, k)
+        The probability that a vote prefers ``x`` to ``y``.
+    best : ndarray of int64, shape (n,)
+        Who is truly the best.
+    study : ndarray of int64, shape (n,)
+        The study of each.
+    stands_for : float
+        How many pools of the study each stands for.
     """
 
-    strategy: str
-    size: int
-    chance: float
-    error: float
-    single: float
-    pairs: float
-    judgments: float
-    rounds: tuple[dict[int, float], ...]
-    work: Mapping[tuple[int, int], Counts] = field(default_factory=dict, repr=False, compare=False)
+    chances: Floats
+    best: Counts
+    study: Counts
+    stands_for: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The number of candidates."""
+        return int(self.chances.shape[1])
 
 
-def simulate(
-    strategy: Strategy,
-    size: int,
-    noise: Noise,
-    *,
-    trials: int = 2000,
-    rng: np.random.Generator,
-    share: float = 1.0,
-) -> Outlook:
-    """Play a strategy on simulated pools.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What became of the pools of one size.
+
+    Attributes
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    work : dict of (int, int) to ndarray of int64, shape (n,)
+        How many pairs each pool has judged in a round by so many votes: HITs are packed by these.
+    leaders : ndarray of bool, shape (n, k)
+        Who is the best by the votes; several where they are even.
+    """
+
+    votes: Floats
+    work: Work
+    leaders: Flags
+
+
+def draw_studies(
+    sizes: Mapping[int, int], crowds: Sequence[Noise], *, pools: int, rng: np.random.Generator
+) -> tuple[Pools, ...]:
+    """Draw a study for each crowd.
 
     Parameters
     ----------
-    strategy : Strategy
-        What to play.
-    size : int
-        The number of candidates.
-    noise : Noise
-        How votes err.
-    trials : int
-        The number of pools, or fewer (150 at least) where they are large; the standard error of the chance
-        is at most ``0.5 / sqrt(trials)``.
+    sizes : mapping of int to int
+        How many pools of each size a study has.
+    crowds : sequence of Noise
+        How the votes of each study err.
+    pools : int
+        About how many pools of a study are simulated. In a larger one each stands for several of its size;
+        there is at least one of each size.
     rng : numpy.random.Generator
-        The source of randomness. Generators in the same state give every strategy the same pools, and the
-        same votes to strategies that ask for the same.
-    share : float
-        The share of the study's queries that have a pool of this size.
+        The source of randomness.
     """
-    one = of_size(strategy, size)
-    trials = max(1, min(trials, max(_LEAST_TRIALS, _TRIAL_CELLS // size**2)))
-    if isinstance(one, Sure):
-        enough = max(_FEWEST, round(_OF_ALL * trials * share))
-        trials = min(trials, max(_LEAST_TRIALS, trials // _DEARER), enough)
-    if size == 1:
-        return Outlook(
-            strategy=strategy.name,
-            size=1,
-            chance=1.0,
-            error=0.0,
-            single=1.0,
-            pairs=0.0,
-            judgments=0.0,
-            rounds=(),
+    share = min(1.0, pools / max(1, sum(sizes.values())))
+    found = []
+    for size, count in sorted(sizes.items()):
+        some = min(count, int(np.ceil(share * count)))
+        drawn = [crowd.draw_chances(some, size, rng) for crowd in crowds]
+        found.append(
+            Pools(
+                chances=np.concatenate([chances for chances, _ in drawn]),
+                best=np.concatenate([best for _, best in drawn]),
+                study=np.repeat(np.arange(len(crowds)), some),
+                stands_for=count / some,
+            )
         )
-    found = single = 0.0
-    pairs = 0
-    work: dict[tuple[int, int], Counts] = {}
-    step = max(1, _CELLS // size**2)
-    # Streams of their own: how many votes a strategy draws must not change the pools that it meets next.
-    pools_rng, votes_rng = rng.spawn(2)
-    for low in range(0, trials, step):
-        n = min(step, trials - low)
-        chances, best = noise.draw_chances(n, size, pools_rng)
-        votes, played = play(strategy, chances, votes_rng)
-        for group, counts in played.items():
-            work.setdefault(group, np.zeros(trials, dtype=np.int64))[low : low + n] = counts
-        leaders = one.leaders(votes)
-        number = leaders.sum(axis=1)
-        # A random pick from several leaders is the best one with this chance: no draw, less noise.
-        found += float((leaders[np.arange(n), best] / number).sum())
-        single += float((number == 1).sum())
-        pairs += int(np.triu(votes + votes.transpose(0, 2, 1) > 0).sum())
-    chance = found / trials
-    per_round: tuple[dict[int, float], ...] = tuple({} for _ in {number for number, _ in work})
-    for (number, many), counts in work.items():
-        per_round[number][many] = float(counts.sum()) / trials
-    return Outlook(
-        strategy=strategy.name,
-        size=size,
-        chance=chance,
-        # Never 0: that every trial succeeded does not make it certain.
-        error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / trials)),
-        single=single / trials,
-        pairs=pairs / trials,
-        judgments=sum(votes * count for counts in per_round for votes, count in counts.items()),
-        rounds=per_round,
-        work=work,
+    return tuple(found)
+
+
+def play_studies(strategy: Strategy, pools: Sequence[Pools], rng: np.random.Generator) -> tuple[Played, ...]:
+    """Ask and vote until nothing is asked in any study.
+
+    A strategy that needs to know how votes err learns it in each study, from the votes of this study alone.
+    """
+    # A stream for each size: how many votes one draws changes no other's.
+    streams = rng.spawn(len(pools))
+    tables = [
+        _Table(one, of_size(strategy, one.size), stream) for one, stream in zip(pools, streams, strict=True)
+    ]
+    crowds = _play(tables)
+    return tuple(
+        Played(votes=table.votes, work=table.work, leaders=table.leaders(crowds)) for table in tables
     )
 
 
 def play(
     strategy: Strategy, chances: Floats, rng: np.random.Generator, *, most: Counts | None = None
-) -> tuple[Floats, dict[tuple[int, int], Counts]]:
-    """Ask and vote until nothing is asked.
+) -> tuple[Floats, Work]:
+    """Ask and vote until nothing is asked, in one study of pools of one size.
 
     Parameters
     ----------
@@ -161,34 +138,105 @@ def play(
     work : dict of (int, int) to ndarray of int64, shape (n,)
         How many pairs each pool has judged in a round by so many votes.
     """
-    votes = np.zeros_like(chances)
-    work: dict[tuple[int, int], Counts] = {}
-    number, strategy = 0, of_size(strategy, votes.shape[1])
-    unfinished = np.arange(len(votes))
-    informed, known = _informed(strategy, votes), 0.0
-    # A pool that asks for nothing has finished: its strategy would say the same again.
-    while unfinished.size and len(asked := informed.ask(votes[unfinished])):
-        pool, x, y, wanted = unfinished[asked.pool], asked.x, asked.y, asked.votes
-        for_x = rng.binomial(wanted, chances[pool, x, y])
-        votes[pool, x, y] += for_x
-        votes[pool, y, x] += wanted - for_x
-        for many in np.unique(wanted).tolist():
-            work[number, many] = np.bincount(pool[wanted == many], minlength=len(votes))
-        unfinished = np.unique(pool)
-        if isinstance(strategy, Sure) and strategy.crowd is None and votes.sum() > _LEARN_AGAIN * known:
-            informed, known = _informed(strategy, votes, informed), float(votes.sum())
-            unfinished = np.arange(len(votes))  # who knows more of the crowd may doubt what was finished
-        if most is not None:
-            unfinished = unfinished[votes[unfinished].sum(axis=(1, 2)) < most[unfinished]]
+    none = np.zeros(len(chances), dtype=np.int64)
+    pools = Pools(chances=chances, best=none, study=none)
+    table = _Table(pools, of_size(strategy, pools.size), rng, most)
+    _play([table])
+    return table.votes, table.work
+
+
+def _play(tables: Sequence["_Table"]) -> Crowds | None:
+    """Play to the end; return what the votes say of the crowds, where a strategy asks by it."""
+    crowds, known, number = None, 0.0, 0
+    learning = [table for table in tables if table.learns]
+    while True:
+        if learning and (crowds is None or sum(table.cast for table in tables) > _LEARN_AGAIN * known):
+            crowds, known = _learned(tables, crowds), sum(table.cast for table in tables)
+            for table in learning:  # who knows more of the crowd may doubt what was finished
+                table.reopen()
+        asked = [table.play_round(number, crowds) for table in tables]
+        if not any(asked):
+            return _learned(tables, crowds) if learning else None
         number += 1
-    return votes, work
 
 
-def _informed(strategy: Strategy, votes: Floats, before: Strategy | None = None) -> Strategy:
-    """Return a strategy that knows what all pools say of how votes err, also of those that have finished.
+class _Table:
+    """The pools of one size while they are played."""
 
-    What it knew ``before`` tells where to look.
-    """
-    if not isinstance(strategy, Sure):
-        return strategy
-    return strategy.learn(votes, near=before.crowd if isinstance(before, Sure) else None)
+    def __init__(
+        self, pools: Pools, strategy: Strategy, rng: np.random.Generator, most: Counts | None = None
+    ) -> None:
+        self._pools = pools
+        self._strategy = strategy
+        self._rng = rng
+        self._most = most
+        self._unfinished = np.arange(len(pools.study))
+        self.votes = np.zeros_like(pools.chances)
+        self.work: Work = {}
+        self.learns = isinstance(strategy, Sure) and strategy.crowd is None and pools.size > 1
+
+    @property
+    def cast(self) -> float:
+        """How many votes there are."""
+        return float(self.votes.sum())
+
+    def reopen(self) -> None:
+        """Look at all pools again."""
+        self._unfinished = self._going_on(np.arange(len(self._pools.study)))
+
+    def play_round(self, number: int, crowds: Crowds | None) -> bool:
+        """Have a round judged; return whether anything was asked."""
+        # A pool that asks for nothing has finished: its strategy would say the same again.
+        asked = self._ask(crowds) if self._unfinished.size else None
+        if asked is None or not len(asked):
+            self._unfinished = self._unfinished[:0]
+            return False
+        pool, x, y, wanted = self._unfinished[asked.pool], asked.x, asked.y, asked.votes
+        for_x = self._rng.binomial(wanted, self._pools.chances[pool, x, y])
+        self.votes[pool, x, y] += for_x
+        self.votes[pool, y, x] += wanted - for_x
+        for many in np.unique(wanted).tolist():
+            self.work[number, many] = np.bincount(pool[wanted == many], minlength=len(self.votes))
+        self._unfinished = self._going_on(np.unique(pool))
+        return True
+
+    def judged(self, some: Counts | None = None) -> Judged:
+        """Return the votes on some of the pools, or on all."""
+        every = Judged(self.votes, self._pools.study)
+        return every if some is None else every.only(some)
+
+    def leaders(self, crowds: Crowds | None) -> Flags:
+        """Return who is the best by the votes."""
+        if self.learns and crowds is not None:
+            assert isinstance(self._strategy, Sure)
+            return self._strategy.leaders_in(self.judged(), crowds)
+        return self._strategy.leaders(self.votes)
+
+    def _ask(self, crowds: Crowds | None) -> Asked:
+        if self.learns and crowds is not None:
+            assert isinstance(self._strategy, Sure)
+            return self._strategy.ask_in(self.judged(self._unfinished), crowds)
+        return self._strategy.ask(self.votes[self._unfinished])
+
+    def _going_on(self, some: Counts) -> Counts:
+        if self._most is None:
+            return some
+        return np.asarray(some[self.votes[some].sum(axis=(1, 2)) < self._most[some]])
+
+
+def _learned(tables: Sequence[_Table], near: Crowds | None) -> Crowds:
+    """Return what the votes so far say of how those of each study err."""
+    every = [table.judged() for table in tables if table.votes.shape[1] > 1]
+    studies = 1 + max(int(one.study.max(initial=0)) for one in every)
+    share = _LEARN_FROM * studies / max(1, sum(one.study.size for one in every))
+    some = [one.only(_first(one.study, share)) for one in every]
+    return likely_crowds(some, studies, near=near)
+
+
+def _first(study: Counts, share: float) -> Counts:
+    """Return the first pools of each study, so great a share of them; ``study`` is ascending."""
+    if share >= 1.0:
+        return np.arange(study.size)
+    counts = np.bincount(study)
+    place = np.arange(study.size) - (np.cumsum(counts) - counts)[study]
+    return np.flatnonzero(place < np.ceil(share * counts)[study])

@@ -1,15 +1,12 @@
 """Strategies by their names: one for all pools, or one for each size of pool."""
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass, replace
 
 from prefjudge.core.asking.strategies import (
     Asked,
     Flags,
     Floats,
-    Halving,
-    Knockout,
-    LeadStop,
     RoundRobin,
     Strategy,
 )
@@ -30,7 +27,7 @@ class BySize:
 
     @property
     def spelling(self) -> str:
-        """Return ``5=round-robin:3,6=halving:1x2``: the largest size of pool before each strategy."""
+        """Return ``5=round-robin:3,6=sure:90x5/400``: the largest size of pool before each strategy."""
         return ",".join(f"{size}={strategy.name}" for size, strategy in self.steps)
 
     def ask(self, votes: Floats) -> Asked:
@@ -46,20 +43,9 @@ class BySize:
         return next((one for largest, one in self.steps if size <= largest), self.steps[-1][1])
 
 
-DEFAULT = BySize(((5, RoundRobin(3)), (6, Halving())))
-"""Three votes on every pair of a pool of up to five, halving for larger ones."""
-
-
-def combine(chosen: Mapping[int, Strategy]) -> Strategy:
-    """Return one strategy that treats pools of each size by the one chosen for it."""
-    steps: list[tuple[int, Strategy]] = []
-    for size in sorted(chosen):
-        strategy = chosen[size]
-        one = of_size(strategy, size)
-        if steps and steps[-1][1] == one:
-            steps.pop()
-        steps.append((size, one))
-    return steps[0][1] if len(steps) == 1 else BySize(tuple(steps))
+DEFAULT = BySize(((5, RoundRobin(3)), (6, Sure(0.9, 5, patience=400))))
+"""Three votes on every pair of a pool of up to five. Larger ones until one candidate is the best with a
+probability of 0.9, or a further right winner would take more than 400 votes."""
 
 
 def of_size(strategy: Strategy, size: int) -> Strategy:
@@ -67,14 +53,20 @@ def of_size(strategy: Strategy, size: int) -> Strategy:
     return strategy.of(size) if isinstance(strategy, BySize) else strategy
 
 
-_KINDS = {"round-robin": RoundRobin, "halving": Halving, "knockout": Knockout, "lead": LeadStop}
-_LARGEST_NUMBER, _LARGEST_FACTOR, _MOST_ROUNDS = 99, 4, 1000
+_LARGEST_NUMBER, _MOST_ROUNDS = 99, 1000
+_TAKEN_OUT = re.compile(r"(?:^|=)(halving|knockout|lead)(?=[:,]|$)")
+
+
+def taken_out(text: str) -> str:
+    """Return the first strategy in a name that there was in earlier versions; empty if there is none."""
+    found = None if text.startswith("runs:") else _TAKEN_OUT.search(text)  # a run's name may be anything
+    return found.group(1) if found else ""
 
 
 def parse_strategy(text: str) -> Strategy:
-    """Return the strategy of that name, such as ``halving:2x3``, ``lead:3`` or ``sure:80``.
+    """Return the strategy of that name, such as ``round-robin:3`` or ``sure:80``.
 
-    ``4=round-robin:3,6=knockout:5`` takes the first for pools of up to four and the second for those of up to
+    ``4=round-robin:3,6=sure:80`` takes the first for pools of up to four and the second for those of up to
     six, and for larger ones. ``default`` is such a one.
 
     Raises
@@ -94,11 +86,12 @@ def parse_strategy(text: str) -> Strategy:
         if any(isinstance(one, Sure) and one.runs is not None for one in steps.values()):
             raise ValueError  # runs are told apart by the queries of all sizes together
         found = BySize(tuple(sorted(steps.items())))
-    except (KeyError, TypeError, ValueError):
+    except ValueError:
+        gone = taken_out(text)
         raise ValueError(
-            f"no strategy {text!r}: choose from default, round-robin:VOTES, halving:VOTESxFACTOR, "
-            "knockout:VOTES, lead:LEAD, sure:PERCENT, runs:PERCENT, or one for each size of pool, such as "
-            "4=round-robin:3,6=knockout:5"
+            (f"{gone} was taken out, as sure needs fewer votes for as many right winners" if gone else "")
+            or f"no strategy {text!r}: choose from default, round-robin:VOTES, sure:PERCENT, runs:PERCENT, "
+            "or one for each size of pool, such as 4=round-robin:3,6=sure:80"
         ) from None
     return found
 
@@ -114,11 +107,10 @@ def _parse_one(text: str) -> Strategy:
         if len({*named}) not in {0, 2} or len(named) > 2 or not all(named) or found.patience is not None:
             raise ValueError
         return found
-    numbers = [_whole(part) for part in rest.split("x")] if rest else []
-    if any(number > _LARGEST_NUMBER for number in numbers):
+    if kind != "round-robin":
         raise ValueError
-    made: Strategy = _KINDS[kind](*numbers)
-    if isinstance(made, Halving) and made.factor > _LARGEST_FACTOR:
+    made = RoundRobin(_whole(rest)) if rest else RoundRobin()
+    if made.votes_per_pair > _LARGEST_NUMBER:
         raise ValueError
     return made
 

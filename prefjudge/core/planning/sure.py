@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats
-from prefjudge.core.planning.likely_crowd import likely_crowd
+from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats, joined
+from prefjudge.core.planning.likely_crowd import Crowds, Judged, likely_crowd
 from prefjudge.core.planning.neighbours import Stakes
 from prefjudge.core.planning.worth import worth
 from prefjudge.core.resolving.confidence import average_chances
@@ -94,11 +94,11 @@ class Sure:
         """Return the most probable best; all where nothing tells them apart."""
         return most_probable(self._chance(votes, _contested))
 
-    def learn(self, votes: Floats, *, near: Scales | None = None) -> "Sure":
-        """Return the strategy with the crowd that these votes tell; fewer votes told one ``near`` it."""
+    def learn(self, votes: Floats) -> "Sure":
+        """Return the strategy with the crowd that these votes tell."""
         if self.crowd is not None:
             return self
-        return replace(self, crowd=likely_crowd(votes[:_SAMPLE], near=near))
+        return replace(self, crowd=likely_crowd(votes[:_SAMPLE]))
 
     def believe(self, votes: Floats) -> Floats:
         """Return the probability that each candidate is the best, shape (n, k)."""
@@ -113,6 +113,25 @@ class Sure:
         if some.size:
             chance[some], _, _ = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)
         return chance
+
+    def ask_in(self, judged: Judged, crowds: Crowds) -> Asked:
+        """Ask for the next round of pools of several studies, each of which has told its own crowd."""
+        chance = crowds.chances(judged, draws=_DRAWS)
+        some = np.flatnonzero(chance.max(axis=1) >= self.level - _NEAR)
+        if some.size:
+            chance[some] = crowds.chances(judged.only(some), draws=_MANY_DRAWS // 2)
+        if self.patience is None:
+            return self.ask_by(judged.votes, chance)
+        asked = []
+        for study in np.unique(judged.study).tolist():  # what a vote is worth hangs on the crowd
+            own = np.flatnonzero(judged.study == study)
+            one = replace(self, crowd=crowds.of(study)).ask_by(judged.votes[own], chance[own])
+            asked.append(Asked(own[one.pool], one.x, one.y, one.votes))
+        return joined(asked)
+
+    def leaders_in(self, judged: Judged, crowds: Crowds) -> Flags:
+        """Return the most probable best of pools of several studies."""
+        return most_probable(crowds.chances(judged, draws=_MANY_DRAWS))
 
     def ask_by(
         self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None

@@ -34,7 +34,7 @@ class Strengths:
 
 
 def fit_strengths(
-    votes: Floats, *, scale: float = SCALE, start: Floats | None = None, within: float = 1e-9
+    votes: Floats, *, scale: float | Floats = SCALE, start: Floats | None = None, within: float = 1e-9
 ) -> Strengths:
     """Fit many Bradley-Terry models at once, by Newton's method.
 
@@ -42,8 +42,8 @@ def fit_strengths(
     ----------
     votes : ndarray of float64, shape (n, k, k)
         ``votes[q, x, y]`` votes prefer ``x`` to ``y``. A tie is half a vote to each.
-    scale : float
-        The standard deviation of the prior.
+    scale : float or ndarray of float64, shape (n,)
+        The standard deviation of the prior: of all, or of each.
     start : ndarray of float64, shape (n, k), optional
         Where to begin.
     within : float
@@ -61,13 +61,13 @@ def fit_strengths(
     n, k, _ = votes.shape
     mean = np.zeros((n, k)) if start is None else start.copy()
     both = votes + votes.transpose(0, 2, 1)
-    prior = 1.0 / scale**2
+    prior = np.broadcast_to(1.0 / np.asarray(scale) ** 2, n)
     won = votes.sum(axis=2)
     precision = np.empty((n, k, k))
     open_ = np.arange(n)
     for _ in range(100):
         # Before the test, so that the precision returned is that of the mean returned.
-        gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior)
+        gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior[open_, None])
         precision[open_] = curvature
         steep = np.abs(gradient).max(axis=1, initial=0.0) > within
         open_ = open_[steep]
@@ -81,7 +81,7 @@ def fit_strengths(
     return Strengths(mean=mean, precision=precision)
 
 
-def _slopes(mean: Floats, won: Floats, both: Floats, prior: float) -> tuple[Floats, Floats]:
+def _slopes(mean: Floats, won: Floats, both: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Return the gradient, shape (n, k), and the negative Hessian, shape (n, k, k), of the log posterior."""
     chance = 1.0 / (1.0 + np.exp(mean[:, None, :] - mean[:, :, None]))
     # Votes won less votes expected, less the pull of the prior.

@@ -29,7 +29,7 @@ _CELLS = 1 << 15
 
 def draw_orders(
     votes: Floats,
-    error: float,
+    error: float | Floats,
     *,
     draws: int,
     rng: np.random.Generator,
@@ -42,8 +42,8 @@ def draw_orders(
     ----------
     votes : ndarray of float64, shape (n, k, k)
         ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`MOST_DRAWN` at most.
-    error : float
-        The probability that a vote prefers the worse one.
+    error : float or ndarray of float64, shape (n,)
+        The probability that a vote prefers the worse one; without ``cast`` it may differ.
     draws : int
         Orders of each query.
     rng : numpy.random.Generator

@@ -19,15 +19,15 @@ LARGEST = 12
 _CELLS = 1 << 22
 
 
-def sum_orders(votes: Floats, error: float, cast: CastVotes | None = None) -> tuple[Floats, Floats]:
+def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> tuple[Floats, Floats]:
     """Return who is the best, and how probable the votes are, if each is wrong with one probability.
 
     Parameters
     ----------
     votes : ndarray of float64, shape (n, k, k)
         ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`LARGEST` at most.
-    error : float
-        The probability that a vote prefers the worse one.
+    error : float or ndarray of float64, shape (n,)
+        The probability that a vote prefers the worse one; without ``cast`` it may differ.
     cast : CastVotes, optional
         The same votes with the trust in each; the error is that of the most reliable workers.
 
@@ -89,11 +89,12 @@ class _Sums:
     chance: Floats
 
 
-def pair_logs(votes: Floats, error: float, cast: CastVotes | None = None) -> Floats:
+def pair_logs(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> Floats:
     """Return the log probability of each pair's votes where the first is above the other, shape (n, k, k)."""
     if cast is not None:
-        return cast.log_orders(len(votes), votes.shape[1], error)
-    return np.asarray(votes * math.log1p(-error) + votes.transpose(0, 2, 1) * math.log(error))
+        return cast.log_orders(len(votes), votes.shape[1], float(np.ravel(error)[0]))
+    wrong = np.asarray(error)[..., None, None]
+    return np.asarray(votes * np.log1p(-wrong) + votes.transpose(0, 2, 1) * np.log(wrong))
 
 
 def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:

@@ -26,7 +26,7 @@ from prefjudge.core.resolving.proposals import (
     t_net,
 )
 from prefjudge.core.resolving.tournament import Index
-from prefjudge.core.resolving.vote_matrices import Floats
+from prefjudge.core.resolving.vote_matrices import Flags, Floats
 
 _POOR, _AGAIN = 0.5, 2
 """Draws that amount to fewer than this share of them tell where to draw from instead, so many times at most.
@@ -45,10 +45,13 @@ _LEAST_LOG = np.float32(-87)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """How votes err."""
+    """How votes err: the scale of each query, and one share of lapses."""
 
-    scale: float
+    scale: Floats
     lapses: float
+
+    def only(self, some: slice | Flags) -> "_Model":
+        return _Model(scale=self.scale[some], lapses=self.lapses)
 
     def weigh(
         self, votes: Floats, cast: CastVotes | None, proposal: Proposal, net: Singles, turn: Floats
@@ -59,15 +62,17 @@ class _Model:
         """
         strength, log_density = proposal.draw(net, turn)
         weight = _log_likelihood(votes, strength, self.scale, self.lapses, cast) - log_density
-        weight -= np.float32(0.5 / self.scale**2) * np.einsum("nkd,nkd->nd", strength, strength)
-        return strength, (weight - np.float32(len(net) * np.log(self.scale))).astype(np.float32)
+        pull = (0.5 / self.scale**2).astype(np.float32)[:, None]
+        weight -= pull * np.einsum("nkd,nkd->nd", strength, strength)
+        weight -= (len(net) * np.log(self.scale)).astype(np.float32)[:, None]
+        return strength, weight
 
 
 def chance_best(
     votes: Floats,
-    fit: Strengths,
+    fit: Strengths | None,
     *,
-    scale: float,
+    scale: float | Floats,
     draws: int,
     rng: np.random.Generator,
     lapses: float = 0.0,
@@ -80,9 +85,10 @@ def chance_best(
     votes : ndarray of float64, shape (n, k, k)
         The votes that were fitted.
     fit : Strengths
-        Their most likely strengths without lapses.
-    scale : float
-        The standard deviation of the prior. With lapses: that without them, at the same share of wrong votes.
+        Their most likely strengths without lapses; none of pools that are told :func:`by_orders`.
+    scale : float or ndarray of float64, shape (n,)
+        The standard deviation of the prior; without ``cast`` it may differ. With lapses: that without them,
+        at the same share of wrong votes.
     draws : int
         Samples per query; the standard error of a probability is below ``0.5 / sqrt(draws)``.
     rng : numpy.random.Generator
@@ -99,17 +105,18 @@ def chance_best(
     instead. Where all wrong votes are lapses it is exact, in pools of 12 or less; of up to 20 candidates
     orders are drawn, and larger pools are taken as if half of the wrong votes were lapses.
     """
-    n, k = fit.mean.shape
+    n, k, _ = votes.shape
     chance = np.ones((n, k))
     if k == 1:
         return chance
     if is_exact(k, lapses):
-        return sum_orders(votes, error_of_scale(scale), cast)[0]
+        return sum_orders(votes, _errors(scale), cast)[0]
     if by_orders(k, lapses):
-        return draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast)[0]
+        return draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast)[0]
+    assert fit is not None, "draws of strengths come from about it"
     # The same rotations for all: what stands beside a query changes nothing of its draws.
     turns = rotations(k - 1, rng, many=1 + _AGAIN)
-    model, first = _Model(scale=scale, lapses=lapses), np.zeros(n, dtype=np.int64)
+    model, first = _model(scale, lapses, n), np.zeros(n, dtype=np.int64)
     for some, strength, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
         weight = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -133,25 +140,55 @@ def log_evidence(
 ) -> float:
     """Return the log probability of all votes under the prior, summed over the queries.
 
-    There need be no fit of pools that are told :func:`by_orders`.
+    The parameters are those of :func:`chance_best`.
+    """
+    found = log_evidences(votes, fit, scale=scale, draws=draws, rng=rng, lapses=lapses, cast=cast)
+    return float(found.sum())
+
+
+def log_evidences(
+    votes: Floats,
+    fit: Strengths | None,
+    *,
+    scale: float | Floats,
+    draws: int,
+    rng: np.random.Generator,
+    lapses: float = 0.0,
+    cast: CastVotes | None = None,
+) -> Floats:
+    """Return the log probability of each query's votes under the prior, shape (n,).
+
+    The parameters are those of :func:`chance_best`.
     """
     n, k, _ = votes.shape
     if is_exact(k, lapses):
-        return float(sum_orders(votes, error_of_scale(scale), cast)[1].sum())
+        return sum_orders(votes, _errors(scale), cast)[1]
     if by_orders(k, lapses):
-        drawn = draw_orders(votes, error_of_scale(scale), draws=draws, rng=rng, cast=cast, alike=False)
-        return float(drawn[1].sum())
+        return draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast, alike=False)[1]
     assert fit is not None, "draws of strengths come from about it"
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
     many = max(1 + _AGAIN, min(n, _ROTATIONS // k**2))
     turns = rotations(k - 1, rng, many=many)
-    model, first = _Model(scale=scale, lapses=lapses), np.arange(n)
-    total = 0.0
-    for _, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
+    model, first = _model(scale, lapses, n), np.arange(n)
+    found = np.empty(n)
+    for some, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.
         top = logs.max(axis=1).astype(np.float64)
-        total += float((top + np.log(np.exp(logs - top[:, None]).mean(axis=1, dtype=np.float64))).sum())
-    return total
+        found[some] = top + np.log(np.exp(logs - top[:, None]).mean(axis=1, dtype=np.float64))
+    return found
+
+
+def _model(scale: float | Floats, lapses: float, n: int) -> _Model:
+    return _Model(scale=np.broadcast_to(np.asarray(scale, dtype=np.float64), n), lapses=lapses)
+
+
+def _errors(scale: float | Floats) -> float | Floats:
+    """Return the share of wrong votes of a scale, or of each."""
+    if isinstance(scale, float):
+        return error_of_scale(scale)
+    different, of = np.unique(scale, return_inverse=True)
+    found: Floats = np.array([error_of_scale(one) for one in different.tolist()])[of]
+    return found
 
 
 def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
@@ -178,7 +215,7 @@ def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.G
     noise = LapseNoise(error=error, lapses=min(lapses, _HALF))
     strength = np.empty((n, k))
     turns = rotations(k - 1, rng, many=1 + _AGAIN)
-    fit, model = fit_strengths(votes, scale=scale), _Model(scale=scale, lapses=lapses)
+    fit, model = fit_strengths(votes, scale=scale), _model(scale, lapses, n)
     for some, drawn, logs in _samples(votes, fit, model, _CHOICE, turns, np.arange(n), None):
         # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
         one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
@@ -221,7 +258,8 @@ def _samples(
         some = slice(low, min(n, low + step))
         own, turn = proposals.only(some), first[some]
         shown = None if cast is None else cast.between(some.start, some.stop)
-        strength, weight = model.weigh(votes[some], shown, own, net, turns[turn % len(turns)])
+        near = model.only(some)
+        strength, weight = near.weigh(votes[some], shown, own, net, turns[turn % len(turns)])
         # Of large pools so many draws do not tell a covariance.
         times = _AGAIN if k <= LARGEST else 0
         for again in range(1, 1 + times):
@@ -230,36 +268,39 @@ def _samples(
                 break
             own = own.moved(strength, weight, where=poor)
             turned = turns[(turn[poor] + again) % len(turns)]
-            strength[poor], weight[poor] = model.weigh(
+            strength[poor], weight[poor] = near.only(poor).weigh(
                 votes[some][poor], shown and shown.only(poor), own.only(poor), net, turned
             )
         yield some, strength, weight
 
 
 def _log_likelihood(
-    votes: Floats, strength: Singles, scale: float, lapses: float, cast: CastVotes | None
+    votes: Floats, strength: Singles, scale: Floats, lapses: float, cast: CastVotes | None
 ) -> Singles:
     """Return the log probability of the votes under each draw, shape (n, draws)."""
     if cast is None and not lapses:
         return _without(votes, strength)
-    noise = LapseNoise(error=error_of_scale(scale), lapses=min(lapses, _HALF))
+    different, of = np.unique(scale, return_inverse=True)
+    noises = [LapseNoise(error=error_of_scale(one), lapses=min(lapses, _HALF)) for one in different.tolist()]
     # The votes that are not tossed see the same order of strengths further apart, so that all together err as
     # often as without lapses.
-    apart = 0.5 * noise.scale / scale
+    apart = 0.5 * np.array([noise.scale for noise in noises]) / different
+    heed = 1.0 - np.array([noise.tossed for noise in noises])
     if cast is not None:
-        return cast.log_likelihood(strength, apart, 1.0 - noise.tossed)
-    return _with_lapses(votes, strength, apart, noise.tossed)
+        return cast.log_likelihood(strength, float(apart[0]), float(heed[0]))
+    return _with_lapses(votes, strength, apart[of].astype(np.float32), heed[of].astype(np.float32))
 
 
-def _with_lapses(votes: Floats, strength: Singles, apart: float, tossed: float) -> Singles:
+def _with_lapses(votes: Floats, strength: Singles, apart: Singles, heed: Singles) -> Singles:
     total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
-    half, slope = np.float32(0.5), np.float32(0.5 * (1.0 - tossed))
+    half, slope = np.float32(0.5), np.float32(0.5) * heed[:, None, None]
+    apart = apart[:, None, None]
     counts = votes.astype(np.float32)
     for x, others in _voted_on(votes):
         won, lost = counts[:, x, others, None], counts[:, others, x, None]
         # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
         lead = strength[:, x, None] - strength[:, others]
-        np.tanh(np.multiply(lead, np.float32(apart), out=lead), out=lead)
+        np.tanh(np.multiply(lead, apart, out=lead), out=lead)
         # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
         lead *= np.where(won > 0, slope, -slope)
         terms = np.log(half + lead)

@@ -108,8 +108,13 @@ class Scales:
 
     def interval(self, share: float = 0.9) -> tuple[float, float]:
         """Return the bounds of the share of wrong votes between which it lies with this probability."""
+        least, most = self.errors_at(np.array([0.5 - share / 2, 0.5 + share / 2]))
+        return float(least), float(most)
+
+    def errors_at(self, below: Floats) -> Floats:
+        """Return the shares of wrong votes below which the true one lies with these probabilities."""
         if self.scale.size == 1:
-            return self.error, self.error
+            return np.full(below.size, self.error)
         fine = np.linspace(np.log(self.scale.min()), np.log(self.scale.max()), 4001)
         density = np.zeros(fine.size)
         for lapses in np.unique(self.lapses):
@@ -119,12 +124,14 @@ class Scales:
             smooth = scipy.interpolate.CubicSpline(logs, np.log(np.maximum(self.weight[of], 1e-300)))
             within = (fine >= logs[0]) & (fine <= logs[-1])
             density[within] += np.exp(smooth(fine[within])) / (logs[1] - logs[0])
-        below = np.cumsum(density)
-        high, low = np.interp([0.5 - share / 2, 0.5 + share / 2], below / below[-1], fine)
+        reached = np.cumsum(density)
+        places = np.exp(np.interp(1.0 - below, reached / reached[-1], fine))
+        found = np.array([self._error(place) for place in places.tolist()])
         # Where the greatest scale is a probable one, still greater ones are, at which hardly a vote is wrong.
         beyond = np.exp(fine[-1]) > 0.999 * HIGHEST and density[-1] > 0.1 * density.max()
-        least = 0.5 * (1.0 - self.trust) if beyond else self._error(float(np.exp(low)))
-        return least, self._error(float(np.exp(high)))
+        if beyond:
+            found[below < 0.5] = 0.5 * (1.0 - self.trust)
+        return found
 
 
 def one_scale(scale: float, lapses: float = 0.0) -> Scales:

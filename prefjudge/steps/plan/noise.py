@@ -1,7 +1,11 @@
 """How votes err in a plan: the share that is given, or estimated from votes and gold pairs, or usual."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+import numpy as np
 
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.noise import (
@@ -15,7 +19,8 @@ from prefjudge.core.judges.noise import (
     scale_of_error,
 )
 from prefjudge.core.judges.verdicts import gather_verdicts
-from prefjudge.core.resolving.scales import estimate_scales
+from prefjudge.core.planning.plan import LikelyStudy
+from prefjudge.core.resolving.scales import Scales, estimate_scales, prior_scales
 from prefjudge.counts import many
 from prefjudge.errors import InputError
 from prefjudge.formats.labels.judgments import read_judgments
@@ -33,18 +38,37 @@ class NoiseModel(StrEnum):
     """All pairs are equally hard."""
 
 
-def find_noise(
-    kind: NoiseModel,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongVotes:
+    """The share of wrong votes on a random pair, and where it is from; ``scales`` is how well it is known."""
+
+    share: float
+    source: str
+    scales: Scales | None = None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the greatest share of nine crowds of ten; None where it was given."""
+        return None if self.scales is None else self.scales.interval()
+
+    def of_studies(self, count: int) -> list[float]:
+        """Return the share of so many studies, evenly spread over what is probable."""
+        if self.scales is None:
+            return [self.share] * count
+        found: list[float] = self.scales.errors_at((np.arange(count) + 0.5) / count).tolist()
+        return found
+
+
+def find_wrong_votes(
     error: float | None,
     opened: PlannedStudy,
     judgments: str | Path | None,
     notices: list[Notice],
     bad_workers: float,
-) -> tuple[Noise, float, str]:
-    """Return the model, its share of wrong votes on a random pair, and where that is from.
+) -> WrongVotes:
+    """Return the share of wrong votes, of the workers who are not bad.
 
-    That share is of the workers who are not bad. ``notices`` receives what is odd about the judgments, such
-    as that they are simulated.
+    ``notices`` receives what is odd about the judgments, such as that they are simulated.
 
     Raises
     ------
@@ -55,29 +79,46 @@ def find_noise(
         raise InputError(
             f"--bad-workers {bad_workers}: not a share", "Give a share from 0 to below 1, such as 0.3."
         )
-    source = "given"
-    if error is None:
-        error, source = USUAL_ERROR, "assumed: usual for crowds on the best passages of a query"
-        votes = opened.judgments if judgments is None else read_judgments(judgments, notices=notices)
-        if votes is not None and len(votes):
-            error, source = _estimated(votes, opened, own=judgments is None)
-            if bad_workers:
-                raise InputError(
-                    "--bad-workers is for --error: the votes so far are of all workers, bad ones among them",
-                    "Leave it out, or give --error: how often the other workers err.",
-                )
-    if not 0.0 < error < 0.5:
+    if error is not None:
+        if not 0.0 < error < 0.5:
+            raise InputError(
+                f"--error {error}: not a share of wrong votes",
+                "Give a share between 0 and 0.5; 0.33 is usual.",
+            )
+        return WrongVotes(share=error, source="given")
+    votes = opened.judgments if judgments is None else read_judgments(judgments, notices=notices)
+    if votes is None or not len(votes):
+        source = "assumed: usual for crowds on the best passages of a query"
+        return WrongVotes(share=USUAL_ERROR, source=source, scales=prior_scales())
+    if bad_workers:
         raise InputError(
-            f"--error {error}: not a share of wrong votes", "Give a share between 0 and 0.5; 0.33 is usual."
+            "--bad-workers is for --error: the votes so far are of all workers, bad ones among them",
+            "Leave it out, or give --error: how often the other workers err.",
         )
-    noise: Noise = BradleyTerryNoise(scale=scale_of_error(error))
-    if kind is NoiseModel.CONSTANT:
-        noise = ConstantNoise(error=error)
-    return MixedNoise(honest=noise, bad=bad_workers) if bad_workers else noise, error, source
+    return _estimated(votes, opened, own=judgments is None)
 
 
-def _estimated(votes: Judgments, opened: PlannedStudy, *, own: bool) -> tuple[float, str]:
-    """Return the share of wrong votes that the votes and gold pairs suggest, and where it is from."""
+def likely_studies(
+    kind: NoiseModel,
+    wrong: WrongVotes,
+    bad_workers: float,
+    count: int,
+    reissued: Callable[[float], float],
+) -> list[LikelyStudy]:
+    """Return so many studies, each with a crowd of its own."""
+    found = []
+    for error in wrong.of_studies(count):
+        noise: Noise = BradleyTerryNoise(scale=scale_of_error(float(np.clip(error, 1e-3, 0.499))))
+        if kind is NoiseModel.CONSTANT:
+            noise = ConstantNoise(error=error)
+        if bad_workers:
+            noise = MixedNoise(honest=noise, bad=bad_workers)
+        found.append(LikelyStudy(noise=noise, error=error, reissued=reissued(error)))
+    return found
+
+
+def _estimated(votes: Judgments, opened: PlannedStudy, *, own: bool) -> WrongVotes:
+    """Return the share of wrong votes that the votes and gold pairs suggest."""
     right, missed = (opened.golds.right, opened.golds.missed) if own else (0, 0)
 
     def log_weight(scale: float) -> float:
@@ -94,4 +135,4 @@ def _estimated(votes: Judgments, opened: PlannedStudy, *, own: bool) -> tuple[fl
     words = f"estimated from {many(len(votes), 'judgment')}, {repeats:,} of them repeats,{golds}".rstrip(",")
     if not scales.told:
         words += ", which tell little: it rests on what crowds usually show"
-    return scales.error, words
+    return WrongVotes(share=scales.error, source=words, scales=scales)

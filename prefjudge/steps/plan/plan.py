@@ -6,16 +6,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, Interval
 
 from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.planning.plan import STRATEGIES, Packing, Plan, as_good, compare_plans
-from prefjudge.core.planning.plan_choice import choose_plan, look_again
+from prefjudge.core.judges.screening import dropped_share
+from prefjudge.core.planning.plan import (
+    STRATEGIES,
+    Packing,
+    Plan,
+    choose_plan,
+    compare_plans,
+    studies_of,
+)
 from prefjudge.core.planning.power import QueriesNeeded
 from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.counts import many
 from prefjudge.errors import InputError
+from prefjudge.fieldwork.challenge import check_sure
 from prefjudge.fieldwork.crowds import read_prices
 from prefjudge.formats.lines.problems import Notice
 from prefjudge.gather.memory import LabelSets, Runs, Votes, maybe, take_judgments
@@ -24,7 +32,7 @@ from prefjudge.render.shown import Shown
 from prefjudge.render.tables.plan import plans_table
 from prefjudge.render.text.cells import Table
 from prefjudge.steps.plan.needed import find_needed, needed_by_plans, needed_words
-from prefjudge.steps.plan.noise import NoiseModel, find_noise
+from prefjudge.steps.plan.noise import NoiseModel, find_wrong_votes, likely_studies
 from prefjudge.steps.plan.study import PlannedStudy
 from prefjudge.study.study import Study, open_study
 from prefjudge.study.values import Dollars
@@ -32,6 +40,7 @@ from prefjudge.study.values import Dollars
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
 
+_USUALLY_SURE = 0.8
 _MOST_QUERIES = 10_000_000
 _MOST_DOLLARS = 1_000_000_000
 
@@ -40,11 +49,12 @@ _MOST_DOLLARS = 1_000_000_000
 class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 
-    ``error`` is the share of wrong votes on a random pair, and ``error_source`` says where it is from.
-    ``bad_workers`` is the share of workers who choose by chance besides.
-    ``reissued`` is the share of assignments that fail their gold pairs. ``committed`` is what the study has
-    spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a plan; the
-    plan's name is shorter.
+    ``error`` is the share of wrong votes on a random pair, ``error_source`` says where it is from, and
+    ``errors`` between which bounds it is in nine studies of ten; none where it was given. ``bad_workers`` is
+    the share of workers who choose by chance besides. So many ``studies`` were simulated for each strategy.
+    ``reissued`` is the share of assignments that miss a gold pair, on average. ``committed`` is what the
+    study has spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a
+    plan; the plan's name is shorter.
     """
 
     sizes: dict[int, int]
@@ -52,13 +62,15 @@ class PlanResult(Shown):
     noise: str
     error: float
     error_source: str
+    errors: tuple[float, float] | None
+    studies: int
     bad_workers: float
     reissued: float
-    plans: tuple["Plan", ...]
+    plans: tuple[Plan, ...]
     budget: Decimal | None
     committed: Decimal
     left: Decimal | None
-    chosen: "Plan | None"
+    chosen: Plan | None
     driven_by: str
     needed: "QueriesNeeded | None"
     notices: tuple[str, ...]
@@ -66,18 +78,13 @@ class PlanResult(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return the plans: what each costs, and how often it finds the best."""
         notes = [
-            f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair "
-            f"are wrong ({self.error_source}){self._bad_workers()}. "
+            f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair are wrong "
+            f"({self.error_source}{self._spread()}){self._bad_workers()}. "
             "That a query has one winner does not say that it is the best one.",
-            "The cost is an average; 19 of 20 studies cost no more than the next column, in that many "
-            "rounds.",
+            f"{self.studies} studies were simulated, each with a crowd of its own; {self.reissued:.0%} of "
+            "the work misses a gold pair and is issued again. The cost is the average. 19 of 20 studies cost "
+            "no less than the next column, and 19 of 20 no more than the one after it, in that many rounds.",
         ]
-        if len(best := as_good(self.plans)) > 1:
-            notes.append(
-                "± is the standard error of the simulation. Within two of them, these find the best as often "
-                "as any: "
-                f"{', '.join(plan.name for plan in best)}."
-            )
         if self.needed is not None:
             notes.append(needed_words(self.needed))
         if any(plan.name == DEFAULT.name for plan in self.plans):
@@ -85,7 +92,12 @@ class PlanResult(Shown):
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
                 "larger ones, too."
             )
-        return (plans_table(self.plans, self.chosen, notes),)
+        return (plans_table(self.plans, self.chosen, self.errors, notes),)
+
+    def _spread(self) -> str:
+        if self.errors is None:
+            return ""
+        return f"; {self.errors[0]:.0%} to {self.errors[1]:.0%} in nine crowds of ten"
 
     def _bad_workers(self) -> str:
         return f", and {self.bad_workers:.0%} of the workers choose by chance" if self.bad_workers else ""
@@ -100,8 +112,8 @@ def plan(
     noise: NoiseModel | Literal["bradley-terry", "constant"] = NoiseModel.BRADLEY_TERRY,
     judgments: Votes | None = None,
     strategy: Sequence[str] = (),
+    sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
     budget: Dollars | None = None,
-    most_rounds: int = 10,
     queries: float | None = None,
     deviation: float | None = None,
     runs: Runs = (),
@@ -114,7 +126,7 @@ def plan(
     trials: int = 1000,
     seed: Annotated[int, Ge(0)] | None = None,
 ) -> PlanResult:
-    """Simulate every strategy on the pools, and choose the best one that the budget pays.
+    """Simulate strategies on the pools, study by study, and choose the best one that the budget pays.
 
     Parameters
     ----------
@@ -134,14 +146,14 @@ def plan(
     judgments : Path, optional
         Votes to estimate the error from.
     strategy : sequence of str
-        What to compare: ``default``, ``round-robin:3``, ``halving:1x2``, ``knockout:5``, ``lead:3``, or one
-        for each size, such as ``2=lead:3,6=knockout:5``; a selection of all by default, or the one by which
-        the challenge is judged that is under way.
+        What to compare: ``default``, ``round-robin:3``, ``sure:80``, or one for each size, such as
+        ``2=round-robin:5,6=sure:80``. By default the paper's ``round-robin:1``, ``default`` and ``sure``, or
+        the one by which the challenge is judged that is under way.
+    sure : float, optional
+        How sure the best answers are to be, as for ``run``; 0.8 by default.
     budget : Decimal, optional
         The most that rewards and fees may come to, with what the study has committed already; its config's by
-        default. A plan is within it if it costs no more in 19 of 20 simulated studies.
-    most_rounds : int
-        The most rounds of publishing and collecting in the plan that is chosen.
+        default. A plan is within it if 19 of 20 studies cost no more.
     queries : float, optional
         Say how many queries and votes it takes by each strategy to tell two runs apart, in four of five
         studies, whose mean scores would differ by so much if the best answers were known.
@@ -161,10 +173,11 @@ def plan(
     seconds_per_pair : float, optional
         The time of one comparison; 25 by default.
     reissued : float, optional
-        The share of assignments that will fail their gold pairs and be issued again; they are paid. By
-        default the share in the study so far, or 0.
+        The share of assignments that will miss a gold pair and be issued again; they are paid. By default
+        that of honest workers who miss one in four times as many as they err, and the study's own as work
+        comes in.
     trials : int
-        Simulated pools for each strategy and size.
+        About how many pools are simulated for each strategy, in twenty studies or more.
     seed : int, optional
         The seed of the simulation; a study has its own.
 
@@ -181,39 +194,44 @@ def plan(
         )
     histogram = opened.histogram() if sizes is None else parse_sizes(sizes)
     noise = NoiseModel(noise)
-    _check(most_rounds, "--most-rounds", 1, 1000)
+    check_sure(sure)
     _check(trials, "--trials", 1, 100_000)
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
     needed = find_needed(queries, deviation, opened, runs, qrels, odd)
-    model, share, source = find_noise(
-        noise, error, opened, maybe(take_judgments, judgments), odd, bad_workers
-    )
-    failing = opened.failing if reissued is None else _share(reissued, "--reissued")
+    wrong = find_wrong_votes(error, opened, maybe(take_judgments, judgments), odd, bad_workers)
     holds = (pairs_per_hit, gold_per_hit)
-    packing = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair, failing)
+    packing, golds = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair)
     rng = generator(opened.study, "plan", seed)
+    again = None if reissued is None else _share(reissued, "--reissued")
+    studies = likely_studies(
+        noise,
+        wrong,
+        bad_workers,
+        studies_of(histogram, trials),
+        lambda error: opened.draw_reissued(dropped_share(error, golds), rng) if again is None else again,
+    )
     plans = compare_plans(
         histogram,
-        model,
+        studies,
         packing=packing,
-        strategies=_strategies(strategy or opened.challenge),
+        strategies=_strategies(strategy or opened.challenge, sure),
         trials=trials,
+        ends=wrong.ends,
         rng=rng,
     )
     left = None if most is None else max(most - opened.committed, Decimal(0))
-    chosen = None
-    if left is not None:
-        chosen = choose_plan(plans, histogram, left, packing, most_rounds=most_rounds)
-        chosen = chosen and look_again(chosen, histogram, model, trials=trials, rng=rng)
+    chosen = None if left is None else choose_plan(plans, left)
     return PlanResult(
         sizes=histogram,
         queries=sum(histogram.values()),
         noise=noise.value,
-        error=share,
-        error_source=source,
+        error=wrong.share,
+        error_source=wrong.source,
+        errors=wrong.ends,
+        studies=len(studies),
         bad_workers=bad_workers,
-        reissued=failing,
+        reissued=sum(study.reissued for study in studies) / len(studies),
         plans=plans,
         budget=most,
         committed=opened.committed,
@@ -224,8 +242,7 @@ def plan(
         notices=(
             *opened.words(most, left),
             *map(str, odd),
-            *_left_out(plans, left, most_rounds),
-            *(_short_of_money(plans, left, histogram, most_rounds) if chosen is None else ()),
+            *(_short_of_money(plans, left, histogram) if chosen is None else ()),
         ),
     )
 
@@ -283,8 +300,8 @@ def _packing(
     reward: Decimal | None,
     holds: tuple[int | None, int | None],
     seconds: float | None,
-    reissued: float,
-) -> "Packing":
+) -> tuple[Packing, int]:
+    """Return how comparisons become HITs, and how many gold pairs a HIT hides."""
     from prefjudge.study.config import DesignConfig, HitConfig, StudyConfig
 
     design = config.design if config else DesignConfig()
@@ -294,22 +311,26 @@ def _packing(
     _check(pairs, "--pairs-per-hit", 1, 100)
     _check(golds, "--gold-per-hit", 0, 20)
     _check(seconds, "--seconds-per-pair", 0.1, 3600)
-    return Packing(
+    hidden = design.gold_per_hit if golds is None else golds
+    packing = Packing(
         pairs_per_hit=max(1, (pairs or design.pairs_per_hit) - design.decoys),
-        golds_per_hit=(design.gold_per_hit if golds is None else golds) + design.decoys,
+        golds_per_hit=hidden + design.decoys,
         price=lambda assignments: prices.submission(paid, assignments),
         seconds_per_pair=seconds or design.seconds_per_pair,
-        reissued=reissued,
     )
+    return packing, hidden
 
 
-def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
+def _strategies(names: Sequence[str], sure: float | None) -> tuple[Strategy, ...]:
+    """Return those named, or the usual ones, and ``sure`` where it is asked for or none is named."""
     try:
         found = tuple(map(parse_strategy, names)) or STRATEGIES
     except ValueError as problem:
         raise InputError(
-            str(problem), "Give, for instance: --strategy round-robin:3 --strategy halving"
+            str(problem), "Give, for instance: --strategy round-robin:3 --strategy sure:80"
         ) from None
+    if sure is not None or not names:
+        found = (*found, Sure(_USUALLY_SURE if sure is None else sure))
     if any(isinstance(one, Sure) and one.runs is not None for one in found):
         raise InputError(
             "what it takes to tell runs apart hangs on the runs, and cannot be planned by pool sizes",
@@ -318,28 +339,12 @@ def _strategies(names: Sequence[str]) -> tuple["Strategy", ...]:
     return found
 
 
-def _left_out(plans: Sequence["Plan"], left: Decimal | None, most_rounds: int) -> tuple[str, ...]:
-    """Return a notice of the plans that were not chosen only because of their number of rounds."""
-    if left is None:
-        return ()
-    slow = [plan for plan in plans if plan.rounds > most_rounds and plan.most <= left]
-    names = ", ".join(f"{plan.name} ({plan.chance:.0%} in {many(plan.rounds, 'round')})" for plan in slow)
-    allow = f"--most-rounds {max(plan.rounds for plan in slow)}" if slow else ""
-    return (
-        (f"left out, with more than {many(most_rounds, 'round')}: {names}; {allow} allows them",)
-        if slow
-        else ()
-    )
-
-
 def _short_of_money(
-    plans: Sequence["Plan"], left: Decimal | None, histogram: dict[int, int], most_rounds: int
+    plans: Sequence[Plan], left: Decimal | None, histogram: dict[int, int]
 ) -> tuple[str, ...]:
     if left is None:
         return ()
     cheapest = min(plans, key=lambda one: one.most)
-    if cheapest.most <= left:
-        return (f"no plan within the budget has at most {many(most_rounds, 'round')}",)
     total = sum(histogram.values())
     queries = int(total * left / cheapest.most)
     paid = f"about {queries:,} of the {total:,} queries" if queries else f"none of the {total:,} queries"

@@ -4,9 +4,12 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from prefjudge.core.judges.judgments import Judgments
 from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.core.judges.screening import GoldRecord
+from prefjudge.fieldwork.challenge import rule_of
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
 from prefjudge.study.ledger import committed_cents
@@ -19,8 +22,10 @@ from prefjudge.study.study import Study
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig
 
-_MOST_FAILING = 0.9
-"""The largest share of assignments that is assumed to fail: at 1 no plan would ever end."""
+_MOST_DROPPED = 0.9
+"""The largest share of assignments that is assumed to be dropped: at 1 no plan would ever end."""
+_EXPECTED = 20
+"""How many assignments of the study weigh as much as what is expected of a crowd."""
 
 
 class PlannedStudy:
@@ -31,7 +36,9 @@ class PlannedStudy:
         self.config: StudyConfig | None = study.config if study else None
         self.committed = Decimal("0.00")
         self.golds = GoldRecord(right=0, missed=0)
-        self.failing = 0.0
+        self.dropped = 0
+        """How many assignments were dropped, of those ``submitted``."""
+        self.submitted = 0
         self.rehearsal: Rehearsal | None = None
         self.sizes: dict[int, int] = {}
         self.judgments: Judgments | None = None
@@ -55,11 +62,16 @@ class PlannedStudy:
         if challenge is not None:  # what is judged next: the newcomers of each query, and its best answer
             newcomers = Counter(query for query, _ in {row[:2] for row in challenge.rows})
             self.sizes = dict(sorted(Counter(1 + count for count in newcomers.values()).items()))
-            self.challenge = (challenge.strategy,)
+            self.challenge = (rule_of(challenge).name,)
         self.golds = GoldRecord(right=sum(g.right for g in golds), missed=sum(g.missed for g in golds))
-        submitted = sum(verdicts.values())
-        if submitted:
-            self.failing = min(1.0 - verdicts.get(KEPT, 0) / submitted, _MOST_FAILING)
+        self.submitted = sum(verdicts.values())
+        self.dropped = self.submitted - verdicts.get(KEPT, 0)
+
+    def draw_reissued(self, expected: float, rng: np.random.Generator) -> float:
+        """Draw the share of assignments that will be dropped and issued again, by what was dropped so far."""
+        dropped = _EXPECTED * expected + self.dropped
+        kept = _EXPECTED * (1.0 - expected) + self.submitted - self.dropped
+        return min(float(rng.beta(dropped, kept)), _MOST_DROPPED) if dropped else 0.0
 
     def histogram(self) -> dict[int, int]:
         """Return how many queries have a pool of each size."""
@@ -77,11 +89,7 @@ class PlannedStudy:
             what = "the challenge that is under way: the newcomers and the best-known answers"
         rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
         of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} is left"
-        again = (
-            f"; {self.failing:.0%} of the assignments failed and are counted again" if self.failing else ""
-        )
         return (
-            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for "
-            f"{what}{again}",
+            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for {what}",
             *rehearsed,
         )

@@ -92,9 +92,8 @@ def run(
     study : Path
         The study, with its pool and gold pairs.
     strategy : str, optional
-        What to ask for: ``default``, ``round-robin:VOTES``, ``halving:VOTESxFACTOR``, ``knockout:VOTES``,
-        ``lead:LEAD`` (ahead by LEAD votes, or the majority of 21) or ``sure:PERCENT``, which is ``sure``. A
-        study keeps the one that it began with.
+        What to ask for: ``default``, ``round-robin:VOTES``, ``sure:PERCENT``, which is ``sure``, or one for
+        each size of pool, ``5=round-robin:3,6=sure:80``. A study keeps the one that it began with.
     sure : float, optional
         Instead of a strategy: judge a query until its best answer is the best with this probability,
         such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected
