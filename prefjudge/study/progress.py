@@ -462,7 +462,8 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     if driven:
         for at in (Stage.PUBLISHED, Stage.JUDGED, Stage.ANSWERED):
             commands[at], verbs[at] = command("run", study.folder, target), "run"
-    later = [*dict.fromkeys(verb for verb in verbs[here + 1 : stage + 1] if verb), *([then] if then else [])]
+    after = dict.fromkeys(verb for verb in verbs[here + 1 : stage + 1] if verb not in ("", verbs[here]))
+    later = [*after, *([then] if then else [])]
     if then and upcoming > stage:
         return StudyError(what, f"Run: {then}")
     if stage is Stage.PUBLISHED and here > Stage.POOL and not waiting:

@@ -221,21 +221,23 @@ def test_what_is_missing_is_said_with_the_verb_that_brings_it(tmp_path: Path) ->
         status(tmp_path)
     study = tmp_path / "study"
     init(study)
-    with pytest.raises(StudyError, match=r"no pairs to judge\nRun: prefjudge pool"):
+    with pytest.raises(StudyError, match=r"has no pool\nRun: prefjudge pool"):
         publish(study, yes=True)
     for verb in (collect, work):
         with pytest.raises(
-            StudyError, match=r"nothing has been published to sandbox\nRun: prefjudge publish"
+            StudyError,
+            match=r"nothing published to sandbox\nIt has no pool. Run: .* pool .*; then gold and publish",
         ):
             verb(study)
-    with pytest.raises(StudyError, match=r"no judgments yet\nRun: prefjudge collect"):
+    whole = r"\nIt has no pool. Run: prefjudge pool .*; then gold, publish"
+    with pytest.raises(StudyError, match=rf"no judgments yet{whole} and collect"):
         resolve(study)
-    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+    with pytest.raises(StudyError, match=rf"no preference qrels yet{whole}, collect and resolve"):
         score(study)
     pool_demo(study)
-    with pytest.raises(StudyError, match=r"hides 3 gold pairs, and the study has 0\nRun: prefjudge gold"):
+    with pytest.raises(StudyError, match=r"0 gold pairs of the 3 that a HIT hides\nRun: prefjudge gold"):
         publish(study, yes=True)
-    with pytest.raises(InputError, match=r"there is no .*gold\.tsv"):
+    with pytest.raises(StudyError, match=r"there is no .*gold\.tsv"):
         gold(study, accept=True)
     with pytest.raises(StudyError, match="exists and is not a study"):
         init(tmp_path)

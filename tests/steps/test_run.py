@@ -273,7 +273,7 @@ def test_who_has_judged_most_pairs_of_a_hit_is_kept_from_it(
 
 
 def test_what_does_not_fit_is_said(young: Path) -> None:
-    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+    with pytest.raises(StudyError, match=r"no preference qrels yet\nIt has .*; then .*resolve"):
         pool_runs(young, RUNS[3:], challenge=True)
     with pytest.raises(InputError, match="no strategy 'best'"):
         run(young, strategy="best", **HONEST)  # type: ignore[arg-type]

@@ -457,7 +457,9 @@ def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, li
     resolve(pooled)
     assert len(score(pooled, write=False).boards) == 2
     publish(pooled, live=True, yes=True)
-    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge resolve"):
+    with pytest.raises(
+        StudyError, match=r"qrels yet\nIt has no judgments yet. Run: .* collect .*--live; then resolve"
+    ):
         score(pooled)
     assert report(pooled).sections == ("Judging", "For a paper", "How it was made")
 
@@ -470,5 +472,7 @@ def test_answers_that_run_kept_in_a_rehearsal_are_none_once_the_study_is_live(
     assert status(pooled).version == 1
     publish(pooled, live=True, yes=True)
     assert (status(pooled).version, status(pooled).judgments) == (0, 0)
-    with pytest.raises(StudyError, match=r"no preference qrels yet\nRun: prefjudge run"):
+    with pytest.raises(
+        StudyError, match=r"qrels yet\nIt has no judgments yet. Run: prefjudge run .*--live\.$"
+    ):
         score(pooled)
