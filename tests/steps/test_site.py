@@ -174,7 +174,7 @@ def test_the_pages_say_what_the_other_verbs_say(
 
     (tau,) = scored.tau
     shown_taus = table(folder / "index.html", "Kendall")
-    assert [(row["over"], row["τ"], row["two_votings"]) for row in shown_taus] == [
+    assert [(row["over"], row["τ"], row["two votings"]) for row in shown_taus] == [
         (over, f"{one.tau:.4f}", f"{one.two_votings.value:.4f}")
         for over, one in (("boards as printed", tau.printed), ("common queries", tau.common))
         if one.two_votings
