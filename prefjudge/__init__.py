@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
     from prefjudge.steps.workers.workers import workers as workers
-    from prefjudge.study.study import Study as Study
+    from prefjudge.study.store import Study as Study
 
 
 class Verb(NamedTuple):
@@ -181,7 +181,7 @@ def step_module(name: str) -> str:
 
 def step(name: str) -> Callable[..., Any]:
     """Return the function of a verb, which checks what it is given."""
-    checked = import_module("prefjudge.gather.arguments").checked
+    checked = import_module("prefjudge.findings.arguments").checked
     found: Callable[..., Any] = checked(getattr(import_module(step_module(name)), name))
     # pickle asks a function's module for its name: the step's module has the unchecked one
     found.__module__ = __name__
@@ -192,7 +192,7 @@ def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return globals().setdefault(name, step(name))
     if name == "Study":
-        return import_module("prefjudge.study.study").Study
+        return import_module("prefjudge.study.store").Study
     words = import_module("prefjudge.renamed").told("verb", name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{words and f': {words}'}")
 

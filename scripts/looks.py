@@ -12,8 +12,7 @@ import argparse
 
 import numpy as np
 
-from prefjudge.evaluation.testing.classical_tests import t_test
-from prefjudge.evaluation.testing.sequential import sequential_test
+from prefjudge.evaluation.tests import sequential_test, t_test
 
 ALPHA = 0.05
 

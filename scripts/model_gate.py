@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.evaluation.testing.alternative_annotator import EPSILON, SharedVotes, alternative_annotator
+from prefjudge.evaluation.models import EPSILON, SharedVotes, alternative_annotator
 
 WRONG = 0.15
 MISREAD = 0.15

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.evaluation.testing.prediction_powered import prediction_powered_mean
+from prefjudge.evaluation.models import prediction_powered_mean
 
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, np.random.Generator], Floats]

@@ -2,7 +2,7 @@
 
     pip install mutmut
     python scripts/mutants.py 'prefjudge/core/*' --tests tests/core --sample 1000 --seed 7
-    python scripts/mutants.py prefjudge/core/asking/costs.py --tests tests/core/test_costs.py --diffs
+    python scripts/mutants.py prefjudge/core/hits.py --tests tests/core/test_costs.py --diffs
 
 Mutmut works on a copy of the project in build/mutants; there, `mutmut run NAME` tries one fault again. Prints
 a table by file, and the faults (mutants) that no test noticed. The score is the share of noticed faults in
@@ -67,7 +67,7 @@ def draw(names: list[str], size: int | None, seed: int) -> list[str]:
 
 
 def file_of(name: str) -> str:
-    """Return the file of a mutant: ``prefjudge.core.asking.hits.x_f__mutmut_3`` is in core/asking/hits.py."""
+    """Return the file of a mutant: ``prefjudge.core.hits.x_f__mutmut_3`` is in core/hits.py."""
     return name.rsplit(".", 1)[0].replace(".", "/") + ".py"
 
 

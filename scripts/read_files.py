@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.texts.queries import read_queries
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.texts.topics import read_queries
 
 KINDS: dict[str, Callable[[Path], int]] = {
     "qrels": lambda path: int(read_qrels(path, fractions=True).grade.size),

@@ -14,7 +14,7 @@ import pytest
 import prefjudge
 from prefjudge import step_module
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.gather.arguments import checked, full_signature
+from prefjudge.findings.arguments import checked, full_signature
 from tests.steps.conftest import COLLECTION, pool_demo
 
 FUNCTIONS = sorted({*prefjudge.__all__} - {"Study", "__version__"})
@@ -222,7 +222,7 @@ def test_numbers_become_what_is_declared() -> None:
     assert given("plan", "budget", "12.50") == Decimal("12.50")
     assert type(given("compare", "alpha", 1)) is float
     assert type(given("score", "sample", np.int64(3))) is int
-    assert given("score", "trust", np.True_) is True
+    assert given("score", "judged_only", np.True_) is True
 
 
 def test_an_unknown_argument_is_named_with_the_one_that_was_meant() -> None:

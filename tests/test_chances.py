@@ -2,8 +2,8 @@
 
 import pytest
 
-from prefjudge.chances import chance_text
-from prefjudge.render.text.cells import Column, write_cell
+from prefjudge.show.cells import Column, write_cell
+from prefjudge.words import chance_text
 
 TEXTS = {
     1.0: ">0.99",

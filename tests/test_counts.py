@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import prefjudge
-from prefjudge.counts import many
+from prefjudge.words import many
 
 SOURCES = Path(prefjudge.__path__[0])
 NOUNS = "queries|runs|HITs|judgments|pairs|gold pairs|assignments|submissions|splits|trials|preference qrels"

@@ -12,14 +12,13 @@ import pandas as pd
 import pytest
 
 import prefjudge
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.lines.held import Held
-from prefjudge.gather.inputs import paths_of
-from prefjudge.gather.memory import take_runs
+from prefjudge.reading.inputs import paths_of, take_runs
+from prefjudge.reading.memory import Held
 from prefjudge.steps.reproduce.shallow_pooling import SHALLOW_POOLING
-from prefjudge.study.pooling import load_inputs
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_inputs
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION as DEMO
 
 RUNS = sorted((DEMO / "runs").glob("*.txt"))
@@ -284,7 +283,7 @@ def test_runs_of_files_have_the_names_of_a_mapping(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     named = {f"my-{number}": path for number, path in enumerate(RUNS)}
     expected = list(FROM_FILES["labels", "RR@10"].values())
-    for how in ({}, {"workers": 2}, {"trust": True}, {"cache": "copies"}):
+    for how in ({}, {"workers": 2}):
         found = boards(prefjudge.score(runs=named, qrels=QRELS, measure="RR@10", **how))  # type: ignore[arg-type]
         assert found["qrels", "RR@10"] == dict(zip(named, expected, strict=True))
     prefjudge.init("study")

@@ -15,12 +15,11 @@ import pytest
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.crowd.crowds import CROWDS
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.families import FAMILIES
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.lines.readers import READERS
-from prefjudge.formats.texts.text_readers import TEXT_FORMATS
+from prefjudge.evaluation.measures.measures import FAMILIES, Measure
+from prefjudge.reading.lines import READERS
+from prefjudge.reading.texts.texts import TEXT_FORMATS
 from prefjudge.registers import Register
-from prefjudge.render.text.tables import EXPORTERS
+from prefjudge.show.tables import EXPORTERS
 from tests.steps.conftest import COLLECTION
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
@@ -241,7 +240,7 @@ def test_a_plugin_that_fails_at_work_is_named(tmp_path: Path) -> None:
     (tmp_path / "weak_plugin.py").write_text(
         "import numpy as np\n"
         "from prefjudge.core.resolving.rules import NamedRule\n"
-        "from prefjudge.evaluation.scoring.families import Family\n"
+        "from prefjudge.evaluation.measures.measures import Family\n"
         "ZERO = Family(name='Zero', scorer=lambda *_: 1 / 0)\n"
         "SHORT = Family(name='Short', scorer=lambda *_: np.zeros(2))\n"
         "NOBODY = NamedRule()\n"

@@ -74,7 +74,7 @@ def test_a_record_with_other_columns_is_refused_and_none_is_stored(database: Dat
 
 def test_the_verbs_leave_sql_to_the_study() -> None:
     package = Path(prefjudge.__file__).parent
-    rooms = [package / room for room in ("cli", "steps", "fieldwork", "gather")]
+    rooms = [package / room for room in ("cli", "steps", "field", "findings")]
     assert all(room.is_dir() for room in rooms)
     found = [str(path) for room in rooms for path in room.rglob("*.py") if ".execute(" in path.read_text()]
     assert found == []

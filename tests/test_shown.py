@@ -14,10 +14,9 @@ import pytest
 import prefjudge
 from prefjudge import steps
 from prefjudge.errors import InputError
-from prefjudge.render.shown import Shown
-from prefjudge.render.text.cells import Column, Table
-from prefjudge.render.text.html import to_html
-from prefjudge.render.text.tables import to_records
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.results import Shown
+from prefjudge.show.tables import to_html, to_records
 from tests.cli.conftest import prefjudge as run
 from tests.steps.conftest import COLLECTION as DEMO
 

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import ParseError, tostring
 import defusedxml.ElementTree
 import pytest
 
-from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
+from prefjudge.resources import UnreadableXmlError, read_xml
 
 BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]><a>&c;</a>'
 

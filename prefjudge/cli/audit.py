@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def audit(result: "AuditResult") -> None:
     """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
-    from prefjudge.render.tables.audit import (
+    from prefjudge.show.statistics import (
         institutions_table,
         shifts_table,
         summary_table,

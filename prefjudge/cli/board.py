@@ -9,9 +9,8 @@ import typer
 from prefjudge.cli.check import Form
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say, stamp, to_plain
-from prefjudge.counts import many
 from prefjudge.errors import quoted
-from prefjudge.render.text.plain_text import printable
+from prefjudge.words import many, printable
 
 if TYPE_CHECKING:
     from prefjudge.steps.board.board import BoardResult
@@ -66,7 +65,7 @@ def show(result: "BoardResult") -> None:
 
 def annotate(result: "BoardResult") -> None:
     """Print errors and warnings as annotations of GitHub Actions."""
-    from prefjudge.render.text.annotations import annotation
+    from prefjudge.show.tables import annotation
 
     for level, found in (("error", result.problems), ("warning", result.warnings)):
         for one in found:

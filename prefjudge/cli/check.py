@@ -64,7 +64,7 @@ def show(result: "CheckResult") -> None:
 
 def annotate(result: "CheckResult") -> None:
     """Print errors and warnings as annotations of GitHub Actions."""
-    from prefjudge.render.text.annotations import annotation
+    from prefjudge.show.tables import annotation
 
     for file in result.files:
         for level, texts in (("error", file.errors), ("warning", file.warnings)):

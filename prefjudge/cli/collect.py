@@ -9,11 +9,11 @@ import typer
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, progress, say, stamp
-from prefjudge.counts import many
 from prefjudge.errors import CrowdError, NotFinished, quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.fieldwork.watching import Watch
+    from prefjudge.field.crowd import Watch
     from prefjudge.steps.collect import CollectResult
 
 
@@ -68,9 +68,8 @@ def collect(
 
 
 def _watch(study: Path, live: bool) -> "Watch":
-    from prefjudge.fieldwork.watching import Watch
-    from prefjudge.study.study import open_study
-    from prefjudge.study.targets import LIVE, SANDBOX
+    from prefjudge.field.crowd import Watch
+    from prefjudge.study.store import LIVE, SANDBOX, open_study
 
     return Watch(open_study(study), LIVE if live else SANDBOX)
 

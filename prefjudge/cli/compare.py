@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def compare(result: "CompareResult") -> None:
     """Print the tests and the outcomes, each with its sentences."""
-    from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
+    from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
 
     for one in result.comparisons:
         print_tables([pairs_table([one.significance])], rehearsal=result.rehearsal)

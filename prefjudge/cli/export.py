@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from prefjudge.cli.output import say
-from prefjudge.counts import many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.export import ExportResult

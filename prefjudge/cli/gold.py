@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.cli.output import opened, say
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.gold import GoldResult
@@ -26,7 +26,7 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
         if result.advice:
             say(result.advice)
-        from prefjudge.study.targets import find_target
+        from prefjudge.study.store import find_target
 
         say(f"next: prefjudge publish {quoted(study)} --{find_target(opened(study))}")
     elif result.suggested:

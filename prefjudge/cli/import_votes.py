@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.cli.output import say
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.import_votes.import_votes import ImportResult

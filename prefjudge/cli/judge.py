@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, print_tables, progress, say, stamp, to_plain
-from prefjudge.counts import many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.judge.judge import JudgeResult

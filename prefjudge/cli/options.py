@@ -8,7 +8,7 @@ from prefjudge.errors import ConfigError
 
 
 def _forms() -> list[str]:
-    from prefjudge.render.text.tables import EXPORTERS
+    from prefjudge.show.tables import EXPORTERS
 
     return ["terminal", *EXPORTERS]
 

@@ -17,9 +17,9 @@ import typer
 from prefjudge.errors import NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
-    from prefjudge.core.judges.rehearsal import Rehearsal
-    from prefjudge.render.text.cells import Table
-    from prefjudge.study.study import Study
+    from prefjudge.show.cells import Table
+    from prefjudge.study.store import Study
+    from prefjudge.words import Rehearsal
 
 _USUAL_WIDTH = 80
 
@@ -32,7 +32,7 @@ def print_json(record: object, notices: Sequence[str] = ()) -> None:
 
     Every document says under ``notices`` what was odd in the input: the result's own, or those given.
     """
-    from prefjudge.render.text.plain_text import json_text
+    from prefjudge.words import json_text
 
     sys.stdout.write(json_text({"notices": list(notices), **to_plain(record)}) + "\n")
 
@@ -59,7 +59,7 @@ def to_plain(value: object) -> Any:
 
 def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:
     """Print words, on stderr unless they are the result; in color on a terminal, unless NO_COLOR is set."""
-    from prefjudge.render.text.shortening import shorten_words
+    from prefjudge.show.cells import shorten_words
 
     text = shorten_words(text, _LONGEST_SAID)
     plain = color is None or os.environ.get("NO_COLOR")
@@ -86,7 +86,7 @@ def print_tables(
 
     Each says where it rests on simulated judgments.
     """
-    from prefjudge.render.text.tables import render_table
+    from prefjudge.show.tables import render_table
 
     width = screen_width()
     stamped = (table.stamped(str(rehearsal or "")) for table in tables)
@@ -95,7 +95,7 @@ def print_tables(
 
 def print_words(text: str) -> None:
     """Print a sentence of a result on stdout, broken at blanks where a terminal ends."""
-    from prefjudge.render.text.shortening import LONGEST, shorten_words
+    from prefjudge.show.cells import LONGEST, shorten_words
 
     width = screen_width()
     if width is None:
@@ -117,14 +117,14 @@ def print_words(text: str) -> None:
 
 def advice(study: str | Path, verb: str) -> str:
     """Return what to type next for a study, at the target whose work is the study's."""
-    from prefjudge.study.targets import advised
+    from prefjudge.study.store import advised
 
     return advised(opened(study), verb)
 
 
 def opened(study: str | Path) -> "Study":
     """Return a study; what opens it is loaded only then."""
-    from prefjudge.study.study import Study
+    from prefjudge.study.store import Study
 
     return Study(study)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefjudge.cli.output import advice, print_tables, say
-from prefjudge.counts import many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult

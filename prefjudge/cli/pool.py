@@ -7,8 +7,8 @@ import typer
 
 from prefjudge.cli.options import Target
 from prefjudge.cli.output import advice, print_tables, say
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.pool.pool import PoolResult
@@ -75,7 +75,7 @@ def show(result: "PoolResult") -> None:
 
 def _show_split(result: "PoolResult") -> None:
     """Print the categories, and what each number of pairs can show."""
-    from prefjudge.render.tables.top import categories_table, power_table
+    from prefjudge.show.boards import categories_table, power_table
 
     assert result.split is not None
     print_tables([categories_table(result.split, result.runs[0]), power_table(result.power)])
@@ -83,6 +83,6 @@ def _show_split(result: "PoolResult") -> None:
 
 def show_sizes(result: "PoolResult") -> None:
     """Print how many queries have a pool of each size."""
-    from prefjudge.render.text.histogram import render_histogram
+    from prefjudge.show.tables import render_histogram
 
     typer.echo(render_histogram(result.sizes, "pool size", "queries"))

@@ -9,8 +9,8 @@ import typer
 
 from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, progress, say
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
@@ -46,8 +46,7 @@ def publish(
 
 
 def _next(study: Path, target: str) -> str:
-    from prefjudge.study.study import Study
-    from prefjudge.study.targets import command
+    from prefjudge.study.store import Study, command
 
     configured = Study(study).config.target(target)
     if configured is None or not configured.is_own_marketplace or target != "sandbox":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def reject(result: "RejectResult") -> None:
     """Print what was done and what its worker reads, or the disputes that wait for an answer."""
-    from prefjudge.render.text.plain_text import printable
+    from prefjudge.words import printable
 
     if result.assignment_id:
         say(f"{result.done} {result.assignment_id} of {result.worker_id}: {result.reason}")

@@ -8,7 +8,7 @@ import typer
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, say, stamp
-from prefjudge.counts import many
+from prefjudge.words import many
 
 
 def report(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefjudge.cli.output import opened, print_tables, say
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.resolve.result import ResolveResult
@@ -28,7 +28,7 @@ def resolve(
 
 def _next(study: Path) -> str:
     """Return the verb that leads on: a study of imported votes may have no runs to score."""
-    from prefjudge.study.pooling import has_runs
+    from prefjudge.study.pools import has_runs
 
     with opened(study).transaction(write=False) as db:
         return "score" if has_runs(db) else "report"

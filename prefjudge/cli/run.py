@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from prefjudge.chances import chance_text
 from prefjudge.cli.options import Json, Sandbox, Yes, one_target
 from prefjudge.cli.output import print_json, say, stamp
 from prefjudge.cli.publish import show_offer
-from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
+from prefjudge.words import chance_text, many
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult

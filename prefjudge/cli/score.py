@@ -6,10 +6,10 @@ import typer
 
 from prefjudge.cli.options import Format, Target
 from prefjudge.cli.output import print_tables, print_words, say, to_plain
-from prefjudge.counts import many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
+    from prefjudge.evaluation.boards import Leaderboard
     from prefjudge.steps.score.result import ScoreResult
 
 
@@ -17,10 +17,8 @@ def score(
     result: "ScoreResult", *, out: Target = None, per_query: bool = False, format: Format = "terminal"
 ) -> None:
     """Print the boards, their correlation and what else was asked for."""
-    from prefjudge.gather.surprises import run_surprises
-    from prefjudge.render.tables.leaderboard import per_query_table
-    from prefjudge.render.tables.official import official_table
-    from prefjudge.render.tables.score import score_tables
+    from prefjudge.reading.opened import run_surprises
+    from prefjudge.show.boards import official_table, per_query_table, score_tables
 
     tables = score_tables(
         result.boards,
@@ -53,9 +51,8 @@ def score(
 
 def to_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
     """Return the documented JSON of ``score``."""
-    from prefjudge.render.tables.leaderboard import leaderboard_records, per_query_table
-    from prefjudge.render.tables.score import samples_table
-    from prefjudge.render.text.tables import to_records
+    from prefjudge.show.boards import leaderboard_records, per_query_table, samples_table
+    from prefjudge.show.tables import to_records
 
     plain: dict[str, Any] = {
         "leaderboards": [

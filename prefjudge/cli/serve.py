@@ -11,7 +11,7 @@ from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from prefjudge.fieldwork.own_marketplace import Address
+    from prefjudge.field.crowd import Address
     from prefjudge.steps.serve.serve import AdminToken, IssuedKey
 
 ENVIRONMENT = (

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def stability(result: "StabilityResult") -> None:
     """Print the ranks under each condition, all side by side, and how far votings agree."""
-    from prefjudge.render.tables.leaderboard import voting_sentence
-    from prefjudge.render.tables.stability import conditions_table, rank_table
+    from prefjudge.show.boards import voting_sentence
+    from prefjudge.show.statistics import conditions_table, rank_table
 
     for one in result.conditions:
         print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import advice, notice, print_json, print_tables, say, stamp
-from prefjudge.counts import many
 from prefjudge.errors import quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.status.history import History

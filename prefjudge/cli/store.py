@@ -8,8 +8,8 @@ import typer
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, progress, say
-from prefjudge.counts import many
 from prefjudge.errors import NotFinished, quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.store.backup import BackupResult

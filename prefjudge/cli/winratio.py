@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def winratio(result: "WinRatioResult", *, format: Format = "terminal") -> None:
     """Print the matrix, and the run against the qrels where that was asked for."""
-    from prefjudge.render.plots.top import example_lines
-    from prefjudge.render.tables.winratio import winratio_list
+    from prefjudge.show.boards import winratio_list
+    from prefjudge.show.plots import example_lines
 
     tables = result.tables()
     if format == "csv":

@@ -8,8 +8,8 @@ import typer
 
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import print_json, say
-from prefjudge.counts import many
 from prefjudge.errors import InputError, quoted
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.work import WorkResult

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from prefjudge.cli.options import Format
 from prefjudge.cli.output import print_json, print_tables, say
-from prefjudge.counts import many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.steps.workers.person import PersonResult

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import urllib3
 
-from prefjudge.counts import many
 from prefjudge.errors import ConfigError, CrowdError, InputError
+from prefjudge.words import many
 
 _ATTEMPTS = 6
 _LONGEST_WAIT = 60.0

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import numpy as np
 import urllib3
 
-from prefjudge.core.asking.hits import Layout, layout_index
+from prefjudge.core.hits import Layout, layout_index
 from prefjudge.errors import CrowdError
 
 Truth = Mapping[tuple[str, str], float]

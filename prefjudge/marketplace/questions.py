@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from xml.sax.saxutils import escape
 
 from prefjudge.marketplace.errors import Refusal, refused
-from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
+from prefjudge.resources import UnreadableXmlError, read_xml
 
 # Untrusted XML: parsed without document types, its elements named without namespaces.
 

@@ -6,26 +6,28 @@ from typing import Annotated, Unpack
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.evaluation.testing.agreement import Agreement, split_half
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import as_path
-from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import gather, need_files
-from prefjudge.gather.score_matrices import score_matrices
-from prefjudge.gather.seeds import generator, seed_words
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.gather.text_options import text_fields
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.agreement import agreement_table
-from prefjudge.render.text.cells import Table
-from prefjudge.study.study import Study, open_study
+from prefjudge.core.runs import OrderLike
+from prefjudge.evaluation.agreement import Agreement, split_half
+from prefjudge.findings.inputs import (
+    InputDigest,
+    digesting,
+    gather,
+    generator,
+    need_files,
+    score_matrices,
+    seed_words,
+)
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, as_path
+from prefjudge.reading.opened import reading
+from prefjudge.reading.text_options import text_fields
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import agreement_table
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

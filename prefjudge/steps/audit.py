@@ -7,34 +7,28 @@ from typing import Annotated, Unpack
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.pooling.runs import Order, OrderLike
+from prefjudge.core.runs import Order, OrderLike
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions.audit import Audit
-from prefjudge.evaluation.submissions.audit import audit as examine
-from prefjudge.evaluation.submissions.findings import Rules
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard, read_measure
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import as_path, expand
-from prefjudge.gather.memory import Runs
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.provenance import InputDigest, digesting, made_with
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import reading
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.plots.progress import plot_progress
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.audit import (
+from prefjudge.evaluation.submissions import Audit, Rules, Submission
+from prefjudge.evaluation.submissions import audit as examine
+from prefjudge.findings.inputs import InputDigest, digesting, made_with
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import Runs, as_path, expand
+from prefjudge.reading.labels import file_stamps, rehearsal_in
+from prefjudge.reading.leaderboards import read_aliases, read_leaderboard, read_measure
+from prefjudge.reading.opened import reading
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.show.cells import Table
+from prefjudge.show.plots import plot_progress
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import (
     findings_table,
     institutions_table,
     shifts_table,
     summary_table,
     teams_table,
 )
-from prefjudge.render.text.cells import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,26 +10,31 @@ from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.pooling.copies import copies_in
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order, OrderLike
-from prefjudge.engines.health import RunHealth, identical_runs
+from prefjudge.core.copies import copies_in
+from prefjudge.core.runs import Order, OrderLike, Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import Notice, Problems, Stop
-from prefjudge.formats.manifest import FoundFile, find_listed, read_manifest
-from prefjudge.formats.sniffing import Sniffed, sniff
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.records import read_records, readable
-from prefjudge.formats.texts.text_formats import Reading
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.gather.inputs import expand, given_file, several
-from prefjudge.gather.memory import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
-from prefjudge.gather.readers import each, working
-from prefjudge.gather.surprises import copies_labelled, qrels_surprises, run_surprises
-from prefjudge.gather.text_options import TextOptions, text_fields
-from prefjudge.render.shown import Shown
+from prefjudge.reading.files import Notice, Problems, Stop
+from prefjudge.reading.inputs import (
+    OneLabelSet,
+    Sniffed,
+    Texts,
+    expand,
+    given_file,
+    maybe,
+    several,
+    sniff,
+    take_one_qrels,
+    take_texts,
+)
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.manifest import FoundFile, find_listed, read_manifest
+from prefjudge.reading.opened import copies_labelled, each, qrels_surprises, run_surprises, working
+from prefjudge.reading.runs.health import RunHealth, identical_runs
+from prefjudge.reading.text_options import TextOptions, text_fields
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.texts import Reading, read_records, readable
+from prefjudge.reading.texts.topics import read_queries
+from prefjudge.show.results import Shown
 
 _CHECKED = ("run", "qrels", "judgments", "texts")
 
@@ -195,7 +200,7 @@ def _check_file(
     cutoff: int,
     order: Order,
 ) -> FileCheck:
-    from prefjudge.engines.health import health
+    from prefjudge.reading.runs.health import health
 
     sniffed = _sniffed(path, kind)
     asked = sniffed.kind

@@ -6,30 +6,39 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError
-from prefjudge.fieldwork import intents
-from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
-from prefjudge.fieldwork.disputes import count_disputes
-from prefjudge.fieldwork.entry_test import end_tests
-from prefjudge.fieldwork.extension import Extension, extend_hits
-from prefjudge.fieldwork.hit_requests import climbs
-from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
-from prefjudge.fieldwork.recruiting import settle_elsewhere
-from prefjudge.fieldwork.settlement import find_dues, finish_rejections, pay_dues, release_unused
-from prefjudge.fieldwork.spending import lock_crowd, refuse_unwhole
-from prefjudge.fieldwork.trust import (
+from prefjudge.field import pay as intents
+from prefjudge.field.pay import lock_crowd, refuse_unwhole
+from prefjudge.field.publish import (
+    Extension,
+    Progress,
+    climbs,
+    end_tests,
+    extend_hits,
+    interrupted_hits,
+    publish_hits,
+    settle_elsewhere,
+)
+from prefjudge.field.settle import (
+    assumed_judge,
+    check_assignment,
+    count_disputes,
+    find_dues,
+    finish_rejections,
+    pay_dues,
+    release_unused,
+)
+from prefjudge.field.trust import (
     allow_more,
     bar_workers,
     exclude_barred,
     has_fresh_gold,
     why_stopped,
 )
-from prefjudge.render.shown import Shown
+from prefjudge.show.results import Shown
 from prefjudge.study import people
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import (
@@ -38,14 +47,13 @@ from prefjudge.study.assignments import (
     save_assignment,
     save_decisions,
 )
-from prefjudge.study.gold import load_withdrawn
 from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, count_shown_words, load_hits, save_status
-from prefjudge.study.ledger import count_settled, load_begun_bonuses
-from prefjudge.study.pooling import load_pairs_by_number
+from prefjudge.study.money import count_settled, load_begun_bonuses
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import load_pairs_by_number, load_withdrawn
 from prefjudge.study.progress import Stage, count_hits, count_judgments, lacking, load_barred, waiting_pairs
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX, refuse_other_target
+from prefjudge.study.store import LIVE, SANDBOX, Study, open_study, refuse_other_target
+from prefjudge.words import Rehearsal, many
 
 _TOGETHER = 20
 """HITs whose answers are recorded together: a commit waits for the disk."""
@@ -283,7 +291,7 @@ class _Collection:
 
     def _reissue_loose_pairs(self) -> None:
         """Publish new HITs for pairs that no HIT will settle any more, once there are enough to fill one."""
-        from prefjudge.fieldwork.packing import plan_batch
+        from prefjudge.field.publish import plan_batch
 
         with self._study.transaction(write=False) as db:
             loose = len(waiting_pairs(db, self._target))

@@ -9,22 +9,24 @@ from typing import Annotated, Literal, Unpack
 import numpy as np
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.counts import many
+from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.corrections import Correction
-from prefjudge.evaluation.testing.outcomes import Outcomes, outcomes_of_pairs
-from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair
-from prefjudge.evaluation.testing.significance import Significance, compare_runs
-from prefjudge.evaluation.testing.significance_tests import SignificanceTest
-from prefjudge.formats.lines.held import Held
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.runs.held_runs import renamed
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import as_path, several
-from prefjudge.gather.memory import (
+from prefjudge.evaluation.outcomes import Outcomes, describe_outcomes, describe_pair, outcomes_of_pairs
+from prefjudge.evaluation.tests import Correction, Significance, SignificanceTest, compare_runs
+from prefjudge.findings.inputs import (
+    InputDigest,
+    ScoreInputs,
+    digesting,
+    gather,
+    generator,
+    need_files,
+    score_matrices,
+    seed_words,
+)
+from prefjudge.findings.outputs import beside_each, check_outputs, stamp_of, write_table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import (
     LabelSets,
     Measures,
     OneRun,
@@ -32,24 +34,21 @@ from prefjudge.gather.memory import (
     Source,
     Texts,
     Votes,
+    as_path,
     maybe,
+    several,
     take_one_run,
     take_runs,
 )
-from prefjudge.gather.outputs import beside_each, check_outputs
-from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.readers import reading
-from prefjudge.gather.run_names import tag_of
-from prefjudge.gather.score_inputs import ScoreInputs, gather, need_files
-from prefjudge.gather.score_matrices import score_matrices
-from prefjudge.gather.seeds import generator, seed_words
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.gather.text_options import text_fields
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.comparison import naive_table, outcomes_table, pairs_table
-from prefjudge.render.text.cells import Table
-from prefjudge.study.study import Study, open_study
+from prefjudge.reading.memory import Held
+from prefjudge.reading.opened import reading, tag_of
+from prefjudge.reading.runs.runs import renamed
+from prefjudge.reading.text_options import text_fields
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal, many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

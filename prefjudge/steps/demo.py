@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
-from prefjudge.counts import many
 from prefjudge.errors import StudyError, quoted
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.gather.inputs import as_folder
-from prefjudge.render.shown import Shown
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.reading.inputs import as_folder
+from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -21,7 +20,8 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.result import ScoreResult
 from prefjudge.steps.score.score import score
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import many
 
 FOLDER = "prefjudge-demo"
 WORKERS, ERROR, CARELESS = 7, 0.1, 2

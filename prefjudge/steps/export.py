@@ -6,25 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated
 
-from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.counts import many
+from prefjudge.core.judgments import select_judgments
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError, quoted
-from prefjudge.formats.labels.stamps import second_column
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.formats.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
-from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import as_path
-from prefjudge.gather.judgments import gather_judgments
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.shown import Shown
-from prefjudge.render.text.tables import Column, Table, check_table_form
+from prefjudge.findings.answers import load_best_answers
+from prefjudge.findings.judgments import gather_judgments
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_stamp, write_table
+from prefjudge.reading.files import write_text
+from prefjudge.reading.inputs import as_path
+from prefjudge.reading.labels import second_column
+from prefjudge.reading.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
+from prefjudge.show.results import Shown
+from prefjudge.show.tables import Column, Table, check_table_form
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.pooling import load_passages, load_queries
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.pools import load_passages, load_queries
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal, many
 
 ExportName = Annotated[str, EXPORTS]
 

@@ -8,33 +8,34 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from prefjudge.core.asking.gold import GoldPair
-from prefjudge.core.asking.lexical import lexical_success
-from prefjudge.core.asking.suggesting import likely_answers, suggest_gold
-from prefjudge.core.pooling.copies import candidates_of, copies_in, folded
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.counts import many
+from prefjudge.core.copies import candidates_of, copies_in, folded
+from prefjudge.core.gold import GoldPair, lexical_success, likely_answers, suggest_gold
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
-from prefjudge.formats.labels.gold import read_gold, write_gold
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.best_answers import load_best_answers
-from prefjudge.gather.inputs import in_memory, paths_of
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.render.shown import Shown
+from prefjudge.findings.answers import load_best_answers
+from prefjudge.findings.outputs import check_outputs
+from prefjudge.reading.inputs import in_memory, paths_of
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.pools import read_gold, write_gold
+from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_choices
-from prefjudge.study.gold import REVIEW_FILE, load_active_gold, other_gold, save_gold
-from prefjudge.study.pooling import (
+from prefjudge.study.pools import (
+    REVIEW_FILE,
+    load_active_gold,
     load_copies,
     load_inputs,
     load_pairs,
     load_passages,
     load_pools,
     load_queries,
+    other_gold,
+    save_gold,
 )
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.gather.inputs import as_folder
-from prefjudge.render.shown import Shown
-from prefjudge.study.study import CONFIG_FILE, new_study
+from prefjudge.reading.inputs import as_folder
+from prefjudge.show.results import Shown
+from prefjudge.study.store import CONFIG_FILE, new_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

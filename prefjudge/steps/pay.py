@@ -4,15 +4,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.recruiting import settle_elsewhere
-from prefjudge.fieldwork.settlement import Act, Due, find_dues, pay_dues, release_unused
-from prefjudge.fieldwork.spending import lock_crowd
-from prefjudge.render.shown import Shown
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.field.crowd import open_crowd
+from prefjudge.field.pay import lock_crowd
+from prefjudge.field.publish import settle_elsewhere
+from prefjudge.field.settle import Act, Due, find_dues, pay_dues, release_unused
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.results import Shown
 from prefjudge.study.progress import count_decisions
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX
+from prefjudge.study.store import LIVE, SANDBOX, Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,25 +5,30 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.core.asking.costs import CENT, Estimate, estimate
-from prefjudge.counts import many
+from prefjudge.core.hits import CENT, Estimate, estimate
 from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
 from prefjudge.errors import StudyError, quoted
-from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.entry_test import entry_test, refuse_test
-from prefjudge.fieldwork.hit_requests import climbs
-from prefjudge.fieldwork.pool_store import follow_design
-from prefjudge.fieldwork.publication import Progress, interrupted_hits, publish_hits
-from prefjudge.fieldwork.recruiting import plan_recruiting, recruit
-from prefjudge.fieldwork.spending import lock_spending, refuse_unknown_hits
-from prefjudge.fieldwork.trust import why_stopped
-from prefjudge.render.shown import Shown
+from prefjudge.field.crowd import open_crowd
+from prefjudge.field.pay import lock_spending, refuse_unknown_hits
+from prefjudge.field.pools import follow_design
+from prefjudge.field.publish import (
+    Progress,
+    climbs,
+    entry_test,
+    interrupted_hits,
+    plan_recruiting,
+    publish_hits,
+    recruit,
+    refuse_test,
+)
+from prefjudge.field.trust import why_stopped
+from prefjudge.show.results import Shown
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.imports import count_imported
-from prefjudge.study.ledger import committed_cents
+from prefjudge.study.money import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX, choose_target, current_target
+from prefjudge.study.store import LIVE, SANDBOX, Study, choose_target, current_target, open_study
+from prefjudge.words import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,7 +141,7 @@ def publish(
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
     """Return the HITs to publish: those whose publication was interrupted, and those for pairs that wait."""
-    from prefjudge.fieldwork.packing import plan_batch
+    from prefjudge.field.publish import plan_batch
 
     follow_design(study, target)
     return (*interrupted_hits(study, target), *plan_batch(study, target))

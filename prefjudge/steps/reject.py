@@ -7,17 +7,15 @@ from pathlib import Path
 from prefjudge.crowd.protocol import Crowd, Disputing
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork import intents
-from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.disputes import count_disputes, list_disputes
-from prefjudge.fieldwork.settlement import find_dues, withdraw
-from prefjudge.fieldwork.spending import intended, lock_crowd
-from prefjudge.render.shown import Shown
+from prefjudge.field import pay as intents
+from prefjudge.field.crowd import open_crowd
+from prefjudge.field.pay import intended, lock_crowd
+from prefjudge.field.settle import count_disputes, find_dues, list_disputes, withdraw
+from prefjudge.show.results import Shown
 from prefjudge.study.assignments import REJECTED, find_worker, load_decisions, save_decision
-from prefjudge.study.ledger import find_rejection, settle
+from prefjudge.study.money import find_rejection, settle
 from prefjudge.study.progress import moment
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX, command
+from prefjudge.study.store import LIVE, SANDBOX, Study, command, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

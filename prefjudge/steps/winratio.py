@@ -8,46 +8,43 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.runs import OrderLike
+from prefjudge.core.runs import OrderLike
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.examples import Example, draw_examples
-from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel, top_against_qrel
-from prefjudge.evaluation.comparing.winratio import (
+from prefjudge.evaluation.winratios import (
     RUNS_SHOWN,
     Count,
+    Example,
+    TopAgainstQrel,
     WinRatios,
+    draw_examples,
     named_count,
     runs_to_show,
+    top_against_qrel,
     win_ratios,
 )
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import as_path
-from prefjudge.gather.memory import OneLabelSet, Pooled, Runs, Texts, Votes, take_one_qrels
-from prefjudge.gather.outputs import beside, beside_each, check_outputs
-from prefjudge.gather.provenance import InputDigest, digesting, made_with
-from prefjudge.gather.readers import reading
-from prefjudge.gather.run_names import tag_of
-from prefjudge.gather.score_inputs import gather, official_qrels
-from prefjudge.gather.seeds import generator
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.surprises import heads_beside_each_other, pooled_only
-from prefjudge.gather.table_files import write_table
-from prefjudge.gather.text_options import text_fields
-from prefjudge.render.frames import winratio_frame
-from prefjudge.render.plots.leaderboards import plot_win_ratios
-from prefjudge.render.plots.top import plot_examples, plot_shares
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
-from prefjudge.render.tables.winratio import winratio_matrix
-from prefjudge.render.text.cells import Table
-from prefjudge.study.pooling import load_passages, load_queries
-from prefjudge.study.study import Study, open_study
+from prefjudge.findings.inputs import InputDigest, digesting, gather, generator, made_with, official_qrels
+from prefjudge.findings.outputs import beside, beside_each, check_outputs, stamp_of, write_figure, write_table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import OneLabelSet, Pooled, Runs, Texts, Votes, as_path, take_one_qrels
+from prefjudge.reading.opened import heads_beside_each_other, pooled_only, reading, tag_of
+from prefjudge.reading.text_options import text_fields
+from prefjudge.show.boards import (
+    categories_table,
+    examples_table,
+    preferred_table,
+    winratio_frame,
+    winratio_matrix,
+)
+from prefjudge.show.cells import Table
+from prefjudge.show.plots import plot_examples, plot_shares, plot_win_ratios
+from prefjudge.show.results import Shown
+from prefjudge.study.pools import load_passages, load_queries
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
-    from prefjudge.render.frames import DataFrame
+    from prefjudge.show.boards import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

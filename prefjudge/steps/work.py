@@ -12,22 +12,18 @@ import numpy as np
 import urllib3
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.screening import SLIP
+from prefjudge.core.judgments import SLIP
 from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import open_marketplace
-from prefjudge.fieldwork.own_marketplace import Address
-from prefjudge.formats.lines.blocks import read_text
-from prefjudge.gather.inputs import as_path
-from prefjudge.render.shown import Shown
+from prefjudge.field.crowd import Address, open_marketplace
+from prefjudge.reading.inputs import as_path
+from prefjudge.reading.lines import read_text
+from prefjudge.show.results import Shown
 from prefjudge.study.answers import load_newcomers
 from prefjudge.study.assignments import load_gold_records
-from prefjudge.study.gold import load_gold
-from prefjudge.study.pooling import load_inputs, load_passages, load_pools, load_queries
+from prefjudge.study.pools import load_gold, load_inputs, load_passages, load_pools, load_queries
 from prefjudge.study.progress import Stage, count_hits, lacking
-from prefjudge.study.settings import count_up, keep_setting
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import SANDBOX, refuse_other_target
+from prefjudge.study.store import SANDBOX, Study, count_up, keep_setting, open_study, refuse_other_target
 
 _AT_ONCE = 8
 _US_REGULAR = {"locale": "US", "approved": 20_000, "approval_rate": 99}

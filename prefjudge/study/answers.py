@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.core.pooling.copies import Candidate, labels_of_candidates
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import encode
+from prefjudge.core.copies import Candidate, labels_of_candidates
+from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.runs import Qrels, encode
 from prefjudge.database import Connection, row_of
-from prefjudge.study.pooling import is_published, load_copies, load_pools
+from prefjudge.study.pools import is_published, load_copies, load_pools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.screening import GoldRecord
+from prefjudge.core.judgments import GoldRecord, Judgments
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
 from prefjudge.study.judgments import COLUMNS, LogColumns
-from prefjudge.study.people import STOPPED, UNUSABLE, dropped
+from prefjudge.study.people import STOPPED, UNUSABLE, Judge, dropped
 from prefjudge.study.progress import Remark, save_remarks
-from prefjudge.study.rehearsal import Judge
-from prefjudge.study.targets import COUNTED, current_target
+from prefjudge.study.store import COUNTED, current_target
 
 KEPT = "kept"
 REJECTED = "rejected"

@@ -22,13 +22,13 @@ from pydantic import (
 )
 from pydantic.json_schema import GenerateJsonSchema
 
-from prefjudge.core.judges.screening import BarringPolicy
-from prefjudge.core.pooling.pools import PoolDefaults, QrelsPerQuery
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.judgments import BarringPolicy
+from prefjudge.core.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
+from prefjudge.core.runs import Order
 from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.evaluation.scoring.spellings import one_each, parse_measure
+from prefjudge.evaluation.measures.measures import one_each, parse_measure
 from prefjudge.renamed import KEYS
 from prefjudge.resources import resource_dir
 from prefjudge.study.values import parse_money, parse_values, read_values

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prefjudge.core.asking.hits import Layout
+from prefjudge.core.hits import Layout
 from prefjudge.database import Connection, in_list
 
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments, select_judgments
-from prefjudge.core.pooling.runs import Names, encode
+from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.runs import Names, encode
 from prefjudge.database import Connection
 from prefjudge.study.imports import sides_known
-from prefjudge.study.targets import COUNTED, current_target
+from prefjudge.study.store import COUNTED, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

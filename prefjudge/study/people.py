@@ -1,14 +1,15 @@
-"""What the store knows of workers: whom it trusts how far, what waits for a person, and what is forgotten."""
+"""The people of a study: what it holds of each, whom it trusts, and who is only simulated."""
 
 import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
-from prefjudge.counts import many
 from prefjudge.database import Connection, Value, in_list
 from prefjudge.errors import PrefjudgeError
-from prefjudge.study.study import Study
+from prefjudge.study.store import COUNTED, Study, current_target
+from prefjudge.words import Rehearsal, many
 
 _LOG = logging.getLogger("prefjudge")
 
@@ -277,3 +278,67 @@ def evidence_against(one: UndecidedAssignment) -> str:
     seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
     made = many(one.answered, "comparison")
     return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"
+
+
+# Who judged, and how much of a study is a rehearsal: judged by accounts that were made for simulation.
+
+
+class Judge(StrEnum):
+    """Who made a collected judgment; models' votes are stored apart, under the models' names."""
+
+    PERSON = "person"
+    SIMULATED = "simulated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """One kind of judge: how many there are, 0 where nobody knows, and how many of their judgments count."""
+
+    judge: Judge
+    workers: int
+    judgments: int
+
+
+def load_judges(db: Connection) -> list[Judges]:
+    """Return who made the judgments that count."""
+    rows = db.execute(
+        "SELECT j.judge, count(DISTINCT CASE WHEN j.worker_id <> '' THEN j.worker_id END), count(*) "
+        "FROM judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        "LEFT JOIN drops d ON d.judgment_id = j.judgment_id "
+        f"WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY j.judge ORDER BY j.judge",
+        target=current_target(db),
+    )
+    return [Judges(judge=Judge(judge), workers=workers, judgments=count) for judge, workers, count in rows]
+
+
+def load_rehearsal(db: Connection) -> Rehearsal | None:
+    """Return how much of the study's work is a rehearsal; None where people did all of it."""
+    counts: dict[str, int] = dict(
+        db.execute(
+            "SELECT j.judge, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
+            f"JOIN hits h USING (hit_key) WHERE {COUNTED} GROUP BY j.judge",
+            target=current_target(db),
+        )
+    )
+    simulated = int(counts.get(Judge.SIMULATED.value, 0))
+    return Rehearsal(simulated=simulated, judgments=sum(counts.values())) if simulated else None
+
+
+# Workers' own words without what may say who they are, for pages and files that others read.
+
+_ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+\.\w+|https?://\S+|www\.\S+")
+_WORD = re.compile(r"[\w.-]*\w")
+REMOVED = "[removed]"
+
+
+class PrivateWords:
+    """Takes worker ids and addresses out of texts."""
+
+    def __init__(self, workers: Iterable[str]) -> None:
+        self._known = {worker.lower() for worker in workers if len(worker) > 3}
+
+    def without_names(self, text: str) -> str:
+        """Return a text without ids of workers and without addresses."""
+        text = _ADDRESS.sub(REMOVED, text)
+        # Words are looked up: with thousands of workers, to search for each in each comment takes minutes.
+        return _WORD.sub(lambda found: REMOVED if found[0].lower() in self._known else found[0], text)

@@ -9,15 +9,14 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from prefjudge.counts import many
 from prefjudge.database import Connection, row_of
 from prefjudge.errors import StudyError, quoted
-from prefjudge.study.settings import load_setting
-from prefjudge.study.targets import COUNTED, IMPORTED, JUDGES, command, current_target
+from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, command, current_target, load_setting
+from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.core.planning.challenge import Duel
-    from prefjudge.study.study import Study
+    from prefjudge.core.planning.rounds import Duel
+    from prefjudge.study.store import Study
 
 
 ENOUGH_UNABLE = 3
@@ -120,7 +119,7 @@ def load_challenges(db: Connection) -> list[ChallengeRecord]:
 
 def load_duels(db: Connection, challenge: int) -> tuple["Duel", ...]:
     """Return how each newcomer of a challenge fared, query by query, in the order of trial."""
-    from prefjudge.core.planning.challenge import Duel
+    from prefjudge.core.planning.rounds import Duel
 
     return tuple(
         Duel(
@@ -426,7 +425,7 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     The command that the hint begins with is one that the study can take now. ``what`` is the message where
     the stage alone does not say it, and ``then`` what follows on the road.
     """
-    from prefjudge.study.gold import load_active_gold, other_gold
+    from prefjudge.study.pools import load_active_gold, other_gold
 
     hidden = study.config.design.gold_per_hit
     with study.transaction(write=False) as db:

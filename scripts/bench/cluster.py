@@ -209,9 +209,9 @@ def _pooling(options: argparse.Namespace, cluster: Cluster, session: Any, folder
     import inputs
     import pyarrow.parquet as pq
 
-    from prefjudge.engines.cluster import SparkTables, save_pool
-    from prefjudge.engines.files import files
-    from prefjudge.engines.tables import TableRuns
+    from prefjudge.reading.runs import heads as files
+    from prefjudge.reading.runs.cluster import SparkTables, save_pool
+    from prefjudge.reading.runs.tables import TableRuns
 
     meter = Meter()
     paths = list(
@@ -255,10 +255,9 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     import pyarrow.parquet as pq
     from resolving import tournaments
 
-    from prefjudge.core.resolving.preferences import resolve, to_qrels
-    from prefjudge.engines.cluster import SparkTables
-    from prefjudge.engines.judgments import resolve_judgments
-    from prefjudge.engines.tables import ParquetTables
+    from prefjudge.core.resolving.resolutions import resolve, to_qrels
+    from prefjudge.reading.runs.cluster import SparkTables
+    from prefjudge.reading.runs.tables import ParquetTables, resolve_judgments
 
     log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
     queries, docs = pa.array(log.queries), pa.array(log.docs)

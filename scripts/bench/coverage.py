@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from harness import Contest, Lab, call
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.testing.intervals import mean_interval, score_intervals
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.intervals import mean_interval, score_intervals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

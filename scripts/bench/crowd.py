@@ -20,7 +20,7 @@ from sessions import auc_by_kind
 
 from prefjudge.crowd.simulated import SLEEPS, Mind, SeenPair, SimulatedWorker, Temper, Truth
 from prefjudge.errors import BudgetError
-from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
+from prefjudge.field.crowd import Address, address_of, announce, retract, store_url
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -29,9 +29,9 @@ from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import drawn_truth, simulated_truth
-from prefjudge.study.ledger import committed_cents
+from prefjudge.study.money import committed_cents
 from prefjudge.study.progress import count_judgments, load_barred
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 if TYPE_CHECKING:
     from harness import Contest, Lab

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from prefjudge.core.pooling.qrels import JudgedRanks
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.formats.labels.held_labels import held_qrels
-from prefjudge.gather.memory import take_runs
+from prefjudge.core.runs import JudgedRanks
+from prefjudge.reading.inputs import take_runs
+from prefjudge.reading.labels import held_qrels
+from prefjudge.reading.runs.heads import RunFiles
 
 DEPTH = 1000
 

@@ -10,15 +10,18 @@ import numpy as np
 from harness import Contest, Lab, call
 from scipy import stats
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
-from prefjudge.evaluation.testing.agreement import split_half
-from prefjudge.evaluation.testing.corrections import Correction, adjust
-from prefjudge.evaluation.testing.difference_sums import pair_sums
-from prefjudge.evaluation.testing.integer_scores import to_grid
-from prefjudge.evaluation.testing.significance import all_pairs, compare_runs
-from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.agreement import split_half
+from prefjudge.evaluation.intervals import pair_sums, to_grid
+from prefjudge.evaluation.stability import bootstrap_ranks
+from prefjudge.evaluation.tests import (
+    Correction,
+    SignificanceTest,
+    adjust,
+    all_pairs,
+    classical_p,
+    compare_runs,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,10 +24,10 @@ import urllib3
 from botocore import UNSIGNED
 from botocore.config import Config
 
-from prefjudge.core.asking.hits import Layout
+from prefjudge.core.hits import Layout
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
-from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
+from prefjudge.pages.hit import HitPage, Slot, render_hit_page
 
 PAIRS, WORDS = 13, 60
 SERVER = """

@@ -11,7 +11,7 @@ TITLE = "pooling: top-k of runs"
 
 OURS = """
 import sys
-from prefjudge.engines.files.files import RunFiles
+from prefjudge.reading.runs.heads import RunFiles
 heads = RunFiles(sys.argv[2:]).top(int(sys.argv[1]))
 print(len(heads.run), len(heads.docs))
 """

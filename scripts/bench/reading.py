@@ -12,21 +12,21 @@ TITLE = "reading: every line verified"
 
 OURS = """
 import sys
-from prefjudge.engines.files.files import RunFiles
+from prefjudge.reading.runs.heads import RunFiles
 RunFiles(sys.argv[1:]).top(1)
 """
 WORKERS = """
 import sys
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.gather.readers import working
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.opened import working
 with working(None, sys.argv[1:]) as executor:
     RunFiles(sys.argv[1:], executor=executor).top(1)
 """
 COPIED = """
 import os, sys, shutil
-from prefjudge.engines.files import copies
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
+from prefjudge.reading.runs import copies
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.runs.heads import Reading
 how, folder, *paths = sys.argv[1:]
 if how == "first":
     shutil.rmtree(folder, ignore_errors=True)

@@ -13,10 +13,9 @@ import networkx as nx
 import numpy as np
 from harness import Contest, Lab, call
 
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.preferences import resolve
-from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.resolutions import Resolutions, resolve
 
 TITLE = "resolving"
 SAMPLED = 20_000

@@ -14,10 +14,10 @@ TITLE = "scoring: RR, nDCG@10, AP, R@100"
 ALONE, WORKERS = "alone", "workers"
 OURS = """
 import sys
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.readers import working
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.opened import working
 qrels = read_qrels(sys.argv[2])
 how, paths = sys.argv[1], sys.argv[3:]
 with working(None if how == "workers" else 1, paths, in_parts=True) as workers:

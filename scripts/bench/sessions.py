@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
-from prefjudge.core.asking.gold import GoldPair
-from prefjudge.core.asking.lexical import OverlapIndex
-from prefjudge.fieldwork.packing import plan_batch
-from prefjudge.study.gold import load_gold
-from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_queries
-from prefjudge.study.study import Study
+from prefjudge.core.gold import GoldPair, OverlapIndex
+from prefjudge.field.publish import plan_batch
+from prefjudge.study.pools import load_gold, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.store import Study
 
 Floats = NDArray[np.float64]
 KINDS = {"repeats": slice(0, 1), "structure": slice(1, 5), "position": slice(5, 7), "text": slice(7, 14)}

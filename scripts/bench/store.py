@@ -13,13 +13,13 @@ from typing import IO
 
 from harness import Contest, Lab, call
 
-from prefjudge.core.asking.gold import GoldPair
-from prefjudge.fieldwork.packing import plan_batch
+from prefjudge.core.gold import GoldPair
+from prefjudge.field.publish import plan_batch
 from prefjudge.steps.init import init
-from prefjudge.study.gold import save_gold
 from prefjudge.study.hits import StudyHit, save_hits, save_published
-from prefjudge.study.ledger import Intent, intend, settle
-from prefjudge.study.study import STORE_FILE, Study
+from prefjudge.study.money import Intent, intend, settle
+from prefjudge.study.pools import save_gold
+from prefjudge.study.store import STORE_FILE, Study
 
 TITLE = "store: HITs of ten pairs and three gold pairs, synced to the disk"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from boards import RUNS, Board, board
 from harness import Contest, Lab, Sample, Work, shell
 
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -23,7 +23,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.progress import count_rows
-from prefjudge.study.study import CONFIG_FILE, Study
+from prefjudge.study.store import CONFIG_FILE, Study
 
 TITLE = (
     f"study: its verbs at two sizes, {RUNS} runs 100 deep, ten times the queries; growth in processor time"

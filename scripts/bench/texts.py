@@ -11,7 +11,7 @@ TITLE = "texts: passages out of a sorted collection"
 
 OURS = """
 import sys
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.reading.texts.collections import read_texts
 with open(sys.argv[2]) as file:
     read_texts(sys.argv[1], file.read().split())
 """

@@ -72,8 +72,8 @@ from rows import FORM, GOAL, HEAD, WORST, brief, rows_of
 from votings import ASKED, SMALL, USUAL, table
 from winners import table as winners
 
-from prefjudge.core.planning.strategy_names import parse_strategy
-from prefjudge.formats.figures import write_figure
+from prefjudge.core.planning.rounds import parse_strategy
+from prefjudge.findings.outputs import write_figure
 
 
 def main() -> int:

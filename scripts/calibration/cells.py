@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import LapseNoise, MixedNoise, Noise, error_of_scale, scale_of_error
-from prefjudge.core.planning.simulation import play
-from prefjudge.core.planning.strategy_names import parse_strategy
-from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.plans import play
+from prefjudge.core.planning.rounds import parse_strategy
+from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.confidence import assess_confidence, average_chances
 from prefjudge.core.resolving.scales import Scales, prior_scales
+from prefjudge.core.strategies import LapseNoise, MixedNoise, Noise, error_of_scale, scale_of_error
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

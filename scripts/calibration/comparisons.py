@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from votings import ERRORS, POOL, QUERIES, RUNS, VOTES, Crowd
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.runs import Heads, Order
-from prefjudge.evaluation.comparing.winratio import win_ratios
-from prefjudge.evaluation.testing.significance import compare_runs
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import Heads, Order
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.evaluation.winratios import win_ratios
 
 ALPHA = 0.05
 FORM = "{:>7} {:>5} {:>5} {:>6} {:>6} {:>9} {:>9} {:>8} {:>9}"

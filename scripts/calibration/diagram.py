@@ -7,7 +7,7 @@ import numpy as np
 from cells import Answers, join
 from rows import LEAST, WORST, Row
 
-from prefjudge.render.plots.figures import BLUE, GRID, MUTED, ORANGE, RED, drawing_grid
+from prefjudge.show.figures import BLUE, GRID, MUTED, ORANGE, RED, drawing_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

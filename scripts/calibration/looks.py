@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from votings import Crowd
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.evaluation.testing.contenders import Contenders, against_first, find_contenders
-from prefjudge.evaluation.testing.sequential import sequential_p
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import Scores
+from prefjudge.evaluation.stability import Contenders, against_first, find_contenders
+from prefjudge.evaluation.tests import sequential_p
 
 QUERIES, DAYS, ERRORS = 200, 20, (0.2, 0.33)
 ALPHA = 0.05

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from cells import Floats
 
-from prefjudge.core.judges.judgments import Judgments, select_judgments
-from prefjudge.core.judges.noise import LapseNoise, error_of_scale
+from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.scales import Scales
-from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.core.strategies import LapseNoise, error_of_scale
+from prefjudge.reading.labels import read_judgments
 
 HEAD = ("votes of", "queries", "told", "stated", "by all", "off", "+-", "queries'", "z")
 FORM = "{:<28} {:>7} {:>5} {:>6} {:>6} {:>6} {:>5} {:>8} {:>5}"

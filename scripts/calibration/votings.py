@@ -8,18 +8,16 @@ import numpy as np
 from cells import log_of
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import scale_of_error
-from prefjudge.core.planning.replay import prepare_replay
-from prefjudge.core.planning.simulation import play
-from prefjudge.core.planning.strategy_names import of_size, parse_strategy
-from prefjudge.core.pooling.qrels import Qrels, Scores, select_labels
-from prefjudge.core.pooling.runs import Order
-from prefjudge.core.resolving.likely_pools import DrawnPools, LikelyPools
-from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.evaluation.comparing.redrawn_votes import cast_again
-from prefjudge.evaluation.leaderboards.correlation import kendall_tau
-from prefjudge.evaluation.leaderboards.vote_noise import (
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.plans import play, prepare_replay
+from prefjudge.core.planning.rounds import of_size, parse_strategy
+from prefjudge.core.resolving.confidence import DrawnPools, LikelyPools
+from prefjudge.core.resolving.resolutions import resolve, to_qrels
+from prefjudge.core.runs import Order, Qrels, Scores, select_labels
+from prefjudge.core.strategies import scale_of_error
+from prefjudge.evaluation.correlation import kendall_tau
+from prefjudge.evaluation.stability import (
+    cast_again,
     compare_votings,
     measure_noise,
     redrawn_votings,

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import BradleyTerryNoise, scale_of_error
-from prefjudge.core.resolving.preferences import resolve_all
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.resolving.resolutions import resolve_all
+from prefjudge.core.strategies import BradleyTerryNoise, scale_of_error
 
 RULES = ("shallow-pooling", "bradley-terry", "noisy-bradley-terry")
 QUERIES, POOL, WORKERS, ERROR = 150, 6, 20, 0.33

@@ -13,13 +13,13 @@ import argparse
 import numpy as np
 from maintenance import Shares, Upkeep, simulate_upkeep
 
-from prefjudge.core.judges.noise import scale_of_error
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.rounds import parse_strategy
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pooling.pools import build_pools
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.fieldwork.challenge import USUAL_RULE
-from prefjudge.gather.inputs import expand
+from prefjudge.core.pools import build_pools
+from prefjudge.core.strategies import scale_of_error
+from prefjudge.field.challenge import USUAL_RULE
+from prefjudge.reading.inputs import expand
+from prefjudge.reading.runs.heads import RunFiles
 
 FORM = "{:<26} {:>7} {:>6} {:>6} {:>6} {:>15} {:>6} {:>15}"
 

@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.challenge import (
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.rounds import (
+    Round,
     conclude_challenge,
     gather_challenge,
     next_challenge_round,
+    next_round,
 )
-from prefjudge.core.planning.rounds import Round, next_round
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pooling.pools import Pools, select_queries
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.pools import Pools, select_queries
 from prefjudge.core.resolving.scales import one_scale
+from prefjudge.core.runs import Qrels
+from prefjudge.core.strategies import Strategy
 
 Answers = dict[str, frozenset[str]]
 """The best answers of each query."""

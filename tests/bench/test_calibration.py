@@ -10,10 +10,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import LapseNoise, error_of_scale
 from prefjudge.core.resolving.scales import prior_scales
-from prefjudge.core.resolving.tournament import tournaments
-from prefjudge.core.resolving.vote_matrices import vote_matrices
+from prefjudge.core.resolving.tournaments import tournaments, vote_matrices
+from prefjudge.core.strategies import LapseNoise, error_of_scale
 from tests.core.tables import judgments_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "calibration"

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prefjudge.core.asking.strategies import RoundRobin
-from prefjudge.core.planning.strategy_names import DEFAULT
+from prefjudge.core.planning.rounds import DEFAULT
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pools import Pools
+from prefjudge.core.strategies import RoundRobin
 from tests.core.tables import pools_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "upkeep"
@@ -62,7 +62,7 @@ def test_clear_newcomers_dethrone(maintenance: ModuleType) -> None:
 def test_where_nobody_errs_all_agree_on_every_query(maintenance: ModuleType, queries: int) -> None:
     first = pools_of({f"q{i}": "abc" for i in range(queries)})
     later = pools_of({f"q{i}": "cde" for i in range(queries)} | {"new": "ab"})
-    upkeep = simulate(maintenance, first, later, scale=1e6, rules=RULES[:1])
+    upkeep = simulate(maintenance, first, later, scale=100.0, rules=RULES[:1])
     for found in (upkeep, *upkeep.kept):
         assert (found.agrees.tolist(), found.right.tolist()) == ([1.0] * queries, [1.0] * queries)
 

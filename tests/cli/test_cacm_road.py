@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.study.study import Study
+from prefjudge.reading.labels import read_qrels
+from prefjudge.study.store import Study
 from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import let_all_work_at_once
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from prefjudge import VERBS
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.study.study import MARKETPLACE_FILE, Study
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.study.store import MARKETPLACE_FILE, Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.repositories import TODAY, commit_all, write_submission
 from tests.steps.test_judge import Endpoint

@@ -18,11 +18,11 @@ from prefjudge import VERBS, step_module
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
 from prefjudge.cli.step_options import StepOption, step_options
-from prefjudge.gather import readers
-from prefjudge.gather.arguments import full_signature
-from prefjudge.gather.input_options import InputOptions
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.text_options import TextOptions
+from prefjudge.findings.arguments import full_signature
+from prefjudge.reading import opened as readers
+from prefjudge.reading.input_options import InputOptions
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.text_options import TextOptions
 from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 from tests.steps.conftest import COLLECTION

@@ -186,7 +186,7 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
     def interrupted(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
+    monkeypatch.setattr("prefjudge.steps.status.status.status", interrupted)
     monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         app.main()
@@ -223,7 +223,7 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
     def vanished(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
         (tmp_path / "gone").read_text()
 
-    monkeypatch.setattr("prefjudge.steps.status.status", vanished)
+    monkeypatch.setattr("prefjudge.steps.status.status.status", vanished)
     monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         app.main()
@@ -245,7 +245,7 @@ def test_who_watches_is_told_only_what_is_new(
     pooled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from prefjudge.cli import collect
-    from prefjudge.fieldwork.watching import Watch
+    from prefjudge.field.crowd import Watch
 
     prefjudge("publish", pooled, "--sandbox", "--yes")
     looks: list[float] = []

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 import prefjudge
 import prefjudge.cli
 from prefjudge.cli.app import app
-from prefjudge.core.judges.models import ModelVote
-from prefjudge.study.models import save_votes
-from prefjudge.study.pooling import load_pairs_by_number
-from prefjudge.study.study import Study
+from prefjudge.core.judgments import ModelVote
+from prefjudge.study.imports import save_votes
+from prefjudge.study.pools import load_pairs_by_number
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
 TRUTH = COLLECTION / "truth.tsv"

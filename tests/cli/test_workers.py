@@ -77,7 +77,7 @@ def test_where_nothing_counts_there_is_no_rate_of_the_left(
     votes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = workers(judgments=votes)
-    show(some)
+    show(some, forget=None, export=None)
     assert "The left won 66.7%" in capsys.readouterr().out
-    show(replace(some, kept=0, left_rate=math.nan))
+    show(replace(some, kept=0, left_rate=math.nan), forget=None, export=None)
     assert "nan" not in capsys.readouterr().out

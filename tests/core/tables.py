@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling import runs
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core import runs
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import Qrels
 
 Ranking = dict[str, dict[str, list[str]]]
 """Run, query, documents from the best on."""

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.hits import Layout, layout_index, plan_hit
-from prefjudge.core.asking.slot_answers import BadAnswerError, check_answer
+from prefjudge.core.hits import BadAnswerError, Layout, check_answer, layout_index, plan_hit
 
 NAMES = ("aaa", "bbb")
 TOKENS = (("a1", "a2"), ("b1", "b2"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.candidates import number_candidates, number_in_order
-from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import number_candidates, number_in_order
+from prefjudge.core.resolving.tournaments import tournaments
 
 Votes = list[list[tuple[int, int]]]
 

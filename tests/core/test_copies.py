@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.copies import (
+from prefjudge.core.copies import (
     NO_COPIES,
     Copies,
     candidates_of,
@@ -13,10 +13,8 @@ from prefjudge.core.pooling.copies import (
     merge_copies,
     ranks_of_candidates,
 )
-from prefjudge.core.pooling.pools import Pools, pools_of
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import Order, encode, heads_of
-from prefjudge.core.pooling.top_pairs import pool_top_pairs, top_pairs
+from prefjudge.core.pools import Pools, pool_top_pairs, pools_of, top_pairs
+from prefjudge.core.runs import JudgedRanks, Order, Qrels, encode, heads_of
 
 
 def qrels_of(*rows: tuple[str, str, float], name: str = "original") -> Qrels:

@@ -3,7 +3,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.costs import estimate, hourly_pay, prorated
+from prefjudge.core.hits import estimate, hourly_pay, prorated
 
 
 def test_the_paper_pays_two_dollars_and_forty_cents_a_hit() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.coverage import asked_missing, count_parts, pairs_missing
+from prefjudge.core.pools import asked_missing, count_parts, pairs_missing
 
 
 def _block(sizes: list[int], pairs: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:

@@ -6,8 +6,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from prefjudge.core.resolving.cycles import name_cycles
-from prefjudge.core.resolving.preferences import resolve
+from prefjudge.core.resolving.resolutions import name_cycles, resolve
 from tests.core.tables import judgments_of
 
 

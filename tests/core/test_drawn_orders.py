@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import ConstantNoise
-from prefjudge.core.planning.likely_crowd import likely_crowd
-from prefjudge.core.planning.simulation import play
-from prefjudge.core.planning.sure import Sure
-from prefjudge.core.resolving.cast_votes import CastVotes
-from prefjudge.core.resolving.drawn_orders import draw_orders
-from prefjudge.core.resolving.orders import sum_orders
+from prefjudge.core.planning.plans import play
+from prefjudge.core.planning.sure import Sure, likely_crowd
+from prefjudge.core.resolving.posterior import draw_orders, sum_orders
 from prefjudge.core.resolving.scales import Scales
+from prefjudge.core.resolving.tournaments import CastVotes
+from prefjudge.core.strategies import ConstantNoise
 
 
 def sparse(n: int, size: int, share: float) -> np.ndarray:

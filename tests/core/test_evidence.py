@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from prefjudge.core.judges.evidence import gather_evidence, run_chance, share_interval
-from prefjudge.core.judges.flags import SignKind, find_signs
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.workers import SignKind, find_signs, gather_evidence, run_chance, share_interval
 
 
 def judged(rows: list[tuple[str, str, str, int, str]]) -> Judgments:

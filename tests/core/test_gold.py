@@ -2,10 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from prefjudge.core.asking.gold import GoldPair
-from prefjudge.core.asking.lexical import lexical_success
-from prefjudge.core.asking.suggesting import suggest_gold
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.gold import GoldPair, lexical_success, suggest_gold
+from prefjudge.core.runs import Qrels
 from tests.core.tables import qrels_of
 
 

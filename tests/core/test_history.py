@@ -1,4 +1,4 @@
-from prefjudge.core.resolving.history import Change, find_changes
+from prefjudge.core.resolving.resolutions import Change, find_changes
 from tests.core.tables import qrels_of
 
 

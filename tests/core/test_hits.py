@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.gold import rotate_gold
-from prefjudge.core.asking.hits import draw_decoys, layout_index, pack_pairs, plan_hit
+from prefjudge.core.gold import rotate_gold
+from prefjudge.core.hits import draw_decoys, layout_index, pack_pairs, plan_hit
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.planning.simulation import play
-from prefjudge.core.planning.strategy_names import of_size, parse_strategy
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.likely_pools import LikelyPools
-from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
+from prefjudge.core.planning.plans import play
+from prefjudge.core.planning.rounds import of_size, parse_strategy
+from prefjudge.core.resolving.confidence import LikelyPools
+from prefjudge.core.runs import Qrels
+from prefjudge.evaluation.stability import pooled_documents
 from tests.core.tables import log_of
 
 NOWHERE = np.iinfo(np.int64).max

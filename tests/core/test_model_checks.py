@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import ConstantNoise, LapseNoise, error_of_scale
-from prefjudge.core.resolving.model_checks import ModelCheck, check_model
+from prefjudge.core.resolving.confidence import ModelCheck, check_model
 from prefjudge.core.resolving.scales import Scales, estimate_scales, one_scale
+from prefjudge.core.strategies import ConstantNoise, LapseNoise, error_of_scale
 from tests.core.tables import judgments_of
 
 

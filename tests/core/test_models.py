@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefjudge.core.judges.models import (
+from prefjudge.core.judgments import (
     ModelComparison,
     ModelVote,
     compare_with_people,

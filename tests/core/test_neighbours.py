@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.planning.neighbours import RunGains, find_neighbours
 from prefjudge.core.planning.rounds import next_round
-from prefjudge.core.planning.sure import Sure
-from prefjudge.core.planning.worth import worth
+from prefjudge.core.planning.sure import RunGains, Sure, find_neighbours, worth
 from prefjudge.core.resolving.scales import one_scale
 from tests.core.tables import judgments_of, pools_of
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import (
+from prefjudge.core.strategies import (
     BradleyTerryNoise,
     ConstantNoise,
     error_of_scale,

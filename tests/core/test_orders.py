@@ -7,8 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.drawn_orders import draw_one
-from prefjudge.core.resolving.orders import draw_exactly, sum_orders
+from prefjudge.core.resolving.posterior import draw_exactly, draw_one, sum_orders
 
 
 def looped(votes: np.ndarray, error: float) -> tuple[np.ndarray, float]:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.noise import error_of_scale, scale_of_error
-from prefjudge.core.planning.paper_rates import (
+from prefjudge.core.pools import TopPairs, top_pairs
+from prefjudge.core.strategies import error_of_scale, scale_of_error
+from prefjudge.evaluation.simulated import (
     Rates,
     all_candidates,
     draw_strengths,
@@ -13,7 +14,6 @@ from prefjudge.core.planning.paper_rates import (
     pairs_asked,
     rows_of,
 )
-from prefjudge.core.pooling.top_pairs import TopPairs, top_pairs
 from tests.core.tables import as_sets, heads_of, pools_of, qrels_of
 
 

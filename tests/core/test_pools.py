@@ -5,17 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.pairs import all_pairs
-from prefjudge.core.pooling.pools import (
+from prefjudge.core.pools import (
     QrelsPerQuery,
+    all_pairs,
     build_pools,
     drop_candidates,
     pools_of,
     sample_queries,
     select_queries,
 )
-from prefjudge.core.pooling.runs import Heads, Order
-from prefjudge.core.pooling.vocabulary import vocabulary_of
+from prefjudge.core.runs import Heads, Order, vocabulary_of
 from tests.core.tables import Ranking, as_sets, contributions, heads_of, qrels_of
 
 RUNS: Ranking = {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.bradley_terry import fit_strengths
 from prefjudge.core.resolving.posterior import chance_best, draw_chances, log_evidence
+from prefjudge.core.resolving.rules import fit_strengths
 
 
 def integrals(won: float, lost: float, scale: float) -> tuple[float, float]:

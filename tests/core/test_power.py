@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 
-from prefjudge.core.planning.power import power, powers, queries_needed, shown_share, wins_needed
+from prefjudge.core.planning.plans import power, powers, queries_needed, shown_share, wins_needed
 
 
 def chance_of(pairs: int, wins: int, ratio: float) -> float:

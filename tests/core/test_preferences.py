@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pairs import Pairs, all_pairs
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import resolve, resolve_all, to_qrels
-from prefjudge.core.resolving.resolutions import Resolutions, Status
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pairs, all_pairs
+from prefjudge.core.resolving.resolutions import Resolutions, Status, resolve, resolve_all, to_qrels
 from prefjudge.core.resolving.rules import NO_RULE, RULES
+from prefjudge.core.runs import Qrels
 from tests.core.tables import judgments_of, judgments_of_file, pools_of
 
 

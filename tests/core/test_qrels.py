@@ -1,7 +1,7 @@
 """Qrels and judgments of some queries or documents only."""
 
-from prefjudge.core.judges.judgments import Judgments, only_queries
-from prefjudge.core.pooling.qrels import Qrels, restrict, restrict_documents
+from prefjudge.core.judgments import Judgments, only_queries
+from prefjudge.core.runs import Qrels, restrict, restrict_documents
 from tests.core.tables import judgments_of, qrels_of
 
 LABELS = qrels_of([("q", "a", 1), ("p", "b", 2), ("q", "c", 0), ("r", "a", 3)])

@@ -10,20 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.judges.dawid_skene import _votes as told_apart
-from prefjudge.core.judges.dawid_skene import fit_dawid_skene
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
-from prefjudge.core.judges.verdicts import gather_verdicts
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.noisy_bradley_terry import (
+from prefjudge.core.judgments import Judgments, gather_verdicts
+from prefjudge.core.resolving.resolutions import resolve
+from prefjudge.core.resolving.rules import (
     Priors,
     _votes,
     fit_noisy_bradley_terry,
     negative_log_posterior,
 )
-from prefjudge.core.resolving.preferences import resolve
-from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.resolving.tournaments import TieWorth, tournaments
+from prefjudge.core.workers import _votes as told_apart
+from prefjudge.core.workers import fit_dawid_skene, krippendorff_alpha, majority_agreement, side_bias
 from tests.core.tables import judgments_of
 
 

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.replay import Replay, prepare_replay
-from prefjudge.core.planning.simulation import play
-from prefjudge.core.planning.strategy_names import of_size, parse_strategy
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.likely_pools import DrawnPools, Stack
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.plans import Replay, play, prepare_replay
+from prefjudge.core.planning.rounds import of_size, parse_strategy
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.confidence import DrawnPools, Stack
 from prefjudge.core.resolving.scales import one_scale
 
 SIZES = (4, 2, 4, 1, 3)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.core.resolving.resolutions import Resolution, Status, with_answers
+from prefjudge.core.resolving.resolutions import Resolution, Status, resolve, to_qrels, with_answers
 from tests.core.tables import judgments_of
 from tests.evaluation.samples import make_qrels
 

@@ -6,21 +6,23 @@ from functools import partial
 import numpy as np
 import pytest
 
-from prefjudge.core.asking.strategies import RoundRobin
 from prefjudge.core.planning import rounds
-from prefjudge.core.planning.challenge import (
+from prefjudge.core.planning.rounds import (
     Duel,
+    Round,
     conclude_challenge,
     gather_challenge,
     merge_answers,
     next_challenge_round,
+    next_round,
+    votes_are_even,
 )
-from prefjudge.core.planning.rounds import Round, next_round, votes_are_even
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.preferences import resolve, to_qrels
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.resolutions import resolve, to_qrels
 from prefjudge.core.resolving.scales import one_scale
-from prefjudge.core.resolving.tournament import tournaments
+from prefjudge.core.resolving.tournaments import tournaments
+from prefjudge.core.strategies import RoundRobin
 from tests.core.tables import judgments_of, pools_of, qrels_of
 
 

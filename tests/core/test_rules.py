@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.kemeny import _first_of_best_orders
-from prefjudge.core.resolving.preferences import resolve, resolve_all
-from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.resolutions import resolve, resolve_all
+from prefjudge.core.resolving.rules import RULES, _first_of_best_orders
+from prefjudge.core.resolving.tournaments import TieWorth
 from tests.core.tables import judgments_of, judgments_of_file
 
 Tournament = tuple[int, list[tuple[int, int]]]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving import scale_grids, scales
-from prefjudge.core.resolving.scale_grids import POINTS, LogDensity, find_grids
-from prefjudge.core.resolving.scales import estimate_scales
+from prefjudge.core.resolving import scales
+from prefjudge.core.resolving import scales as scale_grids
+from prefjudge.core.resolving.scales import POINTS, LogDensity, estimate_scales, find_grids
 from tests.core.tables import simulated_judgments
 
 WITHIN = (-3.0, 1.6)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import error_of_scale, scale_of_error
+from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.scales import (
     HIGHEST,
@@ -27,6 +26,7 @@ from prefjudge.core.resolving.scales import (
     prior_scales,
     weigh_scales,
 )
+from prefjudge.core.strategies import error_of_scale, scale_of_error
 from tests.core.tables import judgments_of, pools_of, simulated_judgments
 
 Floats = NDArray[np.float64]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.screening import BarringPolicy, BarringRule, GoldRecord, climb, is_unreadable
+from prefjudge.core.judgments import BarringPolicy, BarringRule, GoldRecord, climb, is_unreadable
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.core.pooling.pairs import all_pairs
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.core.resolving.sensitivity import Kind, Variation, assess_sensitivity
+from prefjudge.core.judgments import select_judgments
+from prefjudge.core.pools import all_pairs
+from prefjudge.core.resolving.resolutions import Kind, Variation, assess_sensitivity, resolve, to_qrels
+from prefjudge.core.resolving.tournaments import TieWorth
+from prefjudge.core.runs import Qrels
 from tests.core.tables import judgments_of, pools_of
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.evidence import Evidence
-from prefjudge.core.judges.flags import Sign, SignKind, find_signs
+from prefjudge.core.workers import Evidence, Sign, SignKind, find_signs
 
 PLAIN = {
     "judged": 40, "left": 20, "decided": 40, "side_p": 1.0, "longest_run": 3, "run_p": 0.9, "seconds": 20.0,

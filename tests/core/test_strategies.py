@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prefjudge.core.asking.strategies import RoundRobin, Strategy
-from prefjudge.core.judges.noise import ConstantNoise
-from prefjudge.core.planning.strategy_names import DEFAULT
+from prefjudge.core.planning.rounds import DEFAULT
+from prefjudge.core.strategies import ConstantNoise, RoundRobin, Strategy
 
 
 @pytest.mark.parametrize("strategy", [RoundRobin(1), RoundRobin(2), DEFAULT])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.asking.strategies import RoundRobin
-from prefjudge.core.planning.strategy_names import DEFAULT, BySize, parse_strategy, taken_out
+from prefjudge.core.planning.rounds import DEFAULT, BySize, parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.strategies import RoundRobin
 
 
 @pytest.mark.parametrize(

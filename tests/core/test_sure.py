@@ -7,17 +7,23 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from prefjudge.core.asking.strategies import Floats, RoundRobin, Strategy
-from prefjudge.core.judges.noise import BradleyTerryNoise, ConstantNoise, LapseNoise, Noise, scale_of_error
-from prefjudge.core.planning.likely_crowd import likely_crowd
+from prefjudge.core.planning.plans import draw_studies, play, play_studies
 from prefjudge.core.planning.rounds import next_round
-from prefjudge.core.planning.simulation import draw_studies, play, play_studies
-from prefjudge.core.planning.sure import Sure
-from prefjudge.core.planning.worth import worth
-from prefjudge.core.resolving.bradley_terry import fit_strengths
+from prefjudge.core.planning.sure import Sure, likely_crowd, worth
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.posterior import chance_best, log_evidences
+from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
+from prefjudge.core.strategies import (
+    BradleyTerryNoise,
+    ConstantNoise,
+    Floats,
+    LapseNoise,
+    Noise,
+    RoundRobin,
+    Strategy,
+    scale_of_error,
+)
 from tests.core.tables import log_of
 
 CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
@@ -205,7 +211,7 @@ def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: 
         looks.append(1)
         return log_evidences(*of, **options)
 
-    monkeypatch.setattr("prefjudge.core.planning.likely_crowd.log_evidences", counted)
+    monkeypatch.setattr("prefjudge.core.planning.sure.log_evidences", counted)
     found = likely_crowd(votes)
     cold = len(looks)
     likely_crowd(votes, near=found)

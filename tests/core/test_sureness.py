@@ -6,17 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.confidence import Confidence
-from prefjudge.core.resolving.confidence_summary import (
+from prefjudge.core.resolving.confidence import (
+    Confidence,
     ConfidenceSummary,
+    ModelCheck,
     ResolvedQuery,
     resolved_queries,
     summarise_confidence,
 )
-from prefjudge.core.resolving.model_checks import ModelCheck
-from prefjudge.core.resolving.preferences import resolve
-from prefjudge.core.resolving.scales import Scales, prior_scales
-from prefjudge.core.resolving.trust import Trust
+from prefjudge.core.resolving.resolutions import resolve
+from prefjudge.core.resolving.scales import Scales, Trust, prior_scales
 from tests.core.tables import judgments_of
 
 FOUND = resolve(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.tokens import codes_of, line_tokens, same_token, tokens_of
+from prefjudge.core.runs import codes_of, line_tokens, same_token, tokens_of
 
 LONG = st.binary(min_size=60, max_size=90)
 IDS = st.lists(

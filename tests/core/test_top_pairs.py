@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.pools import build_pools
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.top_pairs import TopPairs, TopSplit, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.pools import TopPairs, TopSplit, build_pools, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
 from tests.core.tables import as_sets, contributions, heads_of, qrels_of
 

@@ -5,15 +5,12 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments, nameless
-from prefjudge.core.resolving.bradley_terry import fit_strengths
-from prefjudge.core.resolving.cast_votes import CastVotes
+from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
-from prefjudge.core.resolving.orders import sum_orders
-from prefjudge.core.resolving.posterior import chance_best
-from prefjudge.core.resolving.tournament import tournaments
-from prefjudge.core.resolving.trust import learn_trust
-from prefjudge.core.resolving.vote_matrices import vote_matrices
+from prefjudge.core.resolving.posterior import chance_best, sum_orders
+from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.scales import learn_trust
+from prefjudge.core.resolving.tournaments import CastVotes, tournaments, vote_matrices
 from tests.core.tables import judgments_of
 
 DOCS = "abcd"

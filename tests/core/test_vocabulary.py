@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import encode
-from prefjudge.core.pooling.vocabulary import Vocabulary, merged, vocabulary_of
+from prefjudge.core.runs import Vocabulary, encode, merged, vocabulary_of
 
 NAMES = ("a", "café", "", "\udce9", "d10")
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.hits import Layout
+from prefjudge.core.hits import Layout
 from prefjudge.crowd.simulated import read_page, seen
-from prefjudge.render.pages.hit import HitPage, Slot, render_hit_page
+from prefjudge.pages.hit import HitPage, Slot, render_hit_page
 
 
 def shown(query: str, first: str, second: str) -> tuple[str, tuple[str, str]]:

@@ -10,10 +10,10 @@ from threading import Thread
 
 import pytest
 
-from prefjudge.engines.files import files
-from prefjudge.engines.tables import TableRuns
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs import heads as files
+from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.steps.pool.pool import pool
 
 from .test_tables import as_rows, parquet_rows, same, save_pool
@@ -41,7 +41,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def engine(cluster):
-    from prefjudge.engines.cluster import SparkTables
+    from prefjudge.reading.runs.cluster import SparkTables
 
     session = cluster.session(**{"spark.task.maxFailures": 2})
     yield SparkTables(session)

@@ -15,21 +15,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefjudge.engines.files import copies
-from prefjudge.engines.files.copies import Copies, copies_of
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.in_parts import units_of
-from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.parts import parts_of
-from prefjudge.formats.runs.runs import read_chunks
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.lines import parts_of
+from prefjudge.reading.runs import copies
+from prefjudge.reading.runs.copies import RunCopies, copies_of
+from prefjudge.reading.runs.heads import Reading, RunFiles, units_of
+from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.score.score import score
 
 from .test_files import quick, run_files
 
-READ = "prefjudge.engines.files.reading.read_chunks"
+READ = "prefjudge.reading.runs.heads.read_chunks"
 RUN = "q1 Q0 b 1 2 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 a-long-document-id 1 1 t\n"
 
 
@@ -89,7 +87,7 @@ class Copied(RunFiles):
 
     def __init__(self, folder, *paths, order="score", **more):
         folder.mkdir(mode=0o700, exist_ok=True)
-        own = Copies(folder, frozenset(map(str, paths)), 10**9)
+        own = RunCopies(folder, frozenset(map(str, paths)), 10**9)
         super().__init__(paths, Reading(order=order, copies=own), **more)
 
 
@@ -143,7 +141,7 @@ def test_a_copy_of_an_odd_file_answers_as_the_file_does(tmp_path, seed, order):
         assert refused(Copied(tmp_path / "cache", path, order=order), qrels) == said
         return
     (ranks,) = RunFiles([path], Reading(order=order)).judged(qrels)
-    with patch("prefjudge.engines.files.in_parts.parts_of", partial(parts_of, size=4000)):
+    with patch("prefjudge.reading.runs.heads.parts_of", partial(parts_of, size=4000)):
         for _ in range(2):
             notices = []
             copied = Copied(tmp_path / "cache", path, order=order, notices=notices)
@@ -167,14 +165,14 @@ def test_a_large_file_has_copies_of_its_parts(tmp_path):
     lines = raw.splitlines(keepends=True)
     (tmp_path / "run").write_text(raw)
     (tmp_path / "scattered").write_text("".join([*lines[3:], *lines[:3]]))
-    with patch("prefjudge.engines.files.in_parts.parts_of", partial(parts_of, size=4000)):
+    with patch("prefjudge.reading.runs.heads.parts_of", partial(parts_of, size=4000)):
         for name, count in (("run", 4), ("scattered", 1)):
             path = str(tmp_path / name)
             plain = RunFiles([path]).top(3)
             equal_heads(Copied(tmp_path / "cache", path).top(3), plain)
             with patch(READ, side_effect=AssertionError("read")):
                 equal_heads(Copied(tmp_path / "cache", path).top(3), plain)
-            own = Copies(tmp_path / "cache", frozenset([path]), 10**9)
+            own = RunCopies(tmp_path / "cache", frozenset([path]), 10**9)
             assert (len(units_of([path], own)) >= count) == all(map(own.has, units_of([path], own)))
 
 
@@ -265,7 +263,7 @@ def test_a_copy_under_the_name_of_another_is_not_used(run, tmp_path):
         equal_heads(Copied(cache, run).top(1), heads)
     equal_heads(Copied(tmp_path / "open", run).top(1), heads)
     the_copy(tmp_path / "open").chmod(0o777)
-    with patch("prefjudge.engines.files.copies.json.loads", side_effect=AssertionError("looked at")):
+    with patch("prefjudge.reading.runs.copies.json.loads", side_effect=AssertionError("looked at")):
         equal_heads(Copied(tmp_path / "open", run).top(1), heads)
 
 
@@ -300,8 +298,8 @@ def test_the_oldest_copies_go_first_and_nothing_that_is_not_ours(run, tmp_path):
     left = cache / f".{'0' * 64}.{'1' * 8}.part"  # by a program that was killed
     left.mkdir()
     os.utime(left, (0, 0))
-    Copies(cache, frozenset(), 5 * size // 2).trim()
-    own = Copies(cache, frozenset(map(str, paths)), 0)
+    RunCopies(cache, frozenset(), 5 * size // 2).trim()
+    own = RunCopies(cache, frozenset(map(str, paths)), 0)
     assert [own.has(str(path)) for path in paths] == [True, False, True]
     assert not left.exists()
     own.trim()
@@ -382,9 +380,7 @@ def test_copies_take_no_more_than_a_tenth_of_the_free_disk(run, tmp_path, home):
         (40 * len(RUN) + 40, {str(run), str(other)}),
         (5, set()),
     ):
-        with patch(
-            "prefjudge.engines.files.copies.shutil.disk_usage", return_value=usage._replace(free=free)
-        ):
+        with patch("prefjudge.reading.runs.copies.shutil.disk_usage", return_value=usage._replace(free=free)):
             found = copies_of([other, run], [])
         assert found.names == names
 
@@ -404,10 +400,10 @@ def test_a_full_disk_is_no_error(run, tmp_path):
 
 KILLED = """
 import sys
-from prefjudge.engines.files import copies
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.in_parts import units_of
-from prefjudge.engines.files.reading import Reading
+from prefjudge.reading.runs import copies
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.runs.heads import units_of
+from prefjudge.reading.runs.heads import Reading
 from pathlib import Path
 copies._UNSETTLED = 0
 folder, run, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -420,7 +416,7 @@ def counted(path, new=copies._new_file):
         os.kill(os.getpid(), signal.SIGKILL)
     return new(path)
 copies._new_file = counted
-RunFiles([run], Reading(copies=copies.Copies(folder, frozenset([run]), 10**9))).top(2)
+RunFiles([run], Reading(copies=copies.RunCopies(folder, frozenset([run]), 10**9))).top(2)
 """
 
 

@@ -15,12 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import decode
+from prefjudge.reading.files import decode
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.heads import Reading, RunFiles
 
 BLANKS = (b" ", b"\t", b"  ", b" \t ")
 
@@ -245,11 +244,11 @@ def test_many_runs_of_few_tags_are_one_line(tmp_path):
 
 
 def test_what_only_copies_need_is_not_loaded_without_them():
-    code = "import sys, prefjudge.engines.files.files; print(*sys.modules)"
+    code = "import sys, prefjudge.reading.runs.heads; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(loaded.stdout.split())
-    assert "prefjudge.engines.files.heads" in modules
-    assert modules.isdisjoint({"prefjudge.engines.files.copies", "hashlib"})
+    assert "prefjudge.reading.runs.heads" in modules
+    assert modules.isdisjoint({"prefjudge.reading.runs.copies", "hashlib"})
 
 
 def test_compressed_runs_are_read_side_by_side_with_the_same_result(tmp_path):

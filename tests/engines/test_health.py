@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.health import health, identical_runs
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.surprises import run_surprises
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.opened import run_surprises
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.runs.health import health, identical_runs
 
 from .test_files import quick
 

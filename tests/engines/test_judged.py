@@ -4,10 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.tokens import tokens_of
-from prefjudge.engines.files.judged import Judged
-from prefjudge.formats.lines.problems import encode
+from prefjudge.core.runs import Qrels, tokens_of
+from prefjudge.reading.files import encode
+from prefjudge.reading.runs.heads import Judged
 
 from .test_files import quick
 

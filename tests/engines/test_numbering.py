@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.tokens import Tokens, line_tokens
+from prefjudge.core.runs import Tokens, line_tokens
 from prefjudge.errors import InputError
-from prefjudge.formats.lines import numbering
-from prefjudge.formats.lines.numbering import Numbering
-from prefjudge.formats.lines.problems import decode
+from prefjudge.reading import fields as numbering
+from prefjudge.reading.fields import Numbering
+from prefjudge.reading.files import decode
 
 from .test_files import quick
 

@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 import zstandard
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.files import in_parts
-from prefjudge.engines.files.files import RunFiles
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.blocks import pieces
-from prefjudge.formats.lines.parts import FilePart, parts_of
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.reading.files import Notice
+from prefjudge.reading.lines import FilePart, parts_of, pieces
+from prefjudge.reading.runs import heads as in_parts
+from prefjudge.reading.runs.heads import RunFiles
 
 SIZE = 2000
 """Bytes of a part here."""
@@ -200,7 +199,7 @@ def test_clean_files_are_read_once_and_others_as_one(
     read: list[str] = []
     whole = in_parts.of_part
     monkeypatch.setattr(
-        "prefjudge.engines.files.files.of_part", lambda work, part: read.append(part) or whole(work, part)
+        "prefjudge.reading.runs.heads.of_part", lambda work, part: read.append(part) or whole(work, part)
     )
     RunFiles([plain], executor=threads).top(1)
     assert len(read) > 5
@@ -210,7 +209,7 @@ def test_clean_files_are_read_once_and_others_as_one(
 
 LIMITED = """
 import resource, sys
-from prefjudge.engines.files.files import RunFiles
+from prefjudge.reading.runs.heads import RunFiles
 RunFiles([sys.argv[1]]).top(1)
 with open("/proc/self/statm") as file:
     now = int(file.read().split()[0]) * resource.getpagesize()

@@ -5,10 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.core.runs import Order
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.heads import Reading, RunFiles
 
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed (extra trec)")
 

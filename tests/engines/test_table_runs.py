@@ -5,15 +5,14 @@ from itertools import groupby, pairwise
 import numpy as np
 import pytest
 
-from prefjudge.engines.files.files import top_of_run
-from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
+from prefjudge.reading.runs.heads import Reading, top_of_run
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
 
-from prefjudge.engines import cluster, tables  # noqa: E402 - it needs pyarrow
-from prefjudge.engines.tables import TableRun, brought_together, found_in_rows, joined_runs  # noqa: E402
-from prefjudge.formats.runs.parquet import GROUP, whole_groups  # noqa: E402
+from prefjudge.reading.runs import cluster, tables  # noqa: E402
+from prefjudge.reading.runs.parquet import GROUP, whole_groups  # noqa: E402
+from prefjudge.reading.runs.tables import TableRun, brought_together, found_in_rows, joined_runs  # noqa: E402
 
 ROWS = [
     (run, query, f"d{(7 * n + len(query)) % 11}", float(n % 5))

@@ -17,21 +17,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.choice import tables_of
-from prefjudge.engines.files import files
-from prefjudge.engines.files.files import Runs
-from prefjudge.engines.files.in_parts import units_of
-from prefjudge.engines.files.reading import Reading
-from prefjudge.engines.tables import ParquetTables, TableRuns
+from prefjudge.core.runs import Order
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.addresses import shown
-from prefjudge.formats.lines.parts import parts_of
-from prefjudge.formats.runs.parquet import COLUMNS
-from prefjudge.formats.runs.runs import read_chunks
-from prefjudge.gather.table_files import to_arrow
-from prefjudge.render.text.tables import Column, Table
+from prefjudge.findings.outputs import to_arrow
+from prefjudge.reading.files import without_secrets
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.lines import parts_of
+from prefjudge.reading.runs import heads as files
+from prefjudge.reading.runs.cluster import tables_of
+from prefjudge.reading.runs.heads import Reading, Runs, units_of
+from prefjudge.reading.runs.parquet import COLUMNS
+from prefjudge.reading.runs.runs import read_chunks
+from prefjudge.reading.runs.tables import ParquetTables, TableRuns
+from prefjudge.show.tables import Column, Table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
@@ -50,7 +48,7 @@ def save_table(engine, table, path):
 
 
 def save_pool(*given, **more):
-    from prefjudge.engines.cluster import save_pool
+    from prefjudge.reading.runs.cluster import save_pool
 
     return save_pool(*given, **more)
 
@@ -68,7 +66,7 @@ def spark():
         pytest.skip("Apache Spark needs Java, which is not installed")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.cluster import SparkTables
+    from prefjudge.reading.runs.cluster import SparkTables
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
@@ -81,7 +79,7 @@ def spark():
 
 def test_a_session_of_its_own_says_nothing_of_pandas(monkeypatch, recwarn):
     sql = pytest.importorskip("pyspark.sql", reason="Apache Spark is not installed (extra spark)")
-    from prefjudge.engines.cluster import SparkTables
+    from prefjudge.reading.runs.cluster import SparkTables
 
     class Session:
         """Warns as PySpark does where it starts Java, before it knows what it is asked for."""
@@ -197,7 +195,7 @@ def test_lines_in_any_order(tmp_path_factory, here, data, shuffled, order):
     assume(len({*judged}) == len(judged))  # two ids that are not UTF-8 may have become one
     (folder / "qrels").write_bytes(b"".join(b"%s 0 %s 1\n" % pair for pair in judged[::2]))
     qrels = read_qrels(folder / "qrels")
-    with patch("prefjudge.engines.files.reading.read_chunks", partial(read_chunks, size=64)):
+    with patch("prefjudge.reading.runs.heads.read_chunks", partial(read_chunks, size=64)):
         asked = runs_of(here, run, order=order)
         assert as_rows(asked.top(3)) == as_rows(files.RunFiles([run], Reading(order=order)).top(3))
         assert same(asked.judged(qrels), files.RunFiles([run], Reading(order=order)).judged(qrels))
@@ -263,7 +261,7 @@ def test_bad_lines(engine, tmp_path, line):
 
 def test_parts_of_a_file_are_read_side_by_side(spark, tmp_path, monkeypatch):
     """A large file is shared out at the borders of queries; a mistake in the middle has its line."""
-    monkeypatch.setattr("prefjudge.engines.files.in_parts.parts_of", partial(parts_of, size=4000))
+    monkeypatch.setattr("prefjudge.reading.runs.heads.parts_of", partial(parts_of, size=4000))
     plain, pairs = text(np.random.default_rng(6), queries=60, depth=(5, 40), decimals=1)
     (tmp_path / "run").write_text(plain)
     (tmp_path / "qrels").write_text("".join(f"q{query} 0 {doc} 1\n" for query, doc in pairs[::5]))
@@ -553,7 +551,7 @@ def test_without_java(monkeypatch):
     pytest.importorskip("pyspark", reason="Apache Spark is not installed (extra spark)")
     from pyspark.sql import SparkSession
 
-    from prefjudge.engines.cluster import SparkTables
+    from prefjudge.reading.runs.cluster import SparkTables
 
     def refuse(self):
         raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited.\nand more")
@@ -701,7 +699,7 @@ def test_what_is_not_shown_of_an_address_goes_with_the_work(engine, tmp_path):
     pytest.importorskip("aiohttp", reason="reads objects (extra remote)")
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        address = shown(f"http://127.0.0.1:{server.server_port}/lexical.txt?sig=s3cret")
+        address = without_secrets(f"http://127.0.0.1:{server.server_port}/lexical.txt?sig=s3cret")
         asked = runs_of(engine, address)
         if name_of(engine) == "spark":
             save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
@@ -767,7 +765,7 @@ def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "pre
 @pytest.mark.parametrize("block", [1, 1 << 18])
 def test_judgments_in_parquet_are_resolved_as_those_of_a_file(engine, tmp_path, monkeypatch, block):
     """Whole queries at a time, wherever their rows are: the same counts and winners by every rule asked."""
-    monkeypatch.setattr("prefjudge.engines.judgments._BLOCK", block)
+    monkeypatch.setattr("prefjudge.reading.runs.tables._BLOCK", block)
     (tmp_path / "log").write_text(JUDGMENTS.lstrip())
     folder = judgments_in_parquet(tmp_path / "log.parquet", JUDGMENTS)
     asked = {"rule": ["most-wins", "schulze"], "ties": "half"}

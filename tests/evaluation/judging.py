@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.runs import Heads, heads_of
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import Heads, heads_of
 
 Vote = tuple[str, str, str, int]
 """Query, left, right, and 1 (left), -1 (right) or 0 (tie)."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels, Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import JudgedRanks, Order, Qrels, Scores
 
 RunDict = dict[str, dict[str, float]]
 QrelDict = dict[str, dict[str, float]]

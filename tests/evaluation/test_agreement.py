@@ -7,14 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.pooling.runs import Codes
+from prefjudge.core.runs import Codes
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing import halves
-from prefjudge.evaluation.testing.agreement import TABLE_4, draw_halves, split_half
-from prefjudge.evaluation.testing.difference_sums import PairSums, pair_sums, sort_sums
-from prefjudge.evaluation.testing.integer_scores import Grid, to_grid
-from prefjudge.evaluation.testing.significance import all_pairs
-from prefjudge.evaluation.testing.significance_tests import SignificanceTest
+from prefjudge.evaluation import agreement as halves
+from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
+from prefjudge.evaluation.intervals import Grid, PairSums, pair_sums, sort_sums, to_grid
+from prefjudge.evaluation.tests import SignificanceTest, all_pairs
 from tests.evaluation.samples import scores_of
 
 SUMS = tuple(field.name for field in fields(PairSums) if field.name != "n")

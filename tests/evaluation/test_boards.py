@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.evaluation.leaderboards.boards import label_board, make_board, on_common_queries
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.perfect import perfect_scores
-from prefjudge.evaluation.leaderboards.tie_sensitivity import tie_sensitivity
-from prefjudge.evaluation.leaderboards.tiers import standings_of
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.testing.intervals import Statistic
+from prefjudge.core.runs import Scores
+from prefjudge.evaluation.boards import (
+    label_board,
+    leaderboard,
+    make_board,
+    on_common_queries,
+    perfect_scores,
+    standings_of,
+    tie_sensitivity,
+)
+from prefjudge.evaluation.intervals import Statistic
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
 
 from .samples import make_qrels, make_ranks
 from .test_leaderboard import scores_of

@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.judged_pairs import (
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.measures.placings import (
     NOWHERE,
     compared_pairs,
     positions,
     relabel,
     union_documents,
 )
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.scoring.pair_agreement import pair_agreement
+from prefjudge.evaluation.measures.preferences import pair_agreement
 
 from .judging import Vote, make_judgments
 from .samples import make_qrels, make_ranks

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.measures.measures import Measure
 
 from .samples import RunDict, make_qrels, make_ranks
 

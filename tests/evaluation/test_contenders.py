@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.evaluation.testing.contenders import find_contenders
-from prefjudge.evaluation.testing.sequential import sequential_p, sequential_test
+from prefjudge.core.runs import Scores
+from prefjudge.evaluation.stability import find_contenders
+from prefjudge.evaluation.tests import sequential_p, sequential_test
 from tests.evaluation.test_significance import reciprocal, scores_of
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.corrections import Correction, adjust, check_resamples, resamples_needed
+from prefjudge.evaluation.tests import Correction, adjust, check_resamples, resamples_needed
 
 P = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import correlate, kendall_tau, tau_ap
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.correlation import correlate, kendall_tau, tau_ap
 
 from .test_leaderboard import scores_of
 

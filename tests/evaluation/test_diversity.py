@@ -7,7 +7,7 @@ import pytest
 
 import prefjudge
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.diversity import GREEDY
+from prefjudge.evaluation.measures.formulas import GREEDY
 
 QRELS = """1 1 a 1
 1 2 a 0

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.submissions.audit import Audit, audit
-from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules, run_likeness
-from prefjudge.render.tables.audit import summary_table
+from prefjudge.evaluation.submissions import Audit, Finding, Rule, Rules, audit, run_likeness
+from prefjudge.show.statistics import summary_table
 
 from .test_submissions import OURS, entry, found, heads
 

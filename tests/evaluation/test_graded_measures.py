@@ -5,12 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.scoring.families import FAMILIES
-from prefjudge.evaluation.scoring.measures import Measure, bounds, score_matrix
-from prefjudge.evaluation.scoring.spellings import one_each
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.measures.measures import FAMILIES, Measure, bounds, one_each, score_matrix
 
 from .samples import QrelDict, RunDict, make_qrels, make_ranks
 

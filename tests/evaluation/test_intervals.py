@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.testing.bounded_mean import gaffke_interval
-from prefjudge.evaluation.testing.intervals import (
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.intervals import (
     T_NEEDS,
+    gaffke_interval,
     mean_interval,
     median_interval,
     named_statistic,

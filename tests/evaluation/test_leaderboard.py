@@ -3,16 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.perfect import (
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import (
     against_perfect,
+    leaderboard,
     perfect_ranking,
     perfect_ranks,
     perfect_scores,
 )
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
 
 from .samples import make_qrels, make_ranks
 

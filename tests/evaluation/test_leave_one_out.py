@@ -3,10 +3,11 @@ from math import isnan
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pools import Pools, build_pools
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.evaluation.scoring.leave_one_out import (
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools, build_pools
+from prefjudge.core.runs import JudgedRanks, Qrels
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.stability import (
     LeftOut,
     exclusive_rows,
     judged_pools,
@@ -15,8 +16,7 @@ from prefjudge.evaluation.scoring.leave_one_out import (
     unpooled_documents,
     without_sources,
 )
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.render.tables.score import score_tables
+from prefjudge.show.boards import score_tables
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels, make_ranks

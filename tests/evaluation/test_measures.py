@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.measures import Measure, bounds, direction, score_matrix
+from prefjudge.evaluation.measures.measures import Measure, bounds, direction, score_matrix
 
 from .samples import RunDict, make_qrels, make_ranks
 

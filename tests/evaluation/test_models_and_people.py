@@ -6,22 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments, select_judgments
-from prefjudge.core.judges.models import split_models
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.judgments import Judgments, select_judgments, split_models
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError
-from prefjudge.evaluation.comparing.with_models import estimate_new_best, gate_model
-from prefjudge.evaluation.testing.alternative_annotator import SharedVotes, alternative_annotator
-from prefjudge.evaluation.testing.prediction_powered import (
+from prefjudge.evaluation.models import (
     LEAST_JUDGED,
     PoweredMean,
+    SharedVotes,
+    alternative_annotator,
+    estimate_new_best,
+    gate_model,
     prediction_powered_mean,
 )
-from prefjudge.gather import model_gates
+from prefjudge.field import trust as model_gates
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.judge.judge import judge
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 def votes_of(people: dict[str, list[int]], model: list[int]) -> Judgments:

@@ -1,6 +1,6 @@
 from math import isnan
 
-from prefjudge.evaluation.leaderboards.not_judged import count_judged, judged_tops
+from prefjudge.evaluation.boards import count_judged, judged_tops
 
 from .judging import make_heads
 from .samples import make_qrels, make_ranks

@@ -6,14 +6,12 @@ from math import isnan
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard, leaderboard
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
-from prefjudge.evaluation.scoring.pairings import Pairings, pairings
-from prefjudge.evaluation.submissions.official import official_board, official_order
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.render.tables.official import official_table
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import Leaderboard, leaderboard
+from prefjudge.evaluation.measures.placings import compared_pairs
+from prefjudge.evaluation.measures.preferences import Pairings, pairings
+from prefjudge.evaluation.submissions import Submission, official_board, official_order
+from prefjudge.show.boards import official_table
 
 from .judging import make_judgments
 from .samples import make_qrels

@@ -5,13 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.core.runs import JudgedRanks, Order, Qrels
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.heads import Reading, RunFiles
 
 from .samples import RunDict
 

@@ -6,13 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.outcomes import Harm, outcomes_against, outcomes_of_pairs, to_positions
-from prefjudge.evaluation.testing.sentences import describe_outcomes
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.tables.comparison import outcomes_table
+from prefjudge.evaluation.outcomes import (
+    Harm,
+    describe_outcomes,
+    outcomes_against,
+    outcomes_of_pairs,
+    to_positions,
+)
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.show.statistics import outcomes_table
 
 
 def scores_at(positions: np.ndarray, runs: tuple[str, ...] | None = None) -> Scores:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs
-from prefjudge.evaluation.scoring.preference_measures import (
+from prefjudge.evaluation.measures.placings import compared_pairs
+from prefjudge.evaluation.measures.preferences import (
     PreferenceMeasure,
     is_preference_measure,
     preference_matrix,

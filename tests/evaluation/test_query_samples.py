@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.query_samples import sample_agreement
+from prefjudge.evaluation.correlation import sample_agreement
 
 from .test_leaderboard import scores_of
 

@@ -7,27 +7,20 @@ from datetime import date
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.winratio import named_count, named_runs, win_ratios
-from prefjudge.evaluation.leaderboards.correlation import correlate
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.query_samples import sample_agreement
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
-from prefjudge.evaluation.leaderboards.vote_noise import compare_votings, measure_noise
-from prefjudge.evaluation.scoring.judged_pairs import relabel
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure
-from prefjudge.evaluation.scoring.result_lists import score_lists
-from prefjudge.evaluation.submissions.audit import audit
-from prefjudge.evaluation.submissions.findings import Rules
-from prefjudge.evaluation.testing.agreement import split_half
-from prefjudge.evaluation.testing.corrections import Correction, check_resamples
-from prefjudge.evaluation.testing.integer_scores import to_grid
-from prefjudge.evaluation.testing.intervals import named_statistic
-from prefjudge.evaluation.testing.outcomes import outcomes_against, to_positions
-from prefjudge.evaluation.testing.significance import compare_runs
+from prefjudge.evaluation.agreement import split_half
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.correlation import correlate, sample_agreement
+from prefjudge.evaluation.intervals import named_statistic, to_grid
+from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
+from prefjudge.evaluation.measures.placings import relabel
+from prefjudge.evaluation.measures.preferences import PreferenceMeasure
+from prefjudge.evaluation.outcomes import outcomes_against, to_positions
+from prefjudge.evaluation.stability import bootstrap_ranks, compare_votings, measure_noise
+from prefjudge.evaluation.submissions import Rules, audit
+from prefjudge.evaluation.tests import Correction, check_resamples, compare_runs
+from prefjudge.evaluation.winratios import named_count, named_runs, win_ratios
 
 from .judging import make_heads, make_judgments
 from .samples import make_qrels, make_ranks

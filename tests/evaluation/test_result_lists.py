@@ -1,8 +1,8 @@
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.result_lists import score_lists
-from prefjudge.render.tables.result_list import result_lists_table
+from prefjudge.evaluation.measures.measures import score_lists
+from prefjudge.show.studies import result_lists_table
 
 
 def test_reciprocal_ranks_of_all_lists_of_three_are_those_of_the_paper() -> None:

@@ -6,11 +6,8 @@ from math import nan
 import numpy as np
 import pytest
 
-from prefjudge.evaluation.testing.corrections import Correction
-from prefjudge.evaluation.testing.outcomes import Harm, Outcomes
-from prefjudge.evaluation.testing.sentences import describe_outcomes, describe_pair, write_p
-from prefjudge.evaluation.testing.significance import Significance
-from prefjudge.evaluation.testing.significance_tests import VARIANTS, SignificanceTest, default_test
+from prefjudge.evaluation.outcomes import Harm, Outcomes, describe_outcomes, describe_pair, write_p
+from prefjudge.evaluation.tests import VARIANTS, Correction, Significance, SignificanceTest, default_test
 
 
 def verdict(difference: float, p: float, *, pairs: int = 1, **fields: object) -> Significance:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.sequential import sequential_test
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.tables.comparison import pairs_table
+from prefjudge.evaluation.tests import compare_runs, sequential_test
+from prefjudge.show.statistics import pairs_table
 from tests.evaluation.test_significance import reciprocal, run, scores_of
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.comparing.winratio import binomial_p, win_ratios
-from prefjudge.evaluation.testing.sign_flips import sign_flip_p
+from prefjudge.evaluation.tests import sign_flip_p
+from prefjudge.evaluation.winratios import binomial_p, win_ratios
 
 from .judging import Vote, make_judgments
 from .test_winratio import make_heads

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.difference_sums import sort_sums
-from prefjudge.evaluation.testing.sentences import describe_pair
-from prefjudge.evaluation.testing.significance import Significance, compare_runs
-from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
+from prefjudge.evaluation.intervals import sort_sums
+from prefjudge.evaluation.outcomes import describe_pair
+from prefjudge.evaluation.tests import Significance, SignificanceTest, classical_p, compare_runs
 from tests.evaluation.samples import scores_of
 
 stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
@@ -304,10 +303,9 @@ def test_the_order_of_queries_does_not_matter(ranks: np.ndarray, test: str, rand
 @settings(max_examples=40, deadline=None)
 @given(SMALL, st.sampled_from(CLASSICAL))
 def test_counting_and_sorting_agree(ranks: np.ndarray, test: str) -> None:
-    from prefjudge.evaluation.testing import difference_sums as pairsums
-    from prefjudge.evaluation.testing.integer_scores import to_grid
-    from prefjudge.evaluation.testing.significance import all_pairs
-    from prefjudge.evaluation.testing.significance_tests import SignificanceTest, classical_p
+    from prefjudge.evaluation import intervals as pairsums
+    from prefjudge.evaluation.intervals import to_grid
+    from prefjudge.evaluation.tests import SignificanceTest, all_pairs, classical_p
 
     values = np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
     grid = to_grid(values)
@@ -394,10 +392,10 @@ def test_sentences_say_who_is_ahead() -> None:
 
 DRAWN = """
 import hashlib, numpy as np
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
+from prefjudge.core.runs import Scores
+from prefjudge.core.runs import Order
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.evaluation.stability import bootstrap_ranks
 rng = np.random.default_rng(1)
 values = rng.random((700, 12))
 scores = Scores(measure="nDCG@10", qrels="x", queries=tuple(map(str, range(700))),

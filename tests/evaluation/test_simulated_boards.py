@@ -6,24 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.paper_rates import Rates
-from prefjudge.core.pooling.pools import build_pools
-from prefjudge.core.pooling.qrels import Qrels, restrict
-from prefjudge.core.pooling.runs import Order
-from prefjudge.core.pooling.top_pairs import TopSplit, top_pairs
-from prefjudge.core.resolving.preferences import resolve, to_qrels
-from prefjudge.core.resolving.resolutions import Status
-from prefjudge.engines.files import files
-from prefjudge.engines.files.reading import Reading
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import TopSplit, build_pools, top_pairs
+from prefjudge.core.resolving.resolutions import Status, resolve, to_qrels
+from prefjudge.core.runs import Order, Qrels, restrict
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, simulate_paper
-from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
-from prefjudge.evaluation.comparing.winratio import PERFECT, win_ratios
-from prefjudge.evaluation.leaderboards.correlation import kendall_tau
-from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.evaluation.correlation import kendall_tau
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.simulated import Rates, SimulatedPaper, simulate_paper
+from prefjudge.evaluation.stability import pooled_documents
+from prefjudge.evaluation.winratios import PERFECT, top_against_qrel, win_ratios
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs import heads as files
+from prefjudge.reading.runs.heads import Reading
 
 RR = Measure.parse("RR@10")
 SURE = Rates(error=0.2, qrel_agreed=0.9, rival_differs=0.95)

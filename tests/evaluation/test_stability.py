@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.stability import (
+from prefjudge.evaluation.boards import standings
+from prefjudge.evaluation.intervals import bootstrap_counts
+from prefjudge.evaluation.stability import (
     RankStability,
     bootstrap_ranks,
     in_the_middle,
     split_queries,
 )
-from prefjudge.evaluation.leaderboards.tiers import standings
-from prefjudge.evaluation.testing.resampling import bootstrap_counts
-from prefjudge.evaluation.testing.significance import compare_runs
+from prefjudge.evaluation.tests import compare_runs
 from tests.evaluation.samples import scores_of
 
 

@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.runs import Heads, heads_of
+from prefjudge.core.runs import Heads, heads_of
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions.audit import Audit, audit
-from prefjudge.evaluation.submissions.findings import Finding, Rule, Rules, add_months, run_likeness
-from prefjudge.evaluation.submissions.submissions import Submission, short_name
+from prefjudge.evaluation.submissions import (
+    Audit,
+    Finding,
+    Rule,
+    Rules,
+    Submission,
+    add_months,
+    audit,
+    run_likeness,
+    short_name,
+)
 
 
 def entry(number: str, team: str = "Team A", **fields: object) -> Submission:

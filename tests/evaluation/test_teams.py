@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefjudge.evaluation.submissions.submissions import Group, Groups, group_submissions
+from prefjudge.evaluation.submissions import Group, Groups, group_submissions
 
 ENTRIES = [
     ("20210101-a", "Ada Lovelace - ETU"),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.evaluation.leaderboards.tie_sensitivity import tie_sensitivity
-from prefjudge.evaluation.scoring.measures import Measure
+from prefjudge.evaluation.boards import tie_sensitivity
+from prefjudge.evaluation.measures.measures import Measure
 
 from .samples import make_qrels, make_ranks
 

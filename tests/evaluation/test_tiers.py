@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from prefjudge.evaluation.leaderboards import tiers
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.tiers import nearly_same, standings
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.tables.leaderboard import leaderboard_table
+from prefjudge.evaluation import boards as tiers
+from prefjudge.evaluation.boards import leaderboard, nearly_same, standings
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.show.boards import leaderboard_table
 
 from .test_leaderboard import scores_of
 

@@ -1,15 +1,12 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.pairs import all_pairs
-from prefjudge.core.pooling.qrels import restrict_documents
-from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.pools import TopSplit, all_pairs, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.runs import restrict_documents
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.examples import draw_examples
-from prefjudge.evaluation.comparing.top_against_qrel import top_against_qrel
-from prefjudge.evaluation.comparing.winratio import win_ratios
-from prefjudge.render.tables.top import categories_table, preferred_table
-from prefjudge.render.text.cells import write_cell
+from prefjudge.evaluation.winratios import draw_examples, top_against_qrel, win_ratios
+from prefjudge.show.boards import categories_table, preferred_table
+from prefjudge.show.cells import write_cell
 
 from .judging import Vote, make_heads, make_judgments
 from .samples import make_qrels

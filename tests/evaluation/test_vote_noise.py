@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
+from prefjudge.core.runs import Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import kendall_tau
-from prefjudge.evaluation.leaderboards.vote_noise import compare_votings, measure_noise, redrawn_votings
+from prefjudge.evaluation.correlation import kendall_tau
+from prefjudge.evaluation.stability import compare_votings, measure_noise, redrawn_votings
 from tests.evaluation.samples import scores_of
 
 

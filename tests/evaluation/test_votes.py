@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from prefjudge.core.resolving.likely_pools import DrawnPools, Stack
+from prefjudge.core.resolving.confidence import DrawnPools, Stack
 from prefjudge.core.resolving.scales import one_scale
-from prefjudge.evaluation.comparing.redrawn_votes import cast_again
+from prefjudge.evaluation.stability import cast_again
 
 from .judging import Vote, make_judgments
 

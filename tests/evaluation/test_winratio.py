@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.qrels import Qrels, heads_of_judged
-from prefjudge.core.pooling.runs import Heads
+from prefjudge.core.runs import Heads, Qrels, heads_of_judged
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.winratio import (
+from prefjudge.evaluation.winratios import (
     WinRatio,
     WinRatios,
     best_runs,
@@ -17,8 +16,8 @@ from prefjudge.evaluation.comparing.winratio import (
     named_runs,
     win_ratios,
 )
-from prefjudge.render.tables.winratio import winratio_list, winratio_matrix
-from prefjudge.render.text.tables import Bold, to_csv
+from prefjudge.show.boards import winratio_list, winratio_matrix
+from prefjudge.show.tables import Bold, to_csv
 
 from . import judging
 from .judging import Vote, make_judgments

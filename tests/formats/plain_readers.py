@@ -5,6 +5,7 @@ Nothing here calls the package. A file that breaks its format is a `Refused`.
 
 import json
 import re
+from unicodedata import normalize
 
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 IDS = ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id")
@@ -165,5 +166,7 @@ def gold(data):
         _check(len(cells) <= len(columns))
         row = dict(zip(columns, cells, strict=False))
         _check(all(row.get(column, "").strip() for column in needed))
+        good, bad = (normalize("NFC", " ".join(row[side].split())) for side in ("good", "bad"))
+        _check(good != bad)
         found.append({column: row.get(column, "") for column in (*needed, "good_id", "bad_id")})
     return found

@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import pytest
 
-from prefjudge.formats.lines.ahead import ahead
-from prefjudge.formats.runs.runs import read_chunks
+from prefjudge.reading.files import ahead
+from prefjudge.reading.runs.runs import read_chunks
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 50])
@@ -66,6 +66,6 @@ def test_nothing_goes_on_when_the_reader_stops():
 def test_a_thread_reads_ahead_only_where_a_run_is_unpacked(tmp_path, packed):
     text = b"".join(b"q%d Q0 d%d 1 1 t\n" % (row, row) for row in range(900))
     (tmp_path / "run").write_bytes(gzip.compress(text) if packed else text)
-    with patch("prefjudge.formats.runs.runs.ahead", wraps=ahead) as reading:
+    with patch("prefjudge.reading.runs.runs.ahead", wraps=ahead) as reading:
         assert sum(map(len, read_chunks(tmp_path / "run", size=100))) == 900
     assert reading.called is packed

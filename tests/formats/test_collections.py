@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.reading.files import Notice
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.topics import read_queries
 from prefjudge.steps.check import check
 
 DOCS = """<DOC>
@@ -92,10 +92,10 @@ def test_what_is_wrong_is_said(tmp_path, name):
     assert message in str(error.value)
 
 
-def test_latin_1_is_noticed_and_documents_are_no_run(tmp_path):
+def test_latin_1_is_noticed_by_check_too(tmp_path):
     notices: list[Notice] = []
     (tmp_path / "one").write_bytes(DOCS.replace("plain", "café").encode("latin-1"))
     assert read_texts(tmp_path / "one", ["FT2"], notices=notices) == {"FT2": "café words"}
     assert "read as Latin-1" in str(notices[0])
     (checked,) = check([tmp_path / "one"]).files
-    assert "--collection" in checked.hint
+    assert "read as Latin-1" in str(checked)

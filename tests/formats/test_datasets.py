@@ -6,14 +6,14 @@ import pytest
 
 from prefjudge import check, pool, score
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.formats import hub
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines import datasets
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.texts.topic_fields import Field, TextFields
-from prefjudge.study.pooling import load_inputs
-from prefjudge.study.study import open_study
+from prefjudge.reading import inputs as hub
+from prefjudge.reading import lines as datasets
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.texts import Field, TextFields
+from prefjudge.reading.texts.topics import read_queries
+from prefjudge.study.pools import load_inputs
+from prefjudge.study.store import open_study
 
 DOCS = "1\none compact\nmemory\n   /\n2\ntwo\n   /\n3\nthree\n   /\n"
 RUN = "1 Q0 2 1 9 t\n1 Q0 1 2 8 t\n2 Q0 3 1 9 t\n"

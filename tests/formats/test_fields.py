@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.tokens import line_tokens, tokens_of
+from prefjudge.core.runs import line_tokens, tokens_of
 
 names = st.one_of(
     st.integers(0, 9).map(lambda size: b"1234567890"[:size]),

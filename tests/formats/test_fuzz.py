@@ -8,16 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading, per_chunk
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.gold import read_gold
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.pools import read_pool
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.leaderboard_csv import read_aliases, read_leaderboard
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.leaderboards import read_aliases, read_leaderboard
+from prefjudge.reading.pools import read_gold, read_pool
+from prefjudge.reading.runs.heads import Reading, RunFiles, per_chunk
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.topics import read_queries
 
 from . import plain_readers as plain
 

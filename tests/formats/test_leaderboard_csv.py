@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions.audit import audit
-from prefjudge.evaluation.submissions.findings import Rule, Rules
-from prefjudge.formats.leaderboard_csv import (
+from prefjudge.evaluation.submissions import Rule, Rules, audit
+from prefjudge.reading.leaderboards import (
     read_aliases,
     read_leaderboard,
     read_measure,

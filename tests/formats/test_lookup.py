@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.formats.texts.lookup import NotSorted, sorted_file
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.reading.texts.collections import NotSorted, read_texts, sorted_file
 
-SCAN = "prefjudge.formats.texts.texts._Search.scan"
+SCAN = "prefjudge.reading.texts.collections._Search.scan"
 
 
 @settings(max_examples=40, deadline=None)
@@ -41,7 +40,7 @@ def test_look_up_finds_what_is_there(tmp_path_factory, ids, kind, sizes, others,
 def test_few_reads(tmp_path):
     path = tmp_path / "collection.tsv"
     path.write_text("".join(f"{n}\tpassage {n} {'w' * (n % 300)}\n" for n in range(50_000)))
-    with patch("prefjudge.formats.texts.lookup.os.pread", wraps=__import__("os").pread) as pread:
+    with patch("prefjudge.reading.texts.collections.os.pread", wraps=__import__("os").pread) as pread:
         with sorted_file(path) as file:
             for n in range(0, 50_000, 500):
                 assert file.find(b"%d" % n) is not None

@@ -7,15 +7,13 @@ import time
 import pytest
 import zstandard
 
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.gold import read_gold
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.manifest import read_manifest
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.manifest import read_manifest
+from prefjudge.reading.pools import read_gold
+from prefjudge.reading.runs.heads import Reading, RunFiles
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.topics import read_queries
 
 COLUMNS = "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
 MOVED = (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.formats.texts.markup import markup_in
+from prefjudge.reading.texts.collections import markup_in
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from tests.steps.conftest import COLLECTION

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 from prefjudge import check, pool, score
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines import blocks
-from prefjudge.formats.runs.runs import read_chunks
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.texts.topic_fields import Field, TextFields
+from prefjudge.reading import lines as blocks
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.runs import read_chunks
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.texts import Field, TextFields
+from prefjudge.reading.texts.topics import read_queries
 
 OWN = TextFields(id_field="Key", text_field="Body")
 ROWS = [{"Key": "k1", "title": "t", "Body": "one, two"}, {"Key": "k2", "title": "t", "Body": "three"}]

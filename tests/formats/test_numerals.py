@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.tokens import tokens_of
-from prefjudge.formats.lines.numerals import floats, integers
+from prefjudge.core.runs import tokens_of
+from prefjudge.reading.fields import floats, integers
 
 decimals = st.one_of(
     st.floats(allow_nan=False).map(repr),

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import decode
+from prefjudge.reading.files import decode
+from prefjudge.reading.labels import read_qrels
 
 ids = st.sampled_from([b"q", b"d1", b"d2", b"12345678", b"123456789", b"\xff", b"7"])
 grades = st.sampled_from([0, 1, 2, -1])

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 import prefjudge
-from prefjudge.core.pooling.runs import Order
-from prefjudge.engines.files import copies
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.formats.lines import addresses, remote
-from prefjudge.formats.lines.blocks import Holds, opened, whole_lines
-from prefjudge.formats.lines.digests import digest
-from prefjudge.gather.inputs import expand
-from prefjudge.gather.provenance import digesting
-from prefjudge.gather.readers import reading
+from prefjudge.findings.inputs import digesting
+from prefjudge.reading import files as addresses
+from prefjudge.reading import files as remote
+from prefjudge.reading.inputs import expand
+from prefjudge.reading.lines import Holds, digest, opened, whole_lines
+from prefjudge.reading.opened import reading
+from prefjudge.reading.runs import copies
 from tests.formats.store import Proxy, after, busy, cut, dripping, silent, unasked
 
 DEMO = Path(prefjudge.__file__).parent / "demo"
@@ -289,10 +289,14 @@ def test_only_what_is_named_is_fetched_and_a_look_is_small(long: Any) -> None:
     ],
 )
 def test_what_is_shown_of_an_address_holds_no_secret(given: str, said: str) -> None:
-    assert addresses.shown(given) == addresses.shown(addresses.shown(given)) == said
+    assert (
+        addresses.without_secrets(given)
+        == addresses.without_secrets(addresses.without_secrets(given))
+        == said
+    )
     if "host" in said and "=" not in said:
         assert addresses.whole(said).replace("://", ":/") == given.replace("://", ":/")
-    first, second = (addresses.shown(f"https://host/d?key={key}") for key in "ab")
+    first, second = (addresses.without_secrets(f"https://host/d?key={key}") for key in "ab")
     assert first != second
     assert addresses.whole(second) == "https://host/d?key=b"
     kept = addresses.kept_addresses([Path("runs/a.txt"), second])
@@ -407,7 +411,7 @@ def test_what_no_lasting_etag_names_is_not_copied(
     if said.get("Last-Modified") == "now":
         said = said | {"Last-Modified": formatdate(usegmt=True)}
     monkeypatch.setattr(remote, "_files", lambda name: (SimpleNamespace(info=lambda *_, **__: said), name))
-    own = copies.Copies(tmp_path, frozenset(["https://host/run.txt"]), 10**9)
+    own = copies.RunCopies(tmp_path, frozenset(["https://host/run.txt"]), 10**9)
     assert own.find("https://host/run.txt", Order.SCORE) is None
     with own.writer("https://host/run.txt") as writer:
         assert (writer.writer is not None) == copied

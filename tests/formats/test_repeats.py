@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.pooling.tokens import tokens_of
-from prefjudge.formats.lines.repeats import repeated_rows
+from prefjudge.core.runs import tokens_of
+from prefjudge.reading.fields import repeated_rows
 
 rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([b"a", b"b", b"ab", b"12345678", b"123456789"])))
 

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.formats.leaderboard_csv import leaderboard_text, read_leaderboard, read_measure
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.run_metadata import RunMetadata, read_run_metadata
+from prefjudge.evaluation.submissions import Submission
+from prefjudge.reading.files import Notice
+from prefjudge.reading.leaderboards import (
+    RunMetadata,
+    leaderboard_text,
+    read_leaderboard,
+    read_measure,
+    read_run_metadata,
+)
 
 LINE = "q1 Q0 d1 1 9.5 the-tag\n"
 HEADER = """\

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefjudge.formats.lines.readers import stem
-from prefjudge.formats.runs.lines import RunReader
-from prefjudge.formats.runs.runs import read_chunks, read_whole
+from prefjudge.reading.lines import stem
+from prefjudge.reading.runs.runs import RunReader, read_chunks, read_whole
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,12 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.sniffing import sniff
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.gather.inputs import expand
+from prefjudge.reading.inputs import expand, sniff
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.texts.topics import read_queries
 from prefjudge.steps.check import check
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.score.score import score

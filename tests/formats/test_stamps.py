@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 import prefjudge
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.qrels import read_qrels, write_qrels
-from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in, write_beside
-from prefjudge.formats.lines.problems import Notice
+from prefjudge.core.runs import Qrels
+from prefjudge.reading.files import Notice
+from prefjudge.reading.labels import (
+    file_stamps,
+    read_judgments,
+    read_qrels,
+    rehearsal_in,
+    write_beside,
+    write_qrels,
+)
+from prefjudge.words import Rehearsal
 
 STAMP = Rehearsal(simulated=1_200, judgments=1_234)
 VOTES = "q1 a b a w1\nq1 a c a w1\nq1 b c b w2\nq2 a b b w2\n"

@@ -6,10 +6,10 @@ import pytest
 
 from prefjudge import check, pool
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.texts.topic_fields import Field, TextFields
+from prefjudge.reading.files import Notice
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.texts import Field, TextFields
+from prefjudge.reading.texts.topics import read_queries
 
 OPEN = """<top>
 <num> Number: 401

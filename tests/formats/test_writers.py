@@ -13,16 +13,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.judgments import read_judgments, write_judgments
-from prefjudge.formats.labels.pools import write_pool, write_pref_qrels, write_prefs
-from prefjudge.formats.labels.qrels import read_qrels, write_qrels
-from prefjudge.formats.lines import atomic
-from prefjudge.formats.lines.atomic import atomic_write, write_text
-from prefjudge.formats.lines.atomic_folders import atomic_folder
+from prefjudge.reading import files as atomic
+from prefjudge.reading.files import atomic_folder, atomic_write, write_text
+from prefjudge.reading.labels import read_judgments, read_qrels, write_judgments, write_qrels
+from prefjudge.reading.pools import write_pool, write_pref_qrels, write_prefs
 
 
 def qrels(grades):
@@ -186,8 +184,8 @@ def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
 
 WRITING = """
 import sys
-from prefjudge.formats.lines.atomic_folders import atomic_folder
-from prefjudge.formats.lines.atomic import atomic_write
+from prefjudge.reading.files import atomic_folder
+from prefjudge.reading.files import atomic_write
 with atomic_write(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()
@@ -216,7 +214,7 @@ def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
 
 FILLING = """
 import os, sys
-from prefjudge.formats.lines.atomic_folders import atomic_folder
+from prefjudge.reading.files import atomic_folder
 
 target, until = sys.argv[1:]
 rename = os.rename

@@ -6,9 +6,9 @@ import pytest
 
 from prefjudge import init, pool, score
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.texts.texts import read_texts
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.texts.collections import read_texts
 from tests.steps.conftest import contents
 
 TOPICS = "<top>\n<num> Number: 1\n<title> a\n</top>\n"

@@ -16,7 +16,7 @@ from prefjudge.marketplace.people import qualifications
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import ENGLISH, Settings, Wording, catalogues, in_texts
 from prefjudge.marketplace.site.pages import asset, preferred, render_page
-from prefjudge.render.pages.hit import languages as of_the_judging_page
+from prefjudge.pages.hit import languages as of_the_judging_page
 from prefjudge.study.config import DesignConfig
 from tests.marketplace.people import Admin, Worker, offer
 from tests.site.gallery import PAGES, context

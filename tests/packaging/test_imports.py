@@ -13,9 +13,9 @@ import prefjudge
 PACKAGE = Path(prefjudge.__file__).parent
 FACES = {
     "prefjudge",  # the verbs
-    "prefjudge.formats.lines.readers",
-    "prefjudge.formats.texts.text_readers",
-    "prefjudge.formats.votes.reading",
+    "prefjudge.reading.lines",
+    "prefjudge.reading.texts.texts",
+    "prefjudge.reading.votes.votes",
 }
 """Where a module is named by a text: the registers, which other packages add to in the same way."""
 

@@ -111,17 +111,17 @@ def test_what_python_compiles_is_kept_for_all_programs_that_tests_start(
 def test_mutants_are_drawn_by_seed_and_counted_by_file() -> None:
     """What mutmut prints is drawn from and counted as said; mutmut itself is not run here."""
     mutants = runpy.run_path(str(ROOT / "scripts" / "mutants.py"))
-    names = [f"prefjudge.core.asking.costs.x_prorated__mutmut_{number}" for number in range(1, 101)]
+    names = [f"prefjudge.core.hits.x_prorated__mutmut_{number}" for number in range(1, 101)]
     drawn = mutants["draw"](names, 10, 7)
     assert drawn == mutants["draw"](names[::-1], 10, 7)
     assert drawn != mutants["draw"](names, 10, 8)
     assert len(set(drawn)) == 10
     assert set(mutants["draw"](names, None, 1)) == set(mutants["draw"](names, 1000, 1)) == set(names)
     states = dict(zip(names, ["killed", "timeout", "survived", "no tests"], strict=False))
-    states["prefjudge.core.asking.gold.xǁGoldǁkey__mutmut_1"] = "killed"
+    states["prefjudge.core.gold.xǁGoldǁkey__mutmut_1"] = "killed"
     assert [line.split() for line in mutants["table"](states).splitlines()] == [
         ["mutants", "killed", "no", "tests", "survived", "timeout", "score"],
-        ["prefjudge/core/asking/costs.py", "4", "1", "1", "1", "1", "50.0%"],
-        ["prefjudge/core/asking/gold.py", "1", "1", "0", "0", "0", "100.0%"],
+        ["prefjudge/core/hits.py", "4", "1", "1", "1", "1", "50.0%"],
+        ["prefjudge/core/gold.py", "1", "1", "0", "0", "0", "100.0%"],
         ["all", "5", "2", "1", "1", "1", "60.0%"],
     ]

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.boards import make_board
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.evaluation.testing.significance_tests import SignificanceTest
-from prefjudge.render.pages import closer_look
-from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook, Vote
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import make_board
+from prefjudge.evaluation.tests import SignificanceTest, compare_runs
+from prefjudge.pages import page as closer_look
+from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Vote
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 

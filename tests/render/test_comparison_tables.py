@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.tables.comparison import pairs_table
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.show.statistics import pairs_table
 
 
 @pytest.mark.parametrize(("differing", "warned"), [(0, False), (1, True), (14, True), (15, False)])

@@ -9,11 +9,11 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.asking.hits import Layout
+from prefjudge.core.hits import Layout
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
 from prefjudge.errors import InputError
-from prefjudge.render.pages.hit import HitPage, Slot, languages, render_hit_page
+from prefjudge.pages.hit import HitPage, Slot, languages, render_hit_page
 
 
 def opaque(number: int) -> str:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.render.text.latex import LONG, escape_latex, render_latex
-from prefjudge.render.text.tables import Bold, Column, Table
+from prefjudge.show.tables import LONG, Bold, Column, Table, escape_latex, render_latex
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",

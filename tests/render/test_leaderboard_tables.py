@@ -1,23 +1,20 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.correlation import correlate
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.tie_sensitivity import TieSensitivity
-from prefjudge.evaluation.leaderboards.tiers import Standing
-from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
-from prefjudge.render.tables.leaderboard import (
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import Standing, TieSensitivity, leaderboard
+from prefjudge.evaluation.correlation import correlate
+from prefjudge.evaluation.measures.preferences import PairAgreement
+from prefjudge.show.boards import (
     correlation_table,
     leaderboard_records,
     leaderboard_table,
     per_query_table,
+    score_tables,
     scores_table,
     side_by_side_table,
 )
-from prefjudge.render.tables.score import score_tables
-from prefjudge.render.text.tables import Bold, Unsure, render_terminal, to_records
+from prefjudge.show.tables import Bold, Unsure, render_terminal, to_records
 
 
 def board_scores(measure: str, qrels: str, columns: dict[str, list[float]]) -> Scores:
@@ -148,7 +145,7 @@ def test_agreement_names_the_run_that_moves() -> None:
 
 def test_frames() -> None:
     pytest.importorskip("pandas")
-    from prefjudge.render.frames import to_frame
+    from prefjudge.show.boards import to_frame
 
     frame = to_frame(scores_table(BOARDS, provenance={"order": "rank"}))
     assert frame.attrs["provenance"] == {"order": "rank"}
@@ -157,8 +154,8 @@ def test_frames() -> None:
 
 def test_the_frame_of_win_ratios_is_square() -> None:
     pytest.importorskip("pandas")
-    from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
-    from prefjudge.render.frames import winratio_frame
+    from prefjudge.evaluation.winratios import WinRatio, WinRatios
+    from prefjudge.show.boards import winratio_frame
 
     pair = WinRatio(a="a", b="b", wins_a=3, wins_b=1, ties=0, same=0, unjudged=0, p=0.6, p_bonferroni=0.6)
     frame = winratio_frame(

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.stability import RankStability, bootstrap_ranks
-from prefjudge.evaluation.leaderboards.tiers import standings
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.render.plots import leaderboards as plots
-from prefjudge.render.plots.progress import plot_progress
-from prefjudge.render.plots.stability import plot_conditions, plot_ranks
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import leaderboard, standings
+from prefjudge.evaluation.stability import RankStability, bootstrap_ranks
+from prefjudge.evaluation.submissions import Submission
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.evaluation.winratios import WinRatio, WinRatios
+from prefjudge.show import plots
+from prefjudge.show.plots import plot_conditions, plot_progress, plot_ranks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

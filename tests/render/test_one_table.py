@@ -2,10 +2,17 @@
 
 import re
 
-from prefjudge.render.pages.report import Section, report_page
-from prefjudge.render.pages.site.page import Known, Page, Part, render_page, style_text
-from prefjudge.render.pages.templates import ground_style
-from prefjudge.render.text.cells import Bold, Column, Table, Unsure
+from prefjudge.pages.page import (
+    Known,
+    Page,
+    Part,
+    Section,
+    ground_style,
+    render_page,
+    report_page,
+    style_text,
+)
+from prefjudge.show.cells import Bold, Column, Table, Unsure
 
 TABLE = Table(
     title="The <best>",

@@ -8,32 +8,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
+from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.winratio import WinRatio, WinRatios
-from prefjudge.evaluation.leaderboards.boards import make_board
-from prefjudge.evaluation.leaderboards.correlation import TwoVotings, correlate
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
-from prefjudge.evaluation.leaderboards.tiers import standings
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.formats.figures import write_figure
-from prefjudge.render.frames import winratio_frame
-from prefjudge.render.plots import leaderboards as plots
-from prefjudge.render.plots.figures import render_figure
-from prefjudge.render.plots.progress import plot_progress
-from prefjudge.render.plots.stability import plot_conditions, plot_ranks
-from prefjudge.render.plots.study import (
+from prefjudge.evaluation.boards import leaderboard, make_board, standings
+from prefjudge.evaluation.correlation import TwoVotings, correlate
+from prefjudge.evaluation.stability import bootstrap_ranks
+from prefjudge.evaluation.submissions import Submission
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.evaluation.winratios import WinRatio, WinRatios
+from prefjudge.findings.outputs import write_figure
+from prefjudge.show import plots
+from prefjudge.show.boards import winratio_frame, winratio_matrix
+from prefjudge.show.figures import render_figure
+from prefjudge.show.plots import (
     count_chances,
     plot_chances,
+    plot_conditions,
+    plot_progress,
     plot_rank_intervals,
+    plot_ranks,
     plot_work,
     plot_workers,
 )
-from prefjudge.render.tables.winratio import winratio_matrix
-from prefjudge.render.text.tables import render_table, write_cell
+from prefjudge.show.tables import render_table, write_cell
 
 RUNS = ("alpha", "beta", "gamma", "delta")
 
@@ -202,7 +199,7 @@ def test_a_panel_for_each_condition_shows_the_ranks_of_the_chosen_runs() -> None
     assert [line.get_xdata()[0] for line in shown[3].lines] == [
         pytest.approx(one.expected[one.runs.index(run)]) for run in ("gamma", "alpha")
     ]
-    assert sum(axes.get_xlabel() == "rank under bootstrapping" for axes in shown) == 3
+    assert sum(axes.get_xlabel() == "rank" for axes in shown) == 3
 
 
 def test_significant_win_ratios_are_bold() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.pages.release_notes import release_notes
+from prefjudge.pages.release.cards import release_notes
 
 
 @pytest.fixture
@@ -14,6 +14,7 @@ def record() -> dict[str, Any]:
         "prefjudge": "0.1.0",
         "numbers": {"queries": 2, "answers": 2, "judgments": 1, "dropped": 0, "workers": 1},
         "rule": "schulze",
+        "how": {"rule": "schulze"},
         "driven_by": None,
         "model": None,
         "version": None,
@@ -47,7 +48,11 @@ def test_names_are_no_markup(record: dict[str, Any]) -> None:
 def test_the_command_that_resolves_again_names_the_rule(record: dict[str, Any]) -> None:
     assert "--rule schulze --out again.qrels" in release_notes(record)
     assert "Judgments of a pair" in release_notes(record)
-    kept = release_notes(record | {"rule": "lead:2", "driven_by": "lead:2", "version": 2, "model": "acme/m"})
+    asked = release_notes(record | {"how": {"rule": "schulze", "sparse_rule": "unbeaten"}})
+    assert "| Answers by | schulze, queries judged in part by unbeaten |" in asked
+    kept = release_notes(
+        record | {"rule": "sure:80", "driven_by": "sure:80", "version": 2, "model": "acme/m"}
+    )
     assert "--rule bradley-terry --out again.qrels" in kept
     assert "The answers are version 2 of those that `prefjudge run` keeps" in kept
     assert "| Tried first, or vetoed, by | acme/m |" in kept

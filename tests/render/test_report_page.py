@@ -1,6 +1,6 @@
 """The page of a report, from its parts."""
 
-from prefjudge.render.pages.report import Change, Passage, Section, report_page
+from prefjudge.pages.page import Change, Passage, Section, report_page
 
 
 def test_texts_are_escaped_and_bytes_that_are_no_text_are_spelt_out() -> None:

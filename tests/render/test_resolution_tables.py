@@ -1,8 +1,8 @@
 from math import nan
 
-from prefjudge.core.resolving.sensitivity import Kind, Variation
-from prefjudge.render.tables.resolution import sensitivity_table
-from prefjudge.render.text.tables import to_records
+from prefjudge.core.resolving.resolutions import Kind, Variation
+from prefjudge.show.studies import sensitivity_table
+from prefjudge.show.tables import to_records
 
 
 def variation(kind: Kind, name: str, changed: int = 0, lost: int = 0, tau: float = nan) -> Variation:

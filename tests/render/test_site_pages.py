@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.render.pages.site.addresses import file_name, query_address, run_address
-from prefjudge.render.pages.site.feeds import Entry, Feed, atom_feed, json_feed
-from prefjudge.render.pages.site.page import is_web_address
+from prefjudge.pages.page import file_name, is_web_address, query_address, run_address
+from prefjudge.pages.site import Entry, Feed, atom_feed, json_feed
 
 names = st.text(st.characters(min_codepoint=1, max_codepoint=0x2FFF), min_size=1, max_size=120)
 

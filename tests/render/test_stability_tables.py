@@ -1,12 +1,10 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.stability import bootstrap_ranks
-from prefjudge.evaluation.testing.agreement import split_half
-from prefjudge.render.tables.agreement import agreement_matrix
-from prefjudge.render.tables.stability import top_table
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.agreement import split_half
+from prefjudge.evaluation.stability import bootstrap_ranks
+from prefjudge.show.statistics import agreement_matrix, top_table
 
 RUNS = ("a", "b", "c", "d")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.render.text.tables import (
+from prefjudge.show.tables import (
     Bold,
     Column,
     Kind,

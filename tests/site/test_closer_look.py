@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.boards import make_board
-from prefjudge.render.pages import closer_look
-from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook, Said, Vote
-from prefjudge.render.pages.report import Section, report_page
-from prefjudge.render.tables.leaderboard import leaderboard_table
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.core.runs import Order, Scores
+from prefjudge.evaluation.boards import make_board
+from prefjudge.pages import page as closer_look
+from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Said, Section, Vote, report_page
+from prefjudge.show.boards import leaderboard_table
+from prefjudge.show.cells import Column, Table
 from tests.site.conftest import inspect, soon
 
 EVIL = "</script><!--<img src=x onerror=alert(1)><script>alert(1)</script>"

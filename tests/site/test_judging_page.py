@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from prefjudge.core.asking.hits import Layout, layout_index
-from prefjudge.render.pages.hit import Example, HitPage, Slot, render_hit_page
+from prefjudge.core.hits import Layout, layout_index
+from prefjudge.pages.hit import Example, HitPage, Slot, render_hit_page
 from tests.site.conftest import inspect, soon
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"

@@ -1,7 +1,7 @@
 """The whole road of a worker in a real browser, on a real marketplace that boto3 fills."""
 
-from prefjudge.core.asking.hits import layout_index
-from prefjudge.render.pages.hit import render_hit_page
+from prefjudge.core.hits import layout_index
+from prefjudge.pages.hit import render_hit_page
 from tests.site.conftest import inspect, soon
 from tests.site.live import answers_of, question_of, signed_in, thanked
 from tests.site.test_judging_page import Platform, page_of

@@ -8,14 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from prefjudge.crowd.prolific import client
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.fieldwork.own_marketplace import find_running
+from prefjudge.field.crowd import find_running, keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import simulated_truth
-from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE
+from prefjudge.study.store import LIVE, Study
 from tests.crowd.prolific_platform import TOKEN, Platform, Submission, cost, served
 from tests.site.conftest import soon
 from tests.site.live import thanked

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.pages.report import Change, Passage, Picture, Section, report_page
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.pages.page import Change, Passage, Picture, Section, report_page
+from prefjudge.show.cells import Column, Table
 from tests.site.conftest import inspect
 
 RUN = "a-run-with-a-name-of-many-parameters-" * 4

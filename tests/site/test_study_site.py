@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefjudge.render.pages.site.page import Fact, Known, Page, Part, Passage, render_page, style_text
-from prefjudge.render.text.cells import Bold, Column, Table
+from prefjudge.pages.page import Fact, Known, Page, Part, SitePassage, render_page, style_text
+from prefjudge.show.cells import Bold, Column, Table
 from tests.site.conftest import inspect
 
 RUN = "a-run-with-a-name-of-many-parameters-" * 4
@@ -42,7 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         heading=table.title,
         words=("In words.",),
         facts=(Fact(what="Paper", value="https://example.org", address="https://example.org"),),
-        passages=(Passage(role="Passage", doc=EVIL, text=f"how long \u202edoes it take {EVIL}" + "x" * 300),),
+        passages=(
+            SitePassage(role="Passage", doc=EVIL, text=f"how long \u202edoes it take {EVIL}" + "x" * 300),
+        ),
         tables=(table,),
         links=(Fact(what="q1", value="", address="query/q1.html"),),
     )

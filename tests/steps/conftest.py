@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import PoolResult, pool
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 COLLECTION = Path(str(files("prefjudge"))) / "demo"
 

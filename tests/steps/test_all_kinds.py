@@ -14,8 +14,7 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
-from prefjudge.fieldwork.own_marketplace import Address
+from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -24,7 +23,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import WorkResult, work
 from prefjudge.steps.workers.workers import workers
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import let_all_work_at_once
 
 T = TypeVar("T")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.asking.hits import layout_index
+from prefjudge.core.hits import layout_index
 from prefjudge.crowd.crowds import CROWDS
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import SeenPage, Truth, read_page
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, read_prices
+from prefjudge.field.crowd import keep_marketplace_open, open_crowd, read_prices
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
@@ -23,7 +23,7 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import simulated_truth, work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_recover import held, lose

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from prefjudge.cli.app import app
 from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.init import init
@@ -28,7 +28,7 @@ from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import State, StoreCheckResult, examine
 from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.test_recover import judged as mixed  # noqa: F401 - a fixture
 
 

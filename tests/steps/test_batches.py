@@ -16,7 +16,7 @@ from prefjudge.steps.status.status import StatusResult, status
 from prefjudge.steps.work import work
 from prefjudge.study.assignments import KEPT
 from prefjudge.study.progress import count_verdicts
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 def fail_at(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.reading.labels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
@@ -24,7 +24,7 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_release import judged as judged  # the fixture

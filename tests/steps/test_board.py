@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app, repeat_runs
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
-from prefjudge.formats.votes.board_log import read_log, write_lines
+from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.board import board
 from prefjudge.steps.board.log import LOG_FILE, extend_log
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, contents, fix_key, let_all_work_at_once
 from tests.steps.repositories import NOBODY, TODAY, write_submission
 from tests.steps.test_run import RUNS, pool_runs

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.votes.board_log import read_log, write_lines
+from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.board import BoardResult, board
 from prefjudge.steps.board.git import Git
 from prefjudge.steps.board.log import LOG_FILE

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
-from prefjudge.formats.manifest import ListedFile, find_listed, read_manifest
-from prefjudge.render.text.annotations import annotation
+from prefjudge.reading.manifest import ListedFile, find_listed, read_manifest
+from prefjudge.show.tables import annotation
 from prefjudge.steps.check import check
 from tests.steps.conftest import COLLECTION
 

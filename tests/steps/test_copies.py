@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.pooling.copies import candidates_of, copies_in
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.copies import candidates_of, copies_in
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.gold import read_gold
-from prefjudge.formats.labels.pools import read_copies, read_pool
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.best_answers import load_best_answers
+from prefjudge.findings.answers import load_best_answers
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.pools import read_copies, read_gold, read_pool
 from prefjudge.steps.check import check
 from prefjudge.steps.gold import gold
 from prefjudge.steps.import_votes.import_votes import import_votes
@@ -24,8 +23,8 @@ from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.answers import save_answers
-from prefjudge.study.pooling import load_copies, load_pairs, load_passages
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_copies, load_pairs, load_passages
+from prefjudge.study.store import Study
 
 TEXTS = {
     "msmarco_passage_01_10": "Ada Lovelace wrote the first program, for the Analytical Engine.",

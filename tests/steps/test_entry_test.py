@@ -8,16 +8,15 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific.crowd import ProlificCrowd
 from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.fieldwork.entry_test import entry_test, refuse_test
-from prefjudge.fieldwork.hit_requests import Pages
-from prefjudge.formats.labels.gold import read_gold
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.field.publish import Pages, entry_test, refuse_test
+from prefjudge.reading.pools import read_gold
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import work
-from prefjudge.study.gold import load_active_gold
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_active_gold
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person, take_all
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.votes.exports import EXPORTS
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.votes.exports import EXPORTS
 from prefjudge.steps.export import export
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.imports import sides_known
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 COLUMNS = ("qid", "query", "left", "right", "left_text", "right_text", "winner", "worker")
 VOTES = [

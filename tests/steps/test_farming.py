@@ -12,13 +12,14 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Mind, SeenPage, SimulatedWorker, Temper
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
-from prefjudge.fieldwork import doubt, trust, watching
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd, open_marketplace
-from prefjudge.fieldwork.doubt import waits_until
-from prefjudge.fieldwork.hit_requests import trusted_group
-from prefjudge.fieldwork.settlement import Act
-from prefjudge.fieldwork.watching import Watch
-from prefjudge.formats.labels.gold import read_gold, write_gold
+from prefjudge.field import crowd as watching
+from prefjudge.field import trust
+from prefjudge.field import trust as doubt
+from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd, open_marketplace
+from prefjudge.field.publish import trusted_group
+from prefjudge.field.settle import Act
+from prefjudge.field.trust import waits_until
+from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -30,10 +31,10 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.assignments import save_barred
-from prefjudge.study.gold import load_active_gold
 from prefjudge.study.people import GUESSED, STOPPED, TOO_FAST, load_allowances, load_undecided, save_exclusion
+from prefjudge.study.pools import load_active_gold
 from prefjudge.study.progress import count_judgments, load_barred, moment
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study
 
 
@@ -406,26 +407,6 @@ def count(study: Path) -> int:
     """How many judgments count."""
     with Study(study).transaction(write=False) as db:
         return count_judgments(db)[0]
-
-
-def test_a_share_of_a_query_caps_what_one_worker_judges_of_it(
-    served: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def most() -> int:
-        with Study(served).transaction(write=False) as db:
-            return int(
-                db.execute(
-                    "SELECT max(n) FROM (SELECT count(*) AS n FROM judgments WHERE judgment_id NOT IN "
-                    "(SELECT judgment_id FROM drops) GROUP BY worker_id, query_id) AS each"
-                )[0][0]
-            )
-
-    climb(served, rounds=3)
-    assert most() > 1
-    monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_QUERY_SHARE", "0.01")
-    found = collect(served)
-    assert most() == 1
-    assert collect(served).judgments == found.judgments, "a repeat drops nothing more"
 
 
 def test_a_watch_bears_a_crowd_that_is_away_for_a_while(

@@ -9,7 +9,7 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
-from prefjudge.fieldwork.crowds import open_marketplace
+from prefjudge.field.crowd import open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
@@ -21,8 +21,8 @@ from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits
-from prefjudge.study.pooling import load_pairs_by_number
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_pairs_by_number
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_interruptions import Killed
 from tests.steps.test_recover import edit, killed_at, lose, there

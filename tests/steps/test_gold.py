@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.fieldwork.packing import plan_batch
-from prefjudge.formats.labels.gold import GOLD_COLUMNS, read_gold
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.field.publish import plan_batch
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.pools import GOLD_COLUMNS, read_gold
 from prefjudge.steps.gold import gold
 from prefjudge.steps.import_votes.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.study.pooling import load_pairs, load_pools
+from prefjudge.study.pools import load_pairs, load_pools
 from prefjudge.study.progress import waiting_pairs
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
 RUNS = [str(COLLECTION / "runs" / "*.txt")]

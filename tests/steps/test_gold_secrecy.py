@@ -13,20 +13,18 @@ import numpy as np
 import pytest
 import urllib3
 
-from prefjudge.core.asking.suggesting import suggest_gold
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
-from prefjudge.fieldwork.own_marketplace import Address
-from prefjudge.fieldwork.packing import plan_batch
-from prefjudge.formats.labels.gold import read_gold, write_gold
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.core.gold import suggest_gold
+from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
+from prefjudge.field.publish import plan_batch
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import StudyHit, load_hits
-from prefjudge.study.pooling import load_inputs, load_passages, load_queries
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_gold, load_inputs, load_passages, load_queries
+from prefjudge.study.store import Study
 from tests.marketplace.people import Worker
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.guesser import (

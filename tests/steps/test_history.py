@@ -14,7 +14,7 @@ from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.history import history
 from prefjudge.steps.status.status import status
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster

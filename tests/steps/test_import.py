@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import prefjudge
-from prefjudge.core.judges.models import ModelVote
+from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.judgments import read_judgments
+from prefjudge.reading.labels import read_judgments
 from prefjudge.steps.import_votes.import_votes import ImportResult, import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool
@@ -29,11 +29,16 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.imports import sides_known
-from prefjudge.study.models import save_votes
+from prefjudge.study.imports import save_votes, sides_known
 from prefjudge.study.progress import count_judgments, find_impossible
-from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE, SANDBOX, forget_answers, load_published_targets, refuse_other_target
+from prefjudge.study.store import (
+    LIVE,
+    SANDBOX,
+    Study,
+    forget_answers,
+    load_published_targets,
+    refuse_other_target,
+)
 from tests.steps.conftest import contents, pool_demo
 
 PLAIN = "q1 d1 d2 d1 ann\nq1 d1 d3 d1 ben\nq1 d3 d2 d2 ann\nq2 d1 d2 tie ben\nq1 d1 d2 d2 ben\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError, StudyError
-from prefjudge.gather.inputs import expand
+from prefjudge.reading.inputs import expand
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import pool

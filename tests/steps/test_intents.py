@@ -12,12 +12,12 @@ from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import BudgetError, CrowdError, StudyError
-from prefjudge.fieldwork import intents, spending
+from prefjudge.field import pay as intents
+from prefjudge.field import pay as spending
 from prefjudge.steps.init import init
 from prefjudge.study.hits import HitKey, StudyHit
-from prefjudge.study.ledger import Intent, committed_cents, settle
-from prefjudge.study.settings import BEING_REBUILT, RECOVERING, keep_setting
-from prefjudge.study.study import Study
+from prefjudge.study.money import Intent, committed_cents, settle
+from prefjudge.study.store import BEING_REBUILT, RECOVERING, Study, keep_setting
 
 LIMIT = 64
 """The most characters that a marketplace takes as a request token."""

@@ -17,7 +17,7 @@ from botocore.awsrequest import AWSResponse
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
 from prefjudge.crowd.mturk.client import DirectCalls
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
+from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
@@ -26,7 +26,7 @@ from prefjudge.steps.work import work
 from prefjudge.study.assignments import load_decisions
 from prefjudge.study.hits import load_hits
 from prefjudge.study.people import load_allowances
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person, take_all
 from tests.steps.test_road import kept_votes

@@ -19,8 +19,8 @@ from prefjudge.steps.judge.judge import judge
 from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import RunResult, run
-from prefjudge.study.models import load_votes, longest_reply
-from prefjudge.study.study import Study
+from prefjudge.study.imports import load_votes, longest_reply
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_road import TRUTH
 from tests.steps.test_run import answers, best_of
@@ -325,7 +325,7 @@ def run_with_judge(study: Path, told: list[str]) -> RunResult:
 
 def test_a_good_model_saves_votes_and_people_still_find_the_best(pooled: Path, endpoint: Endpoint) -> None:
     from prefjudge.crowd.simulated import seen
-    from prefjudge.study.pooling import load_passages, load_queries
+    from prefjudge.study.pools import load_passages, load_queries
 
     with Study(pooled).transaction(write=False) as db:
         queries, passages = load_queries(db), load_passages(db)

@@ -12,15 +12,15 @@ from prefjudge.cli.app import app
 from prefjudge.crowd.mturk import crowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
-from prefjudge.fieldwork.crowds import open_marketplace
+from prefjudge.field.crowd import open_marketplace
 from prefjudge.marketplace.people.qualifications import SIMULATED
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import simulated_truth, work
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION
 
 TRUTH = COLLECTION / "truth.tsv"

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 
 from prefjudge.database import Connection, Database
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.collect import collect
 from prefjudge.steps.compare import compare
@@ -30,7 +30,7 @@ from prefjudge.steps.store.check import examine
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
 from prefjudge.steps.workers.workers import workers
-from prefjudge.study.study import STORE_FILE, Study
+from prefjudge.study.store import STORE_FILE, Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
 Verb = Callable[[Path | Study], object]

@@ -12,7 +12,7 @@ import pytest
 from prefjudge import VERBS, step_module
 from prefjudge.cli.step_options import step_options
 from prefjudge.errors import InputError
-from prefjudge.gather.outputs import check_outputs
+from prefjudge.findings.outputs import check_outputs
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.board.board import board as in_git
@@ -25,7 +25,7 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability.stability import stability
 from prefjudge.steps.winratio import winratio
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.repositories import commit_all
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from prefjudge.cli.output import to_plain
-from prefjudge.core.judges.noise import error_of_scale, log_weight_of_golds, scale_of_error
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.rounds import parse_strategy
 from prefjudge.core.resolving.scales import weigh_scales
+from prefjudge.core.strategies import error_of_scale, log_weight_of_golds, scale_of_error
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
@@ -17,7 +17,7 @@ from prefjudge.steps.plan.noise import NoiseModel
 from prefjudge.steps.plan.pilot import pilot_of
 from prefjudge.steps.plan.plan import parse_sizes, plan
 from prefjudge.steps.publish import publish
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.core.tables import simulated_judgments
 from tests.evaluation.test_leaderboard import scores_of
 from tests.steps.conftest import COLLECTION

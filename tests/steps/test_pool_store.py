@@ -5,16 +5,16 @@ from shutil import copytree
 
 import pytest
 
-from prefjudge.core.judges.models import ModelVote
+from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import StudyError
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
-from prefjudge.study.models import save_votes
-from prefjudge.study.pooling import load_inputs, load_pairs, load_passages
-from prefjudge.study.study import Study
+from prefjudge.study.imports import save_votes
+from prefjudge.study.pools import load_inputs, load_pairs, load_passages
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo
 from tests.steps.test_targets import live as live
 from tests.steps.test_targets import point_live_at

@@ -18,7 +18,7 @@ from prefjudge.steps.status.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.store.recover import recover
-from prefjudge.study.study import STORE_FILE, Study
+from prefjudge.study.store import STORE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, contents, pool_demo

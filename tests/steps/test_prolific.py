@@ -18,8 +18,7 @@ from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import CrowdError, InputError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.fieldwork.own_marketplace import find_running
+from prefjudge.field.crowd import find_running, keep_marketplace_open
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
@@ -29,8 +28,7 @@ from prefjudge.steps.serve.screener import Screener
 from prefjudge.steps.serve.serve import serve
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import simulated_truth
-from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE
+from prefjudge.study.store import LIVE, Study
 from tests.crowd.prolific_people import Participant, Visitor
 from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, cost, served
 from tests.crowd.prolific_words import hold_against_document

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
-from prefjudge.gather.readers import _Helped, working
+from prefjudge.reading.opened import _Helped, working
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check

@@ -11,7 +11,7 @@ import pytest
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_marketplace
+from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
@@ -23,7 +23,7 @@ from prefjudge.steps.status.history import history
 from prefjudge.steps.status.status import status
 from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo
 from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs

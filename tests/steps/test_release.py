@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.judges.models import ModelVote
-from prefjudge.core.resolving.preferences import resolve as resolve_log
-from prefjudge.core.resolving.preferences import to_qrels
+from prefjudge.core.judgments import ModelVote
+from prefjudge.core.resolving.resolutions import resolve as resolve_log
+from prefjudge.core.resolving.resolutions import to_qrels
 from prefjudge.errors import StudyError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
@@ -22,9 +21,9 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run.run import run
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
-from prefjudge.study.models import save_votes
-from prefjudge.study.pooling import load_pairs
-from prefjudge.study.study import Study
+from prefjudge.study.imports import save_votes
+from prefjudge.study.pools import load_pairs
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 

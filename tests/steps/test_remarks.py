@@ -8,8 +8,8 @@ import pytest
 
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.labels.gold import read_gold, write_gold
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
@@ -19,10 +19,10 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status.status import status
 from prefjudge.steps.workers.workers import workers
-from prefjudge.study.gold import load_gold, load_practice
 from prefjudge.study.people import STOPPED
+from prefjudge.study.pools import load_gold, load_practice
 from prefjudge.study.progress import waiting_pairs
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study
 from tests.steps.test_farming import person
 

@@ -20,16 +20,14 @@ from urllib.request import Request, urlopen
 import pytest
 
 import prefjudge as prefjudge_library
-from prefjudge.chances import chance_text
 from prefjudge.cli.status import status as show_status
-from prefjudge.counts import many
-from prefjudge.engines.files import files
 from prefjudge.errors import InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.lines import digests
-from prefjudge.gather import judgments
-from prefjudge.gather.once import asking_once
-from prefjudge.render.text.tables import Column, Table, render_table
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.findings import judgments
+from prefjudge.reading import lines as digests
+from prefjudge.reading.once import asking_once
+from prefjudge.reading.runs import heads as files
+from prefjudge.show.tables import Column, Table, render_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.report.files import _inert
@@ -40,9 +38,10 @@ from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import status
 from prefjudge.study.judgments import load_judgment_log
-from prefjudge.study.pooling import load_pool_sizes, load_pools
+from prefjudge.study.pools import load_pool_sizes, load_pools
 from prefjudge.study.progress import Remark, save_remarks
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import chance_text, many
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import climbing_study, let_all_work_at_once
 from tests.steps.test_release import judge

@@ -11,22 +11,21 @@ import numpy as np
 import pytest
 
 from prefjudge.cli.resolve import show
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.preferences import HowResolved
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.resolving.resolutions import HowResolved
 from prefjudge.core.resolving.rules import RULES
+from prefjudge.core.resolving.tournaments import TieWorth
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.judgments import JudgmentInput, fitting_rule, rival_rule
-from prefjudge.render.tables.resolution import per_query_table
-from prefjudge.render.text.tables import to_records
+from prefjudge.findings.judgments import JudgmentInput, fitting_rule, rival_rule
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.show.studies import per_query_table
+from prefjudge.show.tables import to_records
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import Form, resolve
 from prefjudge.steps.resolve.run_order import run_order
 from prefjudge.steps.run.run import run
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.core.tables import judgments_of
 from tests.steps.test_road import TRUTH, judge_all
 

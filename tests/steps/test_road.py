@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from prefjudge.core.asking.costs import prorated
+from prefjudge.core.hits import prorated
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import BudgetError, CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import open_marketplace
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.field.crowd import open_marketplace
+from prefjudge.reading.labels import read_qrels
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -22,8 +22,8 @@ from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
-from prefjudge.study.gold import load_withdrawn
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_withdrawn
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, contents, fix_key, pool_demo
 
 TRUTH = COLLECTION / "truth.tsv"

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.core.planning.challenge import Duel
+from prefjudge.core.planning.rounds import Duel
 from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.fieldwork.exclusion import choose_excluded
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.gather.run_gains import find_gains
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.field.publish import choose_excluded
+from prefjudge.field.rounds import find_gains
+from prefjudge.reading.labels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -24,9 +24,8 @@ from prefjudge.steps.run.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import simulated_truth
-from prefjudge.study.gold import load_gold
-from prefjudge.study.pooling import load_passages, load_pools, load_queries
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_gold, load_passages, load_pools, load_queries
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_interruptions import Wire, listed, recorded

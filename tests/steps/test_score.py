@@ -11,9 +11,9 @@ import pytest
 import scipy
 
 import prefjudge
-from prefjudge.engines.files import copies
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.pools import read_pool
+from prefjudge.reading.pools import read_pool
+from prefjudge.reading.runs import copies
 from prefjudge.steps.pool.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score

@@ -11,16 +11,16 @@ from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.errors import CrowdError
-from prefjudge.fieldwork import settlement
-from prefjudge.fieldwork.crowds import open_crowd, read_prices
-from prefjudge.fieldwork.settlement import GIVEN_UP, Act, find_dues, pay_dues, release_unused, withdraw
-from prefjudge.render.pages.hit import languages
+from prefjudge.field import settle as settlement
+from prefjudge.field.crowd import open_crowd, read_prices
+from prefjudge.field.settle import GIVEN_UP, Act, find_dues, pay_dues, release_unused, withdraw
+from prefjudge.pages.hit import languages
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import estimate_cost
 from prefjudge.study.hits import StudyHit, StudySlot
-from prefjudge.study.ledger import Intent, committed_cents, intend, settle
+from prefjudge.study.money import Intent, committed_cents, intend, settle
 from prefjudge.study.people import AS_GUESSED
-from prefjudge.study.study import Study, load_deleted
+from prefjudge.study.store import Study, load_deleted
 
 TEXT = "You stopped early, as you may, and made 1 of 3 comparisons: paid $0.67 by a bonus."
 SPOILT = "unusable answer: consent was not given"

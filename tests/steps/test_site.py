@@ -11,17 +11,15 @@ from shutil import copytree
 
 import pytest
 
-from prefjudge.chances import chance_text
-from prefjudge.core.planning.challenge import conclude_challenge
-from prefjudge.core.planning.strategy_names import parse_strategy
+from prefjudge.core.planning.rounds import conclude_challenge, parse_strategy
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pooling.qrels import restrict
+from prefjudge.core.runs import restrict
 from prefjudge.errors import InputError, StudyError
-from prefjudge.evaluation.leaderboards.leaderboard import LeaderboardRow
-from prefjudge.fieldwork.challenge import resume_challenge
-from prefjudge.formats.labels.qrels import write_qrels
-from prefjudge.formats.leaderboard_csv import read_leaderboard, read_measure
-from prefjudge.render.text.cells import RING
+from prefjudge.evaluation.boards import LeaderboardRow
+from prefjudge.field.challenge import resume_challenge
+from prefjudge.reading.labels import write_qrels
+from prefjudge.reading.leaderboards import read_leaderboard, read_measure
+from prefjudge.show.cells import RING
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.gold import gold
@@ -36,8 +34,9 @@ from prefjudge.steps.score.score import score
 from prefjudge.steps.status.history import history
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.pooling import load_pools
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_pools
+from prefjudge.study.store import Study
+from prefjudge.words import chance_text
 from tests.steps.conftest import COLLECTION, fix_key
 from tests.steps.test_road import TRUTH
 from tests.steps.test_run import RUNS, pool_runs

@@ -17,8 +17,8 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import Dispute
 from prefjudge.crowd.tasks import TaskState
 from prefjudge.errors import BudgetError, CrowdError, NotFinished, StudyError
-from prefjudge.fieldwork import spending
-from prefjudge.fieldwork.crowds import open_crowd, open_marketplace
+from prefjudge.field import pay as spending
+from prefjudge.field.crowd import open_crowd, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -27,10 +27,9 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.status.status import status
 from prefjudge.steps.work import work
-from prefjudge.study.ledger import find_rejection
+from prefjudge.study.money import find_rejection
 from prefjudge.study.progress import save_disputed
-from prefjudge.study.study import MARKETPLACE_FILE, Study
-from prefjudge.study.targets import SANDBOX
+from prefjudge.study.store import MARKETPLACE_FILE, SANDBOX, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.people import Admin
 from tests.marketplace.postgres import Cluster
@@ -228,7 +227,7 @@ def test_who_stopped_early_and_was_approved_by_the_delay_gets_no_bonus_besides(
 COLLECT = [
     sys.executable,
     "-c",
-    "import sys, prefjudge; from prefjudge.fieldwork import spending; spending.LOCK_TIMEOUT = 900; "
+    "import sys, prefjudge; from prefjudge.field import pay as spending; spending.LOCK_TIMEOUT = 900; "
     "prefjudge.collect(sys.argv[1])",
 ]
 

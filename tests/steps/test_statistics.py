@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from prefjudge.cli.app import app
-from prefjudge.engines.files.files import RunFiles
 from prefjudge.errors import InputError
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.testing.significance import compare_runs
-from prefjudge.formats.labels.qrels import read_qrels
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.tests import compare_runs
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.runs.heads import RunFiles
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare

@@ -15,7 +15,7 @@ import urllib3
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.tasks import Task
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.steps.collect import collect
@@ -32,7 +32,7 @@ from prefjudge.study.assignments import load_gold_records, save_barred
 from prefjudge.study.hits import load_hits
 from prefjudge.study.judgments import load_conduct, load_paces
 from prefjudge.study.progress import first_answers_since
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.people import Admin
 from tests.steps.test_road import TRUTH, kept_votes

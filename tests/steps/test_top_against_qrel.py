@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.planning.power import power, wins_needed
-from prefjudge.core.pooling.top_pairs import TopSplit
+from prefjudge.core.planning.plans import power, wins_needed
+from prefjudge.core.pools import TopSplit
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
-from prefjudge.formats.labels.pools import read_pool, write_pool
+from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.reading.pools import read_pool, write_pool
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
@@ -18,7 +18,7 @@ from prefjudge.steps.report.report import report
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, let_all_work_at_once
 from tests.steps.test_road import TRUTH
 
@@ -141,7 +141,7 @@ def test_a_run_that_misses_queries_keeps_them_in_the_shares(tmp_path: Path) -> N
     assert (pooled.split.not_retrieved, pooled.split.queries, pooled.queries) == (2, 15, 15)
     elsewhere = tmp_path / "elsewhere.txt"
     elsewhere.write_text("x Q0 d 1 1 tag\n")
-    with pytest.raises(InputError, match="no query gives a pair"):
+    with pytest.raises(InputError, match="no query of this file is in the runs"):
         pool(runs=[elsewhere], qrels=COLLECTION / "qrels.txt", design="top-against-qrel")  # type: ignore[arg-type]
 
 
@@ -165,7 +165,7 @@ def test_what_pairs_can_show(pairs: int, wins: int | None) -> None:
 
 
 def test_the_power_of_a_round_number_of_pairs() -> None:
-    from prefjudge.core.planning.power import powers
+    from prefjudge.core.planning.plans import powers
 
     rows = powers(300, 400)
     assert [row.pairs for row in rows] == [50, 100, 200, 300]

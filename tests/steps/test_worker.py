@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.workers.person import export_person, forget_person
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study import people
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import climbing_study
 from tests.steps.test_remarks import pairs_in, saying
 

@@ -11,7 +11,7 @@ from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import work
 from prefjudge.steps.workers.workers import WorkerModel, workers
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 @pytest.fixture

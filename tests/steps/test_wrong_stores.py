@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import PrefjudgeError, StudyError
-from prefjudge.fieldwork.crowds import keep_marketplace_open
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -19,7 +19,7 @@ from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import State, examine
 from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_recover import lose, there
 

@@ -4,14 +4,14 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from prefjudge.core.judges.screening import BarringPolicy
+from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.crowds import connect
 from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 from prefjudge.resources import resource_dir
 from prefjudge.steps.init import init
 from prefjudge.study.config import StudyConfig, load_config, template
-from prefjudge.study.study import fill
+from prefjudge.study.store import fill
 
 
 def config(tmp_path: Path, text: str) -> StudyConfig:

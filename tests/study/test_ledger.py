@@ -10,7 +10,7 @@ import pytest
 from prefjudge.database import Connection
 from prefjudge.errors import BudgetError
 from prefjudge.steps.init import init
-from prefjudge.study.ledger import (
+from prefjudge.study.money import (
     Intent,
     committed_cents,
     intend,
@@ -19,7 +19,7 @@ from prefjudge.study.ledger import (
     settle,
     void,
 )
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 HIT = Intent(token="hit-1", operation="create", target="sandbox", subject="one", cents=2640, intended=7.5)
 

@@ -17,11 +17,10 @@ from prefjudge.study.assignments import (
     save_rejection,
 )
 from prefjudge.study.hits import count_dropped, save_extension, save_published
-from prefjudge.study.ledger import committed_cents, count_settled, settle, void
-from prefjudge.study.people import count_last_dropped
+from prefjudge.study.money import committed_cents, count_settled, settle, void
+from prefjudge.study.people import Judge, count_last_dropped
 from prefjudge.study.progress import waiting_pairs
-from prefjudge.study.rehearsal import Judge
-from prefjudge.study.study import STEPS
+from prefjudge.study.store import STEPS
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.asking.gold import GoldPair
+from prefjudge.core.gold import GoldPair
 from prefjudge.database import Database
 from prefjudge.errors import PrefjudgeError, StudyError
 from prefjudge.steps.init import init
 from prefjudge.steps.status.status import status
-from prefjudge.study.gold import load_active_gold, load_gold, load_withdrawn, save_gold
-from prefjudge.study.study import STEPS, Study
+from prefjudge.study.pools import load_active_gold, load_gold, load_withdrawn, save_gold
+from prefjudge.study.store import STEPS, Study
 
 NEXT = (
     "ALTER TABLE queries ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE INDEX notes ON queries (note)"

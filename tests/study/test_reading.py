@@ -6,8 +6,7 @@ import pytest
 
 from prefjudge.database import Database
 from prefjudge.steps.init import init
-from prefjudge.study.settings import load_setting, save_setting
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study, load_setting, save_setting
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 

@@ -13,7 +13,7 @@ from prefjudge.steps.demo import demo
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.status.status import status
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 def prepend(study: Path, line: str) -> None:

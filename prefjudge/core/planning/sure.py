@@ -1,16 +1,465 @@
 """Sure: votes where they tell most who is the best, until one candidate is it with enough probability."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
-from prefjudge.core.asking.strategies import NOTHING, Asked, Counts, Flags, Floats, joined
-from prefjudge.core.planning.likely_crowd import Crowds, Judged, likely_crowd
-from prefjudge.core.planning.neighbours import Stakes
-from prefjudge.core.planning.worth import worth
 from prefjudge.core.resolving.confidence import average_chances
-from prefjudge.core.resolving.scales import Scales
+from prefjudge.core.resolving.posterior import by_orders, chance_best, log_evidences
+from prefjudge.core.resolving.rules import SCALE, fit_strengths
+from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
+from prefjudge.core.strategies import (
+    NOTHING,
+    USUAL_ERROR,
+    Asked,
+    Counts,
+    Flags,
+    Floats,
+    error_of_scale,
+    joined,
+    scale_of_error,
+)
+
+_APART = 0.2
+"""How far apart the logs of three scales are through which a parabola is laid."""
+_LOOKS, _FAR = 8, 5.0
+"""How often a parabola may lead to the next, and by how many of these steps: farther off it tells little."""
+_WITHIN = (np.log(LOWEST) + _APART, np.log(HIGHEST) - _APART)
+_STRENGTHS, _ORDERS, _CROWD_SEED = 100, 50, 18
+"""How many strengths tell the evidence of a pool, and how many orders: they are better proposals."""
+_COUNTS = 0.01
+"""A share of lapses that is less probable is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The votes on some pools of one size.
+
+    Attributes
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        The votes.
+    study : ndarray of int64, shape (n,)
+        The study of each pool: each has a crowd of its own.
+    """
+
+    votes: Floats
+    study: Counts
+
+    def only(self, some: Counts) -> "Judged":
+        """Return those of some of the pools."""
+        return Judged(self.votes[some], self.study[some])
+
+
+@dataclass(frozen=True, slots=True)
+class Crowds:
+    """How votes err in each study: the most probable scale at each share of lapses, and how probable it is.
+
+    Both arrays have a row for each study and a column for each share.
+    """
+
+    scale: Floats
+    weight: Floats
+
+    def of(self, study: int) -> Scales:
+        """Return the crowd of one study."""
+        return Scales(scale=self.scale[study], weight=self.weight[study], lapses=np.array(LAPSES))
+
+    def chances(self, judged: Judged, *, draws: int) -> Floats:
+        """Return how probably each candidate is the best, shape (n, k)."""
+        votes, size = judged.votes, judged.votes.shape[1]
+        chance = np.zeros(votes.shape[:2])
+        for number, lapses in enumerate(LAPSES):
+            weight = self.weight[judged.study, number]
+            some = np.flatnonzero(weight)
+            if some.size:
+                scale = self.scale[judged.study[some], number]
+                # Draws are of the model and the size alone: what stands beside a pool changes nothing.
+                rng = np.random.default_rng([_CROWD_SEED, size, number])
+                fit = (
+                    None if by_orders(size, lapses) else fit_strengths(votes[some], scale=scale, within=1e-6)
+                )
+                chance[some] += weight[some, None] * chance_best(
+                    votes[some], fit, scale=scale, draws=draws, rng=rng, lapses=lapses
+                )
+        return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+
+
+def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
+    """Return the most probable scale at each share of lapses, and how probable each share is.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        The votes of some pools.
+    near : Scales, optional
+        What fewer votes told: three looks at each share tell it then, where more are needed without.
+    """
+    before = None if near is None else Crowds(near.scale[None], near.weight[None])
+    return likely_crowds([Judged(votes, np.zeros(len(votes), dtype=np.int64))], 1, near=before).of(0)
+
+
+def likely_crowds(pools: Sequence[Judged], studies: int, *, near: Crowds | None = None) -> Crowds:
+    """Return the same for each of so many studies, by its own pools of all sizes."""
+    usual = np.full((studies, len(LAPSES)), scale_of_error(USUAL_ERROR))
+    start = np.clip(np.log(usual if near is None else near.scale), *_WITHIN)
+    found = [
+        _lowest(partial(_improbable, pools, lapses), start[:, number]) for number, lapses in enumerate(LAPSES)
+    ]
+    place, least, wide = np.stack(found, axis=2)
+    weight = wide * np.exp(least.min(axis=1, keepdims=True) - least)
+    weight[weight < _COUNTS * weight.sum(axis=1, keepdims=True)] = 0.0
+    return Crowds(
+        scale=np.clip(np.exp(place), LOWEST, HIGHEST), weight=weight / weight.sum(axis=1, keepdims=True)
+    )
+
+
+def _improbable(pools: Sequence[Judged], lapses: float, log_scale: Floats, some: Counts) -> Floats:
+    """Return less the log probability of a scale for each of some studies, up to a constant."""
+    scale, told = np.exp(log_scale), np.zeros(log_scale.size)
+    place = np.full(int(some.max(initial=-1)) + 1, -1)
+    place[some] = np.arange(some.size)
+    for one in pools:
+        inside = np.flatnonzero(np.isin(one.study, some))
+        if not inside.size:
+            continue
+        votes, of = one.votes[inside], place[one.study[inside]]
+        fit = None
+        if not by_orders(votes.shape[1], lapses):
+            fit = fit_strengths(votes, scale=scale[of], within=1e-3)  # it is where draws are about
+        rng = np.random.default_rng(_CROWD_SEED)  # the same draws for all scales, so that their errors cancel
+        draws = _ORDERS if lapses == 1.0 else _STRENGTHS
+        logs = log_evidences(votes, fit, scale=scale[of], draws=draws, rng=rng, lapses=lapses)
+        told += np.bincount(of, weights=logs, minlength=some.size)
+    return np.asarray(-told - np.array([log_prior(one) for one in scale.tolist()]))
+
+
+def _lowest(improbable: Callable[[Floats, Counts], Floats], start: Floats) -> Floats:
+    """Return where it is lowest in each study, how low, and the width of the bend there, shape (3, studies).
+
+    The width is a standard deviation.
+    """
+    found = np.stack([start, np.full(start.size, np.inf), np.full(start.size, SPREAD)])
+    some = np.arange(start.size)
+    for _ in range(_LOOKS):
+        middle = found[0, some]
+        low, at, high = (improbable(middle + _APART * step, some) for step in (-1, 0, 1))
+        bend = low - 2.0 * at + high
+        curved = bend > 0.0
+        off = np.where(curved, 0.5 * (low - high) / np.where(curved, bend, 1.0), _FAR * np.sign(low - high))
+        found[1, some] = at
+        met = curved & (np.abs(off) <= 1.0)
+        there = some[met]
+        found[0, there] += _APART * off[met]
+        found[1, there] = (at - (low - high) ** 2 / (8.0 * np.where(curved, bend, 1.0)))[met]
+        found[2, there] = _APART * bend[met] ** -0.5
+        following = np.clip(middle + _APART * np.round(np.clip(off, -_FAR, _FAR)), *_WITHIN)
+        # At a bound, or where it is flat, there is nothing further to look for.
+        on = ~met & (np.abs(following - middle) > 1e-9)
+        found[0, some[on]], some = following[on], some[on]
+        if not some.size:
+            break
+    return found
+
+
+# Neighbours: runs whose order the votes are to tell, and what it hangs on in each query.
+
+Codes = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGains:
+    """What each run scores on a query, for each candidate that may be its best answer.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        The run tags.
+    gain : ndarray of float64, shape (n_rows, n_runs)
+        For each row of the pools, the score of its query if this candidate is the only best answer.
+    """
+
+    runs: tuple[str, ...]
+    gain: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderChance:
+    """How sure the order of two runs is, by the votes on these queries.
+
+    Attributes
+    ----------
+    better, other : str
+        The run tags; the first is the better one by the votes so far.
+    difference : float
+        Of their mean scores, as the votes have it: over all queries and all candidates that may be the best.
+    deviation : float
+        Its posterior standard deviation.
+    chance : float
+        The probability that the first has the greater mean on these queries, were all their best answers
+        known; 1 where the two score the same whatever the answers are.
+    """
+
+    better: str
+    other: str
+    difference: float
+    deviation: float
+    chance: float
+
+    @property
+    def words(self) -> str:
+        """Which run is above the other, by how much, and how probable that is; or that neither can be."""
+        if self.chance == 1.0 and not self.difference:
+            return f"runs {self.better} and {self.other} score the same, whatever the best answers are"
+        nearly = self.deviation > 0 and self.chance >= 0.995  # what is not certain does not look so
+        chance = "a probability above 0.99" if nearly else f"the probability {self.chance:.2f}"
+        return (
+            f"run {self.better} is above {self.other} by {self.difference:.3f}; "
+            f"this order on these queries has {chance}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """The runs to be told apart, two by two.
+
+    Attributes
+    ----------
+    orders : tuple of OrderChance
+        Each two runs.
+    spread : ndarray of float64, shape (n_rows, n_pairs)
+        For each row of the pools, the difference of each two runs where this candidate is the best, times the
+        root of what the variance of their mean difference costs.
+    counts : ndarray of bool, shape (n_rows,)
+        The rows of queries on which any two of them may score differently.
+    """
+
+    orders: tuple[OrderChance, ...]
+    spread: Floats
+    counts: Flags
+
+    @property
+    def chance(self) -> float:
+        """The expected share of the orders that are right; 1 where there is none."""
+        return float(np.mean([one.chance for one in self.orders])) if self.orders else 1.0
+
+    def stakes(self, rows: Codes, level: float) -> "Stakes":
+        """Return what hangs on the best answers of some queries.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n, k)
+            The rows of the candidates of ``n`` queries.
+        level : float
+            The share of right orders that is wanted.
+        """
+        spread = self.spread[rows]
+        square = np.einsum("nkp,nkp->nk", spread, spread)
+        apart = square[:, :, None] + square[:, None, :] - 2.0 * (spread @ spread.transpose(0, 2, 1))
+        # The product leaves rounding where candidates are alike: nothing hangs on them.
+        none = 1e-12 * np.maximum(square[:, :, None], square[:, None, :])
+        return Stakes(
+            cost=np.where(apart > none, apart, 0.0),
+            counts=np.asarray(self.counts[rows].any(axis=1)),
+            told=self.chance >= level,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stakes:
+    """What hangs on the best answers of ``n`` queries of ``k`` candidates.
+
+    Attributes
+    ----------
+    cost : ndarray of float64, shape (n, k, k)
+        What it costs that ``x`` is taken for the best where ``y`` is.
+    counts : ndarray of bool, shape (n,)
+        Whether the runs may score differently at all.
+    told : bool
+        Whether their order is sure enough.
+    """
+
+    cost: Floats
+    counts: Flags
+    told: bool
+
+
+def find_neighbours(
+    gains: RunGains, query: Codes, chance: Floats, *, between: Sequence[str] = ()
+) -> Neighbours:
+    """Return the runs to be told apart: two that are named, or each two that are next to each other.
+
+    Parameters
+    ----------
+    gains : RunGains
+        What the runs score.
+    query : ndarray of int32, shape (n_rows,)
+        The query of each row, ascending.
+    chance : ndarray of float64, shape (n_rows,)
+        The probability that each candidate is the best.
+    between : sequence of str
+        The tags of two runs. By default each run of the board that the votes make so far is compared with
+        the next one.
+
+    Notes
+    -----
+    Queries have votes of their own, so the variance of the mean difference is the sum of the queries'
+    variances, and the mean of many queries is as good as normal. Within a query the variance is the sum, over
+    each two candidates, of the product of their probabilities and of the square of what the difference
+    between the runs would change. The order of two runs that is wrong with probability ``p`` counts ``p`` for
+    each share of the variance that is taken away: what is sure already needs no votes.
+    """
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    count, place = max(starts.size, 1), np.cumsum(np.diff(query, prepend=-1) > 0) - 1
+    board = chance @ gains.gain
+    if between:
+        a, b = (np.array([gains.runs.index(name)]) for name in between)
+    else:
+        ranked = np.array(sorted(range(len(gains.runs)), key=lambda run: (-board[run], gains.runs[run])))
+        a, b = ranked[:-1], ranked[1:]
+    apart = gains.gain[:, a] - gains.gain[:, b]
+    total = board[a] - board[b]
+    mean = np.add.reduceat(chance[:, None] * apart, starts)
+    variance = (chance[:, None] * (apart - mean[place]) ** 2).sum(axis=0)
+    known = variance <= 1e-18 * count
+    variance[known] = 0.0
+    sure = np.where(known, 1.0, scipy.special.ndtr(np.abs(total) / np.sqrt(np.where(known, 1.0, variance))))
+    cost = np.where(known, 0.0, (1.0 - sure) / np.where(known, 1.0, variance))
+    orders = zip(
+        a.tolist(), b.tolist(), total.tolist(), np.sqrt(variance).tolist(), sure.tolist(), strict=True
+    )
+    return Neighbours(
+        orders=tuple(
+            OrderChance(
+                better=gains.runs[one if lead >= 0 else other],
+                other=gains.runs[other if lead >= 0 else one],
+                difference=abs(lead) / count,
+                deviation=deviation / count,
+                chance=right,
+            )
+            for one, other, lead, deviation, right in orders
+        ),
+        spread=apart * np.sqrt(cost),
+        counts=np.logical_or.reduceat((apart != 0).any(axis=1), starts)[place],
+    )
+
+
+# Worth: what a further vote on a pool is expected to bring.
+
+_INFORMATION = 0.23
+"""What a vote tells of the difference of two strengths: p (1 - p), where a third of the votes is wrong."""
+_AHEAD = np.array([1, 2, 4, 8, 16, 32, 64], dtype=np.float64)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NEGLIGIBLE = 0.01
+
+
+def worth(
+    votes: Floats, chance: Floats, stakes: Stakes | None = None, *, crowd: Scales | None = None
+) -> Floats:
+    """Return by how much a further vote on a pool raises the expected number of right winners, shape (n,).
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        The votes so far.
+    chance : ndarray of float64, shape (n, k)
+        The probability that each candidate is the best.
+    stakes : Stakes, optional
+        What hangs on the best answers: a vote is then worth by how much it lowers the cost of being wrong.
+    crowd : Scales, optional
+        How far apart candidates are; by default as far as they usually are. The further, the more may a vote
+        still change.
+
+    Notes
+    -----
+    Of two candidates only, the likeliest ones, or those on whom most hangs: as if the difference of their
+    strengths were normal, ``m`` more votes move its mean by a normal amount of known variance, so that the
+    expected probability of being right after them is a one-dimensional integral. One vote seldom changes who
+    leads, and so looks worth nothing: the best of one to 64 votes ahead is taken, for each of its votes (as
+    the knowledge gradient of Frazier and Powell, The knowledge-gradient stopping rule, 2008, and its
+    look-ahead).
+    """
+    n, size = chance.shape
+    if size == 1:
+        return np.zeros(n)
+    place = np.argsort(-chance, axis=1, kind="stable")[:, :2]
+    if stakes is not None:
+        doubt = chance[:, :, None] * chance[:, None, :] * stakes.cost
+        pair = np.stack(np.divmod(doubt.reshape(n, -1).argmax(axis=1), size), axis=1)
+        place = np.take_along_axis(
+            pair, np.argsort(-np.take_along_axis(chance, pair, axis=1), axis=1), axis=1
+        )
+    two = np.take_along_axis(chance, place, axis=1)
+    shown = votes.sum(axis=2) + votes.sum(axis=1)
+    one, other = place.T
+    row = np.arange(n)
+    between = votes[row, one, other] + votes[row, other, one]
+    # The prior and the votes that showed each of the two beside others: what is known of each strength adds
+    # up. Those that showed both tell their difference itself.
+    known = 1.0 / (SCALE if crowd is None else crowd.mean) ** 2 + _INFORMATION * (
+        np.take_along_axis(shown, place, axis=1) - between[:, None]
+    )
+    variance = 1.0 / (1.0 / (1.0 / known).sum(axis=1) + _INFORMATION * between)
+    both = two.sum(axis=1)
+    share = np.clip(two[:, 0] / np.maximum(both, 1e-300), 0.5, 1.0 - 1e-9)
+    # Where something hangs on a choice between two, it is the variance of the choice that votes take away.
+    value = _chance if stakes is None else _less_variance
+    scope = both if stakes is None else both**2 * stakes.cost[row, one, other]
+    alike, error = _all_alike(crowd)
+    gained = np.zeros((n, _AHEAD.size))
+    if alike < 1.0 - _NEGLIGIBLE:
+        gained += (1.0 - alike) * _if_close_is_harder(share, variance, value)
+    if alike > _NEGLIGIBLE:
+        gained += alike * _if_all_are_alike(share, error, value)
+    return np.asarray(scope * np.maximum((gained / _AHEAD).max(axis=1), 0.0))
+
+
+def _chance(right: Floats) -> Floats:
+    return right
+
+
+def _less_variance(right: Floats) -> Floats:
+    return -right * (1.0 - right)
+
+
+def _all_alike(crowd: Scales | None) -> tuple[float, float]:
+    """Return how probably all pairs are as hard, and the share of wrong votes then."""
+    if crowd is None:
+        return 0.0, 0.5
+    weight = np.where(crowd.lapses == 1.0, crowd.weight, 0.0)
+    total = float(weight.sum())
+    errors = [error_of_scale(scale) for scale in crowd.scale.tolist()]
+    return total, float(weight @ errors) / max(total, 1e-300)
+
+
+def _if_close_is_harder(share: Floats, variance: Floats, value: Callable[[Floats], Floats]) -> Floats:
+    """Return what further votes add to the value of a choice, shape (n, ahead): a normal difference."""
+    lead = scipy.special.ndtri(share)
+    left = 1.0 / (1.0 / variance[:, None] + _INFORMATION * _AHEAD)
+    moves = np.sqrt(variance[:, None] - left)
+    after = (lead * np.sqrt(variance))[:, None, None] + moves[:, :, None] * _NODES
+    then = scipy.special.ndtr(np.abs(after) / np.sqrt(left)[:, :, None])
+    return np.asarray(value(then) @ _WEIGHTS - value(share)[:, None])
+
+
+def _if_all_are_alike(share: Floats, error: float, value: Callable[[Floats], Floats]) -> Floats:
+    """Return the same: each vote multiplies the odds by as much."""
+    votes = _AHEAD[:, None]
+    right = np.arange(_AHEAD[-1] + 1.0)
+    first = scipy.stats.binom.pmf(right, votes, 1.0 - error)
+    other = scipy.stats.binom.pmf(right, votes, error)
+    mass = share[:, None, None] * first, (1.0 - share)[:, None, None] * other
+    either = mass[0] + mass[1]
+    then = np.maximum(*mass) / np.maximum(either, 1e-300)
+    return np.asarray((value(then) * either).sum(axis=2) - value(share)[:, None])
+
+
+# Sure: votes where they tell most who is the best, until one candidate is it with enough probability.
 
 _MOST_VOTES = 40
 """The most votes of a pool for each of its candidates: what nobody can tell apart must not cost for ever."""

@@ -1,22 +1,31 @@
-"""Confidence: how probable it is that a candidate is the best answer, given the votes so far."""
+"""Confidence: how probable it is that each answer is right, and whether the votes fit that model."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.runs import Codes
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.cast_votes import CastVotes
-from prefjudge.core.resolving.posterior import chance_best, is_exact
-from prefjudge.core.resolving.scales import Scales, estimate_with_trust
-from prefjudge.core.resolving.tournament import Index, tournaments
-from prefjudge.core.resolving.trust import Trust, learn_trust
-from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
+from prefjudge.core.judgments import Judgments, nameless
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidence
+from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.scales import (
+    Scales,
+    Trust,
+    estimate_scales,
+    estimate_with_trust,
+    learn_trust,
+    one_scale,
+)
+from prefjudge.core.resolving.tournaments import CastVotes, Floats, Index, tournaments, vote_matrices
+from prefjudge.core.runs import Codes, Qrels, encode
+from prefjudge.core.strategies import LapseNoise, error_of_scale
+from prefjudge.words import chance_text, many
 
 _NEGLIGIBLE = 1e-3
 """A scale with a smaller share of the posterior moves no probability by more than that."""
@@ -222,3 +231,630 @@ def _variances(fit: Strengths) -> Floats:
     # Laplace's approximation: the inverse curvature at the mode.
     covariance = np.linalg.inv(fit.precision)
     return np.diagonal(covariance, axis1=1, axis2=2)
+
+
+# Model checks: whether votes look like those of the model that the probabilities of being best rest on.
+
+_QUERIES = 500
+_REDRAWS = 400
+_SHARE = 0.99
+"""A check fails by chance in one study of a hundred."""
+_MEANINGS = {
+    "cycles": ("three", "form a cycle"),
+    "unanimous": ("pair", "are unanimous"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCheck:
+    """A share that was seen in the votes, and where it lies in votes that the model draws.
+
+    Attributes
+    ----------
+    name : str
+        ``cycles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on
+        which all votes agree.
+    of : int
+        How many threes or pairs were looked at.
+    seen : float
+        The share among them.
+    low, high : float
+        Where the share lies in 99 % of studies of the same size whose votes are drawn from the model and
+        agree with each other as often as those that were cast.
+    """
+
+    name: str
+    of: int
+    seen: float
+    low: float
+    high: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the model explains what was seen."""
+        return self.low <= self.seen <= self.high
+
+    @property
+    def too_much_noise(self) -> bool:
+        """Whether there is more disorder than the model has: more cycles, or fewer unanimous pairs."""
+        return self.seen > self.high if self.name == "cycles" else self.seen < self.low
+
+    @property
+    def words(self) -> str:
+        """What was seen, and what was to be expected."""
+        noun, does = _MEANINGS[self.name]
+        return (
+            f"of {many(self.of, noun)} {self.seen:.1%} {does}, "
+            f"where {self.low:.1%} to {self.high:.1%} were to be expected"
+        )
+
+
+def check_model(
+    judgments: Judgments, scales: Scales, *, rng: np.random.Generator, pools: Pools | None = None
+) -> tuple[ModelCheck, ...]:
+    """Hold cycles and repeated votes against those that the model draws (a posterior predictive check).
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    scales : Scales
+        The models that the votes leave possible, by their probabilities.
+    rng : numpy.random.Generator
+        The source of the votes drawn.
+    pools : Pools, optional
+        The candidates; by default the judged documents.
+
+    Returns
+    -------
+    tuple of ModelCheck
+        One for each share that the votes have. Only queries with the same number of votes on every pair, and
+        without ties, are looked at: where votes choose the next pairs, what is repeated is no fair sample.
+
+    Notes
+    -----
+    Any share by itself fits some scale. What tells is how one goes with another: two votes on one pair agree
+    so often, and so the model has so many cycles. Thus only repeated votes can contradict it. Where taste is
+    intransitive, votes agree and yet go in cycles. A share is compared after what the agreement explains of
+    it, in the votes drawn, is taken off (linear regression).
+
+    References
+    ----------
+    A. Gelman, X. Meng, H. Stern: Posterior predictive assessment of model fitness (Statistica Sinica, 1996).
+    """
+    seen = _Counts()
+    designs: list[tuple[int, int, int]] = []
+    for votes in _balanced(judgments, pools):
+        seen.add(votes)
+        designs.append((*votes.shape[:2], int(votes[0, 0, 1] + votes[0, 1, 0])))
+    if not seen.of[0]:
+        return ()
+    drawn = np.empty((_REDRAWS, seen.count.size))
+    models = rng.choice(scales.weight.size, _REDRAWS, p=scales.weight).tolist()
+    for row, model in enumerate(models):
+        noise = LapseNoise(error=error_of_scale(scales.scale[model]), lapses=scales.lapses[model])
+        counts = _Counts()
+        for n, k, times in designs:
+            counts.add(_redrawn(noise, scales.trust, n, k, times, rng))
+        drawn[row] = counts.shares
+    repeats = drawn[:, 0] - seen.shares[0]
+    checks = []
+    for place, name in enumerate(_MEANINGS, start=1):
+        # No three counts that has an even pair: of few threes a redraw may leave no share.
+        has = np.isfinite(drawn[:, place])
+        if seen.of[place] and 2 * has.sum() >= _REDRAWS:
+            share = float(seen.shares[place])
+            checks.append(_compare(name, int(seen.of[place]), share, drawn[has, place], repeats[has]))
+    return tuple(checks)
+
+
+def _compare(name: str, of: int, seen: float, drawn: Floats, repeats: Floats) -> ModelCheck:
+    """Hold a share against the drawn ones, as they would be if as many repeats agreed as were seen to."""
+    spread = repeats - repeats.mean()
+    slope = float(spread @ drawn / max(float(spread @ spread), 1e-300))
+    bounds = np.quantile(drawn - slope * repeats, [0.5 - _SHARE / 2, 0.5 + _SHARE / 2])
+    # A line may lead out of the shares that there are.
+    low, high = np.clip(bounds, 0.0, 1.0).tolist()
+    return ModelCheck(name=name, of=of, seen=seen, low=low, high=high)
+
+
+class _Counts:
+    """How many repeats agree, threes are cycles, and pairs unanimous, and of how many each."""
+
+    def __init__(self) -> None:
+        self.count, self.of = np.zeros(3), np.zeros(3)
+
+    @property
+    def shares(self) -> Floats:
+        with np.errstate(invalid="ignore"):
+            shares: Floats = self.count / self.of
+        return shares
+
+    def add(self, votes: Floats) -> None:
+        """Count the votes of some queries, which have as times on every pair; shape (n, k, k)."""
+        n, k, _ = votes.shape
+        times = float(votes[0, 0, 1] + votes[0, 1, 0])
+        pairs = n * k * (k - 1) / 2
+        beats = (votes > votes.transpose(0, 2, 1)).astype(np.float64)
+        self.count[0] += (votes * (votes - 1.0)).sum() / 2.0
+        self.of[0] += pairs * times * (times - 1.0) / 2.0
+        if k > 2:
+            # The trace of the cube meets each cycle three times; the square times the matrix each three in
+            # order once, by its first and last.
+            square = beats @ beats
+            cycles = float(np.einsum("nxy,nyx->", square, beats)) / 3.0
+            self.count[1] += cycles
+            self.of[1] += cycles + float(np.einsum("nxy,nxy->", square, beats))
+        # Of three votes all agree exactly as often as two do on average: nothing more is told.
+        if times > 3:
+            self.count[2] += np.count_nonzero(votes == times)
+            self.of[2] += pairs
+
+
+def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
+    """Yield the votes of queries with as many votes on every pair, without ties, by size and number."""
+    left = _QUERIES
+    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
+        for stack in vote_matrices(block, ties=0.5):
+            k = stack.votes.shape[1]
+            if k < 2 or left <= 0:
+                continue
+            both = stack.votes + stack.votes.transpose(0, 2, 1)
+            of_pairs = both[:, ~np.eye(k, dtype=bool)]
+            most = of_pairs.max(axis=1)
+            whole = (stack.votes == np.rint(stack.votes)).all(axis=(1, 2))
+            same = whole & (most > 0) & (of_pairs == most[:, None]).all(axis=1)
+            for times in np.unique(most[same]).tolist():
+                some = np.flatnonzero(same & (most == times))[:left]
+                if some.size:
+                    yield stack.votes[some]
+                left -= some.size
+        if left <= 0:
+            break
+
+
+def _redrawn(noise: LapseNoise, trust: float, n: int, k: int, times: int, rng: np.random.Generator) -> Floats:
+    """Draw as many votes on every pair of new queries of the same crowd."""
+    chances: NDArray[np.float64] = 0.5 + trust * (noise.draw_chances(n, k, rng)[0] - 0.5)
+    x, y = np.triu_indices(k, 1)
+    won = rng.binomial(times, chances[:, x, y])
+    votes = np.zeros((n, k, k))
+    votes[:, x, y], votes[:, y, x] = won, times - won
+    return votes
+
+
+# Confidence of resolutions: how probable it is that each is right, and how often all are.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceSummary:
+    """How sure the winners are to be the best.
+
+    Attributes
+    ----------
+    model : str
+        What the probabilities rest on.
+    scale : float
+        How far apart candidates are, in logits, on average over what the votes leave possible.
+    rests_on : str
+        ``votes`` where they tell how often votes are wrong; ``prior`` where they do not, and all
+        probabilities rest on how often crowds usually are.
+    error, error_low, error_high : float or None
+        The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
+        0.9; none where the votes do not tell it.
+    lapses : float or None
+        The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
+        none where the votes do not tell how many are wrong.
+    trust : float or None
+        How much a vote is worth on average by what is known of its worker, beside those of the most reliable
+        workers (1); none where workers cannot be told apart.
+    doubted : int or None
+        The workers whose votes are worth less than half as much.
+    mean : float
+        The expected share of the resolved queries whose winner is the best; a random pick of several.
+    at_80, at_95 : int
+        Queries whose winner is the best with at least that probability.
+    alone : int
+        Those of them that are alone in their pool, so that nothing was judged.
+    outdone : int
+        Queries where another candidate is more probable to be the best than each that the rule names, by two
+        digits: rules count wins, and the probability also weighs what is not known.
+    fits : bool or None
+        Whether the votes look like those of the model; none where nothing can be checked.
+    checks : tuple of ModelCheck
+        What was checked.
+    """
+
+    model: str
+    scale: float
+    rests_on: str
+    error: float | None
+    error_low: float | None
+    error_high: float | None
+    lapses: float | None
+    trust: float | None
+    doubted: int | None
+    mean: float
+    at_80: int
+    at_95: int
+    alone: int
+    outdone: int
+    fits: bool | None
+    checks: tuple[ModelCheck, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How sure the winners are, what that rests on, and where the votes do not fit the model."""
+        if isnan(self.mean):
+            return ("no query has a winner yet",)
+        words = [
+            f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
+            f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}"
+        ]
+        if self.outdone:
+            words.append(
+                f"in {many(self.outdone, 'query')} another candidate is more likely to be the best than the "
+                "winner that the rule names, as P(best) shows"
+            )
+        if self.doubted:
+            words.append(
+                "votes count by how reliable their workers are: those of "
+                f"{many(self.doubted, 'worker')} less than half as much as those of the best"
+            )
+        if self.fits is None:
+            words.append(
+                "whether these probabilities fit cannot be checked from these votes: it takes two or more on "
+                "every pair of a query of three; if taste goes in circles they are too high"
+            )
+        unfit = [one for one in self.checks if not one.fits]
+        if unfit:
+            ways = sorted({"too high" if one.too_much_noise else "too low" for one in unfit})
+            words.append(
+                "the votes do not fit the model of these probabilities: "
+                f"{'; '.join(one.words for one in unfit)}; the probabilities may be {' or '.join(ways)}"
+            )
+        return tuple(words)
+
+    def _words_on_lone(self) -> str:
+        if not self.alone:
+            return ""
+        return f", of which {self.alone:,} {'is' if self.alone == 1 else 'are'} alone in the pool"
+
+    def _words_on_error(self) -> str:
+        if self.error is None:
+            return (
+                "how many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+                "usually show"
+            )
+        return (
+            f"the judgments suggest that {self.error:.0%} of votes on a random pair are wrong "
+            f"({self.error_low:.0%} to {self.error_high:.0%})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedQuery:
+    """One query's resolution, and the probability that each candidate is the best."""
+
+    query_id: str
+    status: str
+    winners: tuple[str, ...]
+    margin: float
+    cycle: tuple[str, ...]
+    pool_size: int
+    votes: int
+    missing: int
+    p_best: dict[str, float]
+
+
+def summarise_confidence(
+    resolutions: Resolutions, confidence: Confidence, checks: tuple[ModelCheck, ...] = ()
+) -> ConfidenceSummary:
+    """Return how sure the winners are; all arguments come from the same judgments and pools."""
+    rows = np.flatnonzero(resolutions.winner)
+    query = resolutions.query[rows]
+    count = np.bincount(query, minlength=len(resolutions))
+    total = np.bincount(query, weights=confidence.chance[rows], minlength=len(resolutions))
+    each = total[count > 0] / count[count > 0]
+    scales = confidence.scales
+    likeliest = np.maximum.reduceat(confidence.chance, resolutions.start[:-1])
+    named = np.zeros(len(resolutions))
+    np.maximum.at(named, query, confidence.chance[rows])
+    outdone = (count > 0) & (np.round(likeliest, 2) > np.round(named, 2))
+    low, high = scales.interval(0.9)
+    return ConfidenceSummary(
+        model=confidence.model,
+        scale=scales.mean,
+        rests_on="votes" if scales.told else "prior",
+        error=scales.error if scales.told else None,
+        error_low=low if scales.told else None,
+        error_high=high if scales.told else None,
+        lapses=scales.lapsing if scales.told else None,
+        trust=None if confidence.trust is None else confidence.trust.mean,
+        doubted=None if confidence.trust is None else confidence.trust.doubted,
+        mean=float(each.mean()) if each.size else float("nan"),
+        at_80=int((each >= 0.8).sum()),
+        at_95=int((each >= 0.95).sum()),
+        alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),
+        outdone=int(outdone.sum()),
+        fits=all(check.fits for check in checks) if checks else None,
+        checks=checks,
+    )
+
+
+def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) -> tuple[ResolvedQuery, ...]:
+    """Return the resolution of each query, with the probabilities where they are known."""
+    listed = []
+    for place, one in enumerate(resolutions):
+        rows = range(int(resolutions.start[place]), int(resolutions.start[place + 1]))
+        p_best = {
+            resolutions.docs[resolutions.doc[row]]: round(float(confidence.chance[row]), 4)
+            for row in rows
+            if confidence is not None
+        }
+        listed.append(
+            ResolvedQuery(
+                query_id=one.query_id,
+                status=one.status.value,
+                winners=one.winners,
+                margin=one.margin,
+                cycle=one.cycle,
+                pool_size=one.pool_size,
+                votes=one.votes,
+                missing=one.missing,
+                p_best=dict(sorted(p_best.items())),
+            )
+        )
+    return tuple(listed)
+
+
+# Likely pools: what candidates may truly be like, by the votes and by where the runs place them.
+#
+# Other people who are asked about the same pools agree with the votes as far as both follow the truth. The
+# truth is not known: it is drawn from the posterior. One most likely truth would not do: it is too decided
+# where votes were asked for until one candidate was ahead.
+#
+# The runs are part of what is known. Who places high in them is likelier to be confused with the best, and
+# how much so the votes tell: the runs have as many votes on each pair as make the votes of people most
+# probable. They say who is ahead, and by how much beside other pairs; how far apart candidates are, people
+# say.
+
+_WORTHS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
+"""The votes on a pair that all runs together may be worth, as probable as each other before any vote."""
+_CELLS, _SAMPLES = 1 << 13, 100
+"""Cells of vote matrices that tell this, and posterior samples of each query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The ``n`` queries whose pools have ``k`` candidates.
+
+    Attributes
+    ----------
+    queries : ndarray of int64, shape (n,)
+        Codes into the queries of the documents.
+    rows : ndarray of int64, shape (n, k)
+        The candidates' rows in the documents.
+    chances : ndarray of float64, shape (n, k, k)
+        The probability that a vote prefers ``x`` to ``y``.
+    """
+
+    queries: Index
+    rows: Index
+    chances: Floats
+
+    @property
+    def best(self) -> Index:
+        """The place of the best candidate of each pool: votes prefer it to all others."""
+        found: Index = self.chances.sum(axis=2).argmax(axis=1)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnPools:
+    """What pools are truly like in one draw from the posterior.
+
+    Attributes
+    ----------
+    crowd : Scales
+        How votes err.
+    stacks : tuple of Stack
+        The pools by their size.
+    """
+
+    crowd: Scales
+    stacks: tuple[Stack, ...]
+
+    @property
+    def best(self) -> Index:
+        """The rows of the best candidates, one of each pool, in order."""
+        best = [stack.rows[np.arange(len(stack.rows)), stack.best] for stack in self.stacks]
+        found: Index = np.sort(np.concatenate([*best, np.zeros(0, dtype=np.int64)]))
+        return found
+
+    def chances_of(self, left: Index, right: Index) -> Floats:
+        """Return the probability that the left one is preferred, by rows; nan where the pool is not drawn."""
+        found = np.full(left.size, np.nan)
+        most = max([int(one.max(initial=-1)) for one in (left, right, *(one.rows for one in self.stacks))])
+        for stack in self.stacks:
+            n, k = stack.rows.shape
+            pool, place = np.full(most + 1, -1), np.zeros(most + 1, dtype=np.int64)
+            pool[stack.rows], place[stack.rows] = np.arange(n)[:, None], np.arange(k)
+            votes = np.flatnonzero((left >= 0) & (right >= 0))
+            votes = votes[pool[left[votes]] >= 0]
+            one, other = left[votes], right[votes]
+            found[votes] = stack.chances[pool[one], place[one], place[other]]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What is known of the pools of a `Stack`; arrays of shape (n, k, k) but for its queries and rows.
+
+    ``told`` is the share of the runs that retrieved one of a pair, and ``lead`` the log odds with which these
+    place ``x`` above ``y``.
+    """
+
+    queries: Index
+    rows: Index
+    votes: Floats
+    told: Floats
+    lead: Floats
+
+    def only(self, keep: Index | slice) -> "_Known":
+        return _Known(
+            queries=self.queries[keep],
+            rows=self.rows[keep],
+            votes=self.votes[keep],
+            told=self.told[keep],
+            lead=self.lead[keep],
+        )
+
+    def votes_of_runs(self, stretch: float) -> Floats:
+        """Return one vote of all runs on each pair, with their log odds stretched."""
+        return self.told * (0.5 + 0.5 * np.tanh(0.5 * stretch * self.lead))
+
+
+class LikelyPools:
+    """The posterior of pools, to be drawn from.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes. A tie is half a vote to each side. Whoever cast them: others would err as often.
+    documents : Qrels
+        The candidates, grouped by query in the order of its codes.
+    places : ndarray of int, shape (n_runs, n_rows)
+        Where each run placed each of the documents, the greatest integer where it did not.
+    rng : numpy.random.Generator
+    pools : Pools, optional
+        The same candidates; by default they are the judged documents.
+    """
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        documents: Qrels,
+        places: NDArray[np.integer],
+        *,
+        rng: np.random.Generator,
+        pools: Pools | None = None,
+    ) -> None:
+        self.scales = estimate_scales(nameless(judgments), rng=rng, pools=pools)
+        self.left, self.right = (
+            _rows_of(judgments, side, documents) for side in (judgments.left, judgments.right)
+        )
+        self._queries = {query: code for code, query in enumerate(documents.queries)}
+        self._known = _known(judgments, self.left, self.right, documents, places)
+        self._sample = _sampled(self._known)
+        told = sum(float(known.told.sum()) for known in self._known)
+        square = sum(float((known.told * known.lead**2).sum()) for known in self._known)
+        # A lead is a difference of two strengths: its variance is twice theirs.
+        self._apart = float(np.sqrt(0.5 * square / told)) if square else 1.0
+        self._worths: dict[int, Floats] = {}
+
+    def draw(self, rng: np.random.Generator, some: Collection[str]) -> DrawnPools:
+        """Draw a crowd, and what the pools of some queries are truly like."""
+        model = int(rng.choice(self.scales.weight.size, p=self.scales.weight))
+        scale, lapses = float(self.scales.scale[model]), float(self.scales.lapses[model])
+        if model not in self._worths:
+            self._worths[model] = self._weigh_runs(scale, lapses)
+        worth = float(rng.choice(_WORTHS, p=self._worths[model]))
+        asked = np.zeros(len(self._queries), dtype=bool)
+        asked[[self._queries[query] for query in some if query in self._queries]] = True
+        stacks = []
+        for known in self._known:
+            if (keep := np.flatnonzero(asked[known.queries])).size:
+                one = known.only(keep)
+                votes = one.votes + worth * one.votes_of_runs(scale / self._apart)
+                chances = draw_chances(votes, scale=scale, lapses=lapses, rng=rng)
+                stacks.append(Stack(queries=one.queries, rows=one.rows, chances=chances))
+        return DrawnPools(crowd=one_scale(scale, lapses), stacks=tuple(stacks))
+
+    def among(self, drawn: DrawnPools, some: Collection[str]) -> DrawnPools:
+        """Return only the drawn pools of some queries."""
+        codes = [self._queries[query] for query in some if query in self._queries]
+        stacks = []
+        for stack in drawn.stacks:
+            if (keep := np.flatnonzero(np.isin(stack.queries, codes))).size:
+                stacks.append(
+                    Stack(queries=stack.queries[keep], rows=stack.rows[keep], chances=stack.chances[keep])
+                )
+        return replace(drawn, stacks=tuple(stacks))
+
+    def _weigh_runs(self, scale: float, lapses: float) -> Floats:
+        """Return how probable each worth of the runs is: by the votes of people, given theirs."""
+        logs = np.array([self._log_evidence(worth, scale, lapses) for worth in _WORTHS.tolist()])
+        weight = np.exp(logs - logs.max())
+        found: Floats = weight / weight.sum()
+        return found
+
+    def _log_evidence(self, worth: float, scale: float, lapses: float) -> float:
+        total = 0.0
+        for known in self._sample:
+            runs = worth * known.votes_of_runs(scale / self._apart)
+            for sign, votes in ((1.0, known.votes + runs), (-1.0, runs)):
+                fit = None if by_orders(votes.shape[1], lapses) else fit_strengths(votes, scale=scale)
+                # The same draws for every worth: their errors cancel in comparisons.
+                rng = np.random.default_rng(0)
+                total += sign * log_evidence(votes, fit, scale=scale, draws=_SAMPLES, rng=rng, lapses=lapses)
+        return total
+
+
+def _rows_of(judgments: Judgments, side: Codes, documents: Qrels) -> Index:
+    """Return the row of each document of a side; -1 where there is none."""
+    width = max(1, len(documents.docs))
+    keys = documents.query.astype(np.int64) * width + documents.doc
+    order = np.argsort(keys)
+    query = encode(judgments.queries, documents.queries)[judgments.query].astype(np.int64)
+    doc = encode(judgments.docs, documents.docs)[side]
+    wanted = np.where((query >= 0) & (doc >= 0), query * width + doc, -1)
+    place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
+    rows: Index = np.where(keys[order[place]] == wanted, order[place], -1)
+    return rows
+
+
+def _known(
+    judgments: Judgments, left: Index, right: Index, documents: Qrels, places: NDArray[np.integer]
+) -> list[_Known]:
+    """Return what is known of the pools of each size."""
+    sizes = np.bincount(documents.query, minlength=len(documents.queries))
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    place = np.arange(documents.query.size) - first[documents.query]
+    shown = np.flatnonzero((left >= 0) & (right >= 0) & (left != right))
+    x, y, choice = left[shown], right[shown], judgments.choice[shown]
+    found = []
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        queries = np.flatnonzero(sizes == size)
+        slot = np.full(sizes.size, -1)
+        slot[queries] = np.arange(queries.size)
+        pool = slot[documents.query[x]]
+        votes = np.zeros((queries.size, size, size))
+        of = pool >= 0
+        np.add.at(votes, (pool[of], place[x[of]], place[y[of]]), 0.5 + 0.5 * choice[of])
+        np.add.at(votes, (pool[of], place[y[of]], place[x[of]]), 0.5 - 0.5 * choice[of])
+        rows = first[queries][:, None] + np.arange(size)
+        above = np.zeros_like(votes)
+        for run in places:
+            at = run[rows]
+            above += at[:, :, None] < at[:, None, :]
+        both = above + above.transpose(0, 2, 1)
+        found.append(
+            _Known(
+                queries=queries,
+                rows=rows,
+                votes=votes,
+                told=both / max(1, len(places)),
+                # Half a run more for either: no odds are infinite.
+                lead=np.log((above + 0.5) / (both - above + 0.5)),
+            )
+        )
+    return found
+
+
+def _sampled(every: list[_Known]) -> list[_Known]:
+    """Return what is known of as many queries as tell what the runs are worth."""
+    judged = [known.only(np.flatnonzero(known.votes.any(axis=(1, 2)))) for known in every]
+    share = min(1.0, _CELLS / max(1, sum(known.votes.size for known in judged)))
+    some = [known.only(slice(int(np.ceil(share * len(known.votes))))) for known in judged]
+    return [known for known in some if known.votes.size]

@@ -1,32 +1,421 @@
-"""The posterior under one model of how votes err: who is the best, and how probable the votes are.
+"""The posterior under one model of how votes err: who is the best, and how probable the votes are."""
 
-A model has a scale and a share of lapses. Without lapses it is Bradley and Terry's, where the closer two
-candidates are, the more votes are wrong. A lapse is a wrong vote that any pair would have got: of ``e`` votes
-that are wrong on a random pair, ``lapses`` times ``e`` are lapses. Votes by chance are lapses in part, and if
-all wrong votes are lapses, votes err as often on every pair. The psychometric function with a lapse rate is
-the same model (F. Wichmann, N. Hill, Perception & Psychophysics, 2001).
-"""
-
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count, islice
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
-from prefjudge.core.judges.noise import LapseNoise, error_of_scale
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.cast_votes import CastVotes
-from prefjudge.core.resolving.drawn_orders import MOST_DRAWN, draw_one, draw_orders
-from prefjudge.core.resolving.orders import LARGEST, draw_exactly, sum_orders
-from prefjudge.core.resolving.proposals import (
-    Proposal,
-    Singles,
-    effective_draws,
-    laplace,
-    rotations,
-    t_net,
-)
-from prefjudge.core.resolving.tournament import Index
-from prefjudge.core.resolving.vote_matrices import Flags, Floats
+from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.tournaments import CastVotes, Flags, Floats, Index
+from prefjudge.core.strategies import LapseNoise, error_of_scale
+
+LARGEST = 12
+"""The most candidates whose orders are summed over."""
+_TRIED_CELLS = 1 << 22
+
+
+def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> tuple[Floats, Floats]:
+    """Return who is the best, and how probable the votes are, if each is wrong with one probability.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`LARGEST` at most.
+    error : float or ndarray of float64, shape (n,)
+        The probability that a vote prefers the worse one; without ``cast`` it may differ.
+    cast : CastVotes, optional
+        The same votes with the trust in each; the error is that of the most reliable workers.
+
+    Returns
+    -------
+    chance : ndarray of float64, shape (n, k)
+        The posterior probability that each candidate is the best; every order is as probable before.
+    log_evidence : ndarray of float64, shape (n,)
+        The log probability of each query's votes.
+    """
+    n, k, _ = votes.shape
+    above = pair_logs(votes, error, cast)
+    chance, evidence = np.empty((n, k)), np.empty(n)
+    for some, sums in _sums(above):
+        chance[some], evidence[some] = sums.chance, sums.total[-1]
+    return chance, evidence - math.lgamma(k + 1)
+
+
+def draw_exactly(votes: Floats, error: float, rng: np.random.Generator) -> Index:
+    """Return an order of each query's candidates, drawn from the posterior: the place of each, 0 the best.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        As for :func:`sum_orders`; the places have shape (n, k).
+    error : float
+        The probability that a vote prefers the worse one.
+    rng : numpy.random.Generator
+    """
+    n, k, _ = votes.shape
+    place = np.zeros((n, k), dtype=np.int64)
+    for some, sums in _sums(pair_logs(votes, error)):
+        query = np.arange(sums.total.shape[1])
+        rest = np.full(query.size, (1 << k) - 1)
+        for step in range(k):
+            # Who is on top of the rest: as probable as the orders of all others below are, summed.
+            logs = np.full((query.size, k), -np.inf)
+            for x in range(k):
+                below = rest & ~(1 << x)
+                held = below != rest
+                logs[held, x] = (sums.total[below, query] + sums.over[x, below, query])[held]
+            # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
+            top = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
+            place[some][query, top] = step
+            rest &= ~(1 << top)
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums over the orders of every set of candidates, whose members are the bits of a number.
+
+    ``over[x, S]``, shape (k, 2**k, n), is the log probability that x is above all of the set, ``total[S]``
+    the log of the sum over its orders, and ``chance``, shape (n, k), how probably each is the best of all.
+    """
+
+    over: Floats
+    total: Floats
+    chance: Floats
+
+
+def pair_logs(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> Floats:
+    """Return the log probability of each pair's votes where the first is above the other, shape (n, k, k)."""
+    if cast is not None:
+        return cast.log_orders(len(votes), votes.shape[1], float(np.ravel(error)[0]))
+    wrong = np.asarray(error)[..., None, None]
+    return np.asarray(votes * np.log1p(-wrong) + votes.transpose(0, 2, 1) * np.log(wrong))
+
+
+def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:
+    """Yield slices of the queries with their sums."""
+    n, k, _ = above.shape
+    # Candidates first, so that queries are contiguous.
+    pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
+    layers = _layers(k)
+    step = max(1, _TRIED_CELLS // (k << k))
+    for low in range(0, n, step):
+        some = slice(low, min(n, low + step))
+        yield some, _summed(pairs[:, :, some], layers)
+
+
+def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> _Sums:
+    k, _, n = pairs.shape
+    over = np.zeros((k, 1 << k, n))
+    for y in range(k):
+        over[:, 1 << y : 2 << y] = over[:, : 1 << y] + pairs[:, y, None]
+    total = np.zeros((1 << k, n))
+    for sets, best in layers:
+        rest = sets[:, None] ^ (1 << best)
+        # The orders of a set are those with each of its members on top. Logs: a thousand votes underflow.
+        terms = total[rest] + over[best, rest]
+        top = terms.max(axis=1)
+        weight = np.exp(terms - top[:, None])
+        sums = weight.sum(axis=1)
+        total[sets] = top + np.log(sums)
+    # The last layer is the set of all.
+    return _Sums(over, total, (weight[0] / sums).T)
+
+
+def _layers(k: int) -> list[tuple[Index, Index]]:
+    """Return the sets of 1, 2, ... k candidates, and the members of each, shape (sets, size)."""
+    member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1
+    sizes = member.sum(axis=1)
+    layers = []
+    for size in range(1, k + 1):
+        sets = np.flatnonzero(sizes == size)
+        layers.append((sets, np.nonzero(member[sets])[1].reshape(sets.size, size)))
+    return layers
+
+
+# Drawn orders: what the sum over all orders tells, of pools with too many to sum over.
+#
+# An order is drawn from the top. Who is next is drawn by how probable it is that a candidate is above all
+# that are left, by its own votes against them: as if each of them stood anywhere by itself. What the draw
+# is off by is its weight (importance sampling), and the mean of the weights is the evidence.
+
+MOST_DRAWN = 20
+"""The most candidates whose orders are drawn: of more, draws hit the probable orders too seldom."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+_PLACES = ((_NODES[:, None, None] + 1.0) / 2.0) ** 2
+"""Places in an order, from 0 at the top to 1: more of them near the top, where it counts."""
+_SHARES = (_WEIGHTS * (_NODES + 1.0) / 2.0)[:, None, None]
+_LARGEST_LOG = 600.0
+"""What all pairs of a candidate may say together: the exponential of more is no number."""
+_DRAWN_PLACES = 1 << 15
+"""How many places of orders are drawn at a time: what is known of them stays in the processor's cache."""
+
+
+def draw_orders(
+    votes: Floats,
+    error: float | Floats,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    cast: CastVotes | None = None,
+    alike: bool = True,
+) -> tuple[Floats, Floats]:
+    """Return who is the best, and how probable the votes are, if each is wrong with one probability.
+
+    Parameters
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`MOST_DRAWN` at most.
+    error : float or ndarray of float64, shape (n,)
+        The probability that a vote prefers the worse one; without ``cast`` it may differ.
+    draws : int
+        Orders of each query.
+    rng : numpy.random.Generator
+        The source of randomness.
+    cast : CastVotes, optional
+        The same votes with the trust in each; the error is that of the most reliable workers.
+    alike : bool
+        Whether all queries take the same random numbers, so that a query's answer does not depend on those
+        beside it. For sums over the queries they should not: errors that are alike in all would add up.
+
+    Returns
+    -------
+    chance : ndarray of float64, shape (n, k)
+        The posterior probability that each candidate is the best; every order is as probable before.
+    log_evidence : ndarray of float64, shape (n,)
+        The log probability of each query's votes.
+    """
+    n, k, _ = votes.shape
+    chance, evidence = np.empty((n, k)), np.empty(n)
+    for some, order, logs in _drawn_in_parts(pair_logs(votes, error, cast), draws, rng, alike=alike):
+        heaviest, count = logs.max(axis=1, keepdims=True), len(logs)
+        share = np.exp(logs - heaviest)
+        top = order[:, :, 0] + k * np.arange(count)[:, None]
+        mass = np.bincount(top.ravel(), weights=share.ravel(), minlength=count * k).reshape(count, k)
+        chance[some] = mass / share.sum(axis=1, keepdims=True)
+        evidence[some] = heaviest[:, 0] + np.log(share.mean(axis=1))
+    return chance, evidence - math.lgamma(k + 1)
+
+
+def draw_one(votes: Floats, error: float, *, draws: int, rng: np.random.Generator) -> Index:
+    """Return one order of each query's candidates from the posterior: the place of each, 0 the best.
+
+    The parameters are those of :func:`draw_orders`; one of so many orders is taken, in proportion to their
+    weights.
+    """
+    n, k, _ = votes.shape
+    place = np.empty((n, k), dtype=np.int64)
+    for some, order, logs in _drawn_in_parts(pair_logs(votes, error), draws, rng, alike=False):
+        # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
+        one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
+        place[some] = order[np.arange(one.size), one].argsort(axis=1)
+    return place
+
+
+def _drawn_in_parts(
+    above: Floats, draws: int, rng: np.random.Generator, *, alike: bool
+) -> Iterator[tuple[slice, Index, Floats]]:
+    """Yield slices of the queries with the orders of each, and the logs of their weights."""
+    n, k, _ = above.shape
+    above[:, np.arange(k), np.arange(k)] = 0.0
+    # One number in each part of the unit interval, in any order: the mean of so many has less chance in it.
+    numbers = (rng.permuted(np.tile(np.arange(draws), (k, 1)), axis=1) + rng.random((k, draws))) / draws
+    shift = np.zeros((n, k, 1)) if alike else rng.random((n, k, 1))
+    step = max(1, _DRAWN_PLACES // (draws * k))
+    for low in range(0, n, step):
+        some = slice(low, min(n, low + step))
+        # Never 0: that would name one who has a place already.
+        yield some, *_drawn(above[some], np.maximum((numbers + shift[some]) % 1.0, 1e-15))
+
+
+def _drawn(above: Floats, numbers: Floats) -> tuple[Index, Floats]:
+    """Return orders, shape (n, draws, k), from the best on, and the logs of their weights, (n, draws).
+
+    ``above[q, x, y]`` is the log probability of a pair's votes if ``x`` is above ``y``; ``numbers``, shape
+    (n, k, draws), are uniform.
+    """
+    n, k, draws = numbers.shape
+    of = np.repeat(np.arange(n), draws)
+    number, each = numbers.transpose(1, 0, 2).reshape(k, -1, 1), np.arange(of.size)
+    most = _LARGEST_LOG / k
+    odds = np.exp(np.clip(above - above.transpose(0, 2, 1), -most, most)).reshape(n * k, k)
+    # What the votes of x and y say of a place of x, beside one at the top; the mean over all places of what
+    # all of its pairs say tells how much is lost if x is not on top.
+    pairs = (1.0 - _PLACES) + _PLACES * odds
+    lost = (pairs.reshape(-1, n, k, k).prod(axis=2) * _SHARES).take(of, axis=1)
+    told = above.sum(axis=2)[of]
+    without, less = 1.0 / pairs, above.transpose(0, 2, 1).reshape(n * k, k)
+    weight, order = np.zeros(of.size), np.zeros((of.size, k), dtype=np.int64)
+    for place in range(k - 1):
+        chance = 1.0 / lost.sum(axis=0)
+        below = chance.copy()
+        for x in range(1, k):  # a column at a time: a third of what np.cumsum takes
+            below[:, x] += below[:, x - 1]
+        one = (below < number[place] * below[:, -1:]).argmin(axis=1)
+        weight += told[each, one] - np.log(chance[each, one] / below[:, -1])
+        order[:, place] = one
+        told -= less.take(of * k + one, axis=0)
+        lost *= without.take(of * k + one, axis=1)
+        lost[0, each, one] = np.inf  # it has its place
+    order[:, -1] = k * (k - 1) // 2 - order.sum(axis=1)  # who is left
+    return order.reshape(n, draws, k), weight.reshape(n, draws)
+
+
+# Proposals: the distributions that draws of strengths come from, to be weighted by how far these are off.
+#
+# A proposal is a multivariate t distribution. Only differences of strengths count, so it lies in the plane
+# in which they sum to 0: a dimension less. Its draws are one even net of points, turned about the centre:
+# their error is several times smaller than that of as many random draws.
+
+Singles = NDArray[np.float32]
+
+_WIDER = 1.1
+"""How much wider than Laplace's approximation, so that no tail is missed."""
+_FREEDOM = 4
+"""Of the t distribution: with lapses the tails are heavier than a normal distribution's. Of larger pools it
+is the number of dimensions: far out in many of them is nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """The t distributions of the strengths of ``n`` queries of ``k`` candidates, in the plane of their sum 0.
+
+    Attributes
+    ----------
+    centre : ndarray of float64, shape (n, k - 1)
+        By the basis of :func:`plane`.
+    root : ndarray of float64, shape (n, k - 1, k - 1)
+        Lower triangles ``L`` with ``L L'`` the scale matrix.
+    """
+
+    centre: Floats
+    root: Floats
+
+    def draw(self, net: Singles, turn: Floats) -> tuple[Singles, Singles]:
+        """Return draws, each with its mirror image, and less the log of their density.
+
+        Parameters
+        ----------
+        net : ndarray of float32, shape (k - 1, m)
+            Draws of the standard distribution: a :func:`t_net`.
+        turn : ndarray of float64, shape (k - 1, k - 1) or (n, k - 1, k - 1)
+            Rotations: of one net for all queries, or for each.
+
+        Returns
+        -------
+        strength : ndarray of float32, shape (n, k, 2 m)
+        log_density : ndarray of float32, shape (n, 2 m)
+            Up to a constant of the size ``k``: a standard normal distribution's at its centre.
+        """
+        size = net.shape[0]
+        basis = plane(size + 1)
+        move = (basis @ (self.root @ turn)).astype(np.float32) @ net
+        centre = (self.centre @ basis.T)[:, :, None].astype(np.float32)
+        strength = np.concatenate([centre + move, centre - move], axis=2)
+        volume = np.log(np.diagonal(self.root, axis1=1, axis2=2)).sum(axis=1)
+        freedom = max(_FREEDOM, size)
+        volume += scipy.special.gammaln(freedom / 2) - scipy.special.gammaln((freedom + size) / 2)
+        volume += 0.5 * size * np.log(freedom / 2)
+        tail = 0.5 * (freedom + size) * np.log1p((net**2).sum(axis=0) / freedom)
+        log_density = -(volume[:, None] + np.concatenate([tail, tail]))
+        return strength, log_density.astype(np.float32)
+
+    def only(self, some: slice | Flags) -> "Proposal":
+        """Return the proposals of some of the queries."""
+        return Proposal(centre=self.centre[some], root=self.root[some])
+
+    def moved(self, strength: Singles, weight: Singles, *, where: Flags) -> "Proposal":
+        """Return proposals with the mean and the covariance of weighted draws, as far as these tell them.
+
+        Parameters
+        ----------
+        strength : ndarray of float32, shape (n, k, draws)
+        weight : ndarray of float32, shape (n, draws)
+            The logs of the draws' weights.
+        where : ndarray of bool, shape (n,)
+            Of which queries; the others stay.
+        """
+        share = np.exp(weight[where] - weight[where].max(axis=1, keepdims=True)).astype(np.float64)
+        share /= share.sum(axis=1, keepdims=True)
+        basis = plane(strength.shape[1])
+        place = basis.T @ strength[where].astype(np.float64)
+        mean = np.einsum("ndm,nm->nd", place, share)
+        away = place - mean[:, :, None]
+        # As many draws as the weights amount to, beside two for each candidate that say what was proposed.
+        told = 1.0 / (share**2).sum(axis=1)
+        told /= told + 2.0 * strength.shape[1]
+        centre, root = self.centre.copy(), self.root.copy()
+        old = root[where] @ root[where].transpose(0, 2, 1)
+        seen = (away * share[:, None]) @ away.transpose(0, 2, 1)
+        centre[where] += told[:, None] * (mean - centre[where])
+        root[where] = np.linalg.cholesky(old + told[:, None, None] * (seen - old))
+        return Proposal(centre=centre, root=root)
+
+
+def laplace(fit: Strengths) -> Proposal:
+    """Return Laplace's approximation at the most likely strengths, a little wider."""
+    basis = plane(fit.mean.shape[1])
+    covariance = np.linalg.inv(basis.T @ fit.precision @ basis)
+    return Proposal(centre=fit.mean @ basis, root=_WIDER * np.linalg.cholesky(covariance))
+
+
+def effective_draws(weight: Singles) -> Floats:
+    """Return how many draws of equal weight tell as much, from the logs of weights, shape (n,)."""
+    share = np.exp(weight - weight.max(axis=1, keepdims=True)).astype(np.float64)
+    return np.asarray(share.sum(axis=1) ** 2 / (share**2).sum(axis=1))
+
+
+def plane(size: int) -> Floats:
+    """Return an orthonormal basis of the strengths whose sum is 0, shape (size, size - 1)."""
+    return np.asarray(scipy.linalg.helmert(size).T)
+
+
+@lru_cache(maxsize=64)
+def t_net(size: int, points: int) -> Singles:
+    """Return an even net of points of the standard t distribution, shape (size, points).
+
+    Notes
+    -----
+    Directions follow Richtmyer's sequence, multiples of the roots of primes modulo 1. The lengths are at
+    even quantiles: what depends on them alone is then exact, whatever the rotation (A. Genz, J. Monahan:
+    Stochastic integration rules for infinite regions, SIAM J. Sci. Comput., 1998).
+    """
+    steps = np.sqrt(list(islice(_primes(), size + 1)))
+    uniform = (0.5 + np.arange(1, points + 1)[:, None] * steps) % 1.0
+    direction = scipy.special.ndtri(np.clip(uniform[:, :size], 1e-12, 1 - 1e-12)).T
+    direction /= np.sqrt((direction**2).sum(axis=0))
+    quantile = np.empty(points)
+    quantile[np.argsort(uniform[:, size])] = (np.arange(points) + 0.5) / points
+    # The squared length over the freedom follows a beta prime distribution.
+    freedom = max(_FREEDOM, size)
+    beta = scipy.special.betaincinv(0.5 * size, 0.5 * freedom, quantile)
+    net = np.asarray(direction * np.sqrt(freedom * beta / (1.0 - beta)), dtype=np.float32)
+    net.flags.writeable = False
+    return net
+
+
+def rotations(size: int, rng: np.random.Generator, *, many: int) -> Floats:
+    """Return random rotations, all as probable as each other, shape (many, size, size)."""
+    q, r = np.linalg.qr(rng.standard_normal((many, size, size)))
+    return np.asarray(q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :])
+
+
+def _primes() -> Iterator[int]:
+    return (p for p in count(2) if all(p % q for q in range(2, int(p**0.5) + 1)))
+
+
+# The posterior under one model of how votes err: who is the best, and how probable the votes are.
+#
+# A model has a scale and a share of lapses. Without lapses it is Bradley and Terry's, where the closer two
+# candidates are, the more votes are wrong. A lapse is a wrong vote that any pair would have got: of ``e``
+# votes that are wrong on a random pair, ``lapses`` times ``e`` are lapses. Votes by chance are lapses in
+# part, and if all wrong votes are lapses, votes err as often on every pair. The psychometric function with
+# a lapse rate is the same model (F. Wichmann, N. Hill, Perception & Psychophysics, 2001).
 
 _POOR, _AGAIN = 0.5, 2
 """Draws that amount to fewer than this share of them tell where to draw from instead, so many times at most.

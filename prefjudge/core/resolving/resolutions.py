@@ -1,16 +1,39 @@
-"""Resolutions: the best answers of each query, and how far the judgments decide them."""
+"""Resolutions: the best answers of each query, the cycles among them, and how they change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Codes, encode
-from prefjudge.core.resolving.counting import Flags, Floats
-from prefjudge.core.resolving.tournament import Index
+from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, find_rule
+from prefjudge.core.resolving.tournaments import (
+    BLOCK_ROWS,
+    Cut,
+    Each,
+    Flags,
+    Floats,
+    Index,
+    Span,
+    Standing,
+    TieWorth,
+    Tournaments,
+    Weights,
+    highest,
+    reachable,
+    vote_matrices,
+    wins,
+)
+from prefjudge.core.runs import Codes, Qrels, encode
+from prefjudge.words import many
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Status(StrEnum):
@@ -203,3 +226,642 @@ def difference(one: Resolutions, other: Resolutions) -> Difference:
     """Return which queries have other winners by another rule; both are of the same judgments and pools."""
     queries = np.unique(one.query[one.winner != other.winner]).tolist()
     return Difference(rule=other.rule, queries=tuple(one.queries[query] for query in queries))
+
+
+# Cycles: names the cycle of preferences that keeps a query from having one best answer.
+
+
+def name_cycles(judgments: Judgments, resolutions: Resolutions) -> dict[str, tuple[str, ...]]:
+    """Put the winners of every cyclic query into an order in which each is preferred to the next.
+
+    The last is preferred to the first, which is the first by doc_id. Only where pairs are even may some of
+    the winners be missing.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes that were resolved.
+    resolutions : Resolutions
+        Their resolution.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        The cycle of each cyclic query, by query_id.
+    """
+    rows = np.flatnonzero(resolutions.cycle)
+    if not rows.size:
+        return {}
+    members: dict[str, set[str]] = {}
+    for query, doc in zip(resolutions.query[rows].tolist(), resolutions.doc[rows].tolist(), strict=True):
+        members.setdefault(resolutions.queries[query], set()).add(resolutions.docs[doc])
+    leads = _leads(judgments, members)
+    return {query: _circle(docs, leads.get(query, {})) for query, docs in members.items()}
+
+
+def _leads(judgments: Judgments, members: dict[str, set[str]]) -> dict[str, dict[tuple[str, str], int]]:
+    """Return the votes for each ordered pair of members less those against it, by query."""
+    wanted = encode(tuple(members), judgments.queries)
+    rows = np.flatnonzero(np.isin(judgments.query, wanted) & (judgments.choice != 0))
+    leads: dict[str, dict[tuple[str, str], int]] = {}
+    columns = (judgments.query[rows], judgments.winner[rows], judgments.loser[rows])
+    for q, w, o in zip(*(column.tolist() for column in columns), strict=True):
+        query, winner, loser = judgments.queries[q], judgments.docs[w], judgments.docs[o]
+        if winner in members[query] and loser in members[query]:
+            lead = leads.setdefault(query, {})
+            lead[winner, loser] = lead.get((winner, loser), 0) + 1
+            lead[loser, winner] = lead.get((loser, winner), 0) - 1
+    return leads
+
+
+def _circle(docs: set[str], leads: dict[tuple[str, str], int]) -> tuple[str, ...]:
+    """Return a cycle through as many of the documents as single and double insertions reach."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    # Sorted, so that the cycle found does not depend on the order of a set.
+    graph.add_nodes_from(sorted(docs))
+    graph.add_edges_from(sorted(pair for pair, lead in leads.items() if lead > 0))
+    try:
+        cycle = [edge[0] for edge in nx.find_cycle(graph)]
+    except nx.NetworkXNoCycle:
+        return tuple(sorted(docs))
+    while _insert(graph, cycle):
+        pass
+    first = cycle.index(min(cycle))
+    return (*cycle[first:], *cycle[:first])
+
+
+def _insert(graph: "nx.DiGraph", cycle: list[str]) -> bool:
+    """Put one more document, or a pair of them, into the cycle; in a tournament one of both always goes."""
+    outside = [doc for doc in graph if doc not in cycle]
+    for place, before in enumerate(cycle):
+        after = cycle[(place + 1) % len(cycle)]
+        for doc in outside:
+            if graph.has_edge(before, doc) and graph.has_edge(doc, after):
+                cycle.insert(place + 1, doc)
+                return True
+    for place, before in enumerate(cycle):
+        after = cycle[(place + 1) % len(cycle)]
+        for x in outside:
+            for y in outside:
+                if graph.has_edge(before, x) and graph.has_edge(x, y) and graph.has_edge(y, after):
+                    cycle[place + 1 : place + 1] = [x, y]
+                    return True
+    return False
+
+
+# History: which queries' best-known answers differ from one version to the next.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A query whose best answers differ from those of the version before.
+
+    Attributes
+    ----------
+    query_id : str
+        The query.
+    before, after : tuple of str
+        The doc_ids of its best answers, sorted; none before where the query was settled later.
+    """
+
+    query_id: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def find_changes(before: Qrels, after: Qrels) -> tuple[Change, ...]:
+    """Return what differs between two versions of the best-known answers, query by query.
+
+    Parameters
+    ----------
+    before, after : Qrels
+        The versions.
+    """
+    old, new = _by_query(before), _by_query(after)
+    return tuple(
+        Change(query_id=query, before=old.get(query, ()), after=new.get(query, ()))
+        for query in sorted(old.keys() | new.keys())
+        if old.get(query) != new.get(query)
+    )
+
+
+def _by_query(answers: Qrels) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for query, doc in zip(answers.query.tolist(), answers.doc.tolist(), strict=True):
+        found.setdefault(answers.queries[query], []).append(answers.docs[doc])
+    return {query: tuple(sorted(docs)) for query, docs in found.items()}
+
+
+# Preferences: what the judgments of each query say about its best answer, and the qrels made of it.
+
+PREFERENCE_NAME = "preference"
+"""The name of the label set that preference qrels are."""
+
+
+def resolve(
+    judgments: Judgments,
+    *,
+    rule: str = "shallow-pooling",
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    ties: TieWorth = TieWorth.IGNORE,
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    block_rows: int = BLOCK_ROWS,
+    each: Each = map,
+) -> Resolutions:
+    """Resolve the judgments of every query into its best answers, by one rule.
+
+    The parameters are those of :func:`resolve_all`.
+
+    Returns
+    -------
+    Resolutions
+        One per query of the vocabulary: that of the pools, where given, else that of the judgments.
+    """
+    return resolve_all(
+        judgments,
+        rules=(rule,),
+        pools=pools,
+        asked=asked,
+        ties=ties,
+        strengths=strengths,
+        sparse_rule=sparse_rule,
+        block_rows=block_rows,
+        each=each,
+    )[rule]
+
+
+def resolve_all(
+    judgments: Judgments,
+    *,
+    rules: Sequence[str],
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    ties: TieWorth = TieWorth.IGNORE,
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    block_rows: int = BLOCK_ROWS,
+    each: Each = map,
+) -> dict[str, Resolutions]:
+    """Resolve the judgments of every query by several rules in one pass.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes, several per pair or one.
+    rules : sequence of str
+        Names from :data:`~prefjudge.core.resolving.rules.RULES`.
+    pools : Pools, optional
+        The candidates of each query. Votes on documents outside the pool do not count. Without it, a query's
+        candidates are its judged documents.
+    asked : Pairs, optional
+        The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
+        unjudged is partial, and so is one whose comparisons do not connect all candidates.
+    ties : TieWorth
+        Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    sparse_rule : str, optional
+        The rule that finds the winners of partial queries, among the candidates that were compared; where
+        comparisons do not connect these, the query is sparse and has no winner. By default it is the rule
+        itself, or, for one that counts votes and where some pairs of these lack one, ``bradley-terry``. With
+        ``none`` partial queries are sparse, too.
+    block_rows : int
+        About how many judgments to hold at a time.
+    each : callable, optional
+        Carries out the blocks: ``map``, or the ``map`` of a pool of threads. The result is the same.
+
+    Returns
+    -------
+    dict of str to Resolutions
+        By rule, in the order asked.
+
+    Raises
+    ------
+    ValueError
+        A rule has no such name.
+    """
+    find = partial(find_rule, judgments=judgments, pools=pools, ties=ties, strengths=strengths)
+    found = {rule: find(rule) for rule in rules}
+    others = {rule: sparse_rule or _rule_in_part(rule) for rule in rules}
+    found |= {name: find(name) for name in {*others.values()} - {*found, NO_RULE}}
+    weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
+    cut = Cut(judgments, pools=pools, asked=asked, each=each)
+
+    def resolve_span(span: Span) -> dict[str, _Part]:
+        block = cut.block(span)
+        won = wins(block, weights)
+        incomplete = (block.missing > 0) | (block.sizes == 0)
+        compared, in_part, uneven = block, np.zeros_like(incomplete), np.zeros_like(incomplete)
+        if sparse_rule != NO_RULE and block.missing.any():
+            compared, rows = block.compared()
+            in_part = incomplete & (compared.parts() == 1)
+            uneven = in_part if sparse_rule else in_part & (compared.pairs_missing() > 0)
+
+        def standing(rule: str) -> Standing:
+            if compared is block:
+                return found[rule](block, weights, won)
+            return _spread(found[rule](compared, weights, won[rows]), rows, block.doc.size)
+
+        parts = {}
+        for rule in rules:
+            first = standing(rule)
+            winner = first.winner & ~(incomplete & ~in_part)[block.query]
+            if others[rule] != rule and uneven.any():
+                winner = np.where(uneven[block.query], standing(others[rule]).winner, winner)
+            parts[rule] = _resolve_block(block, first.score, winner, incomplete, in_part, won)
+        return parts
+
+    spans = list(each(resolve_span, cut.spans(block_rows)))
+    vocabulary = pools if pools is not None else judgments
+    return {
+        rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans], each)
+        for rule in rules
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowResolved:
+    """The options by which answers were found, as :func:`resolve_all` takes them.
+
+    ``without`` are workers whose judgments were left out, ``counted`` those who were barred and count.
+    """
+
+    rule: str
+    ties: TieWorth = TieWorth.IGNORE
+    strengths: bool = False
+    sparse_rule: str | None = None
+    without: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> str:
+        """What is not as by default, in words that follow the name of the rule; empty where nothing is."""
+        words = [
+            ("a tie as half a vote to each", self.ties == TieWorth.HALF),
+            ("votes by their strength", self.strengths),
+            ("no answer to queries judged in part", self.sparse_rule == NO_RULE),
+            (f"queries judged in part by {self.sparse_rule}", self.sparse_rule not in (None, NO_RULE)),
+            (f"without {many(len(self.without), 'worker')}", bool(self.without)),
+            (f"with {many(len(self.counted), 'barred worker')}", bool(self.counted)),
+        ]
+        return "".join(f", {text}" for text, said in words if said)
+
+
+def resolved(
+    judgments: Judgments, how: HowResolved, *, pools: Pools | None = None, asked: Pairs | None = None
+) -> Resolutions:
+    """Resolve judgments as answers were found before; they are already those that count."""
+    return resolve(
+        judgments,
+        rule=how.rule,
+        pools=pools,
+        asked=asked,
+        ties=how.ties,
+        strengths=how.strengths,
+        sparse_rule=how.sparse_rule,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    status: NDArray[np.int8]
+    margin: Floats
+    votes: Codes
+    missing: Codes
+    sizes: Index
+    doc: Codes
+    score: Floats
+    wins: Floats
+    comparisons: Codes
+    winner: Flags
+    cycle: Flags
+
+
+def _rule_in_part(rule: str) -> str:
+    """Return the rule for queries that lack pairs: one that needs them all, or counts votes, does not fit."""
+    return rule if RULES[rule].for_partial else UNEVEN_RULE
+
+
+def _spread(standing: Standing, rows: Index, size: int) -> Standing:
+    """Return a standing of some candidates as one of all: the others have no score and do not win."""
+    score, winner = np.zeros(size), np.zeros(size, dtype=bool)
+    score[rows], winner[rows] = standing.score, standing.winner
+    return Standing(score=score, winner=winner)
+
+
+def _resolve_block(
+    block: Tournaments, score: Floats, winner: Flags, incomplete: Flags, in_part: Flags, won: Floats
+) -> _Part:
+    rows = np.flatnonzero(winner)
+    count = block.count(rows)
+    cycle = _in_circle(block, rows[count[block.query[rows]] > 2])
+    status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
+    status[count == 1] = STATUSES.index(Status.SINGLE)
+    status[block.query[np.flatnonzero(cycle)]] = STATUSES.index(Status.CYCLE)
+    status[incomplete] = STATUSES.index(Status.SPARSE)
+    status[in_part] = STATUSES.index(Status.PARTIAL)
+    return _Part(
+        status=status,
+        margin=_margins(block, rows, count == 1, won),
+        votes=block.votes,
+        missing=block.missing,
+        sizes=block.sizes,
+        doc=block.doc,
+        score=score,
+        wins=won,
+        comparisons=block.comparisons,
+        winner=winner,
+        cycle=cycle,
+    )
+
+
+def _margins(block: Tournaments, winners: Index, single: Flags, won: Floats) -> Floats:
+    """Return the votes between a single winner and the best of the others, shape (n_queries,)."""
+    margin = np.zeros(block.n_queries)
+    others = won.copy()
+    others[winners] = 0
+    rows = winners[single[block.query[winners]]]
+    query = block.query[rows]
+    margin[query] = won[rows] - highest(block, others)[query]
+    return margin
+
+
+def _in_circle(block: Tournaments, rows: Index) -> Flags:
+    """Return which of these candidates are preferred to each other in a cycle, shape (n_candidates,)."""
+    cycle = np.zeros(block.doc.size, dtype=bool)
+    if not rows.size:
+        return cycle
+    for stack in vote_matrices(block.among(rows)):
+        reach = reachable(stack.beats)
+        cycle[rows[stack.rows]] = np.diagonal(reach, axis1=1, axis2=2)
+    return cycle
+
+
+def _joined(
+    rule: str, queries: tuple[str, ...], docs: Sequence[str], parts: list[_Part], each: Each
+) -> Resolutions:
+    def column(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    names = [name for name in _Part.__slots__ if name != "score"]
+    columns = dict(zip(names, each(column, names), strict=True))
+    counted = all(part.score is part.wins for part in parts)
+    return Resolutions(
+        rule=rule,
+        queries=queries,
+        docs=docs,
+        start=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]),
+        score=columns["wins"] if counted else column("score"),
+        **columns,
+    )
+
+
+def to_qrels(resolutions: Resolutions, name: str = PREFERENCE_NAME) -> Qrels:
+    """Return the best answers as qrels of grade 1: all winners of a query, none of an unjudged one.
+
+    Parameters
+    ----------
+    resolutions : Resolutions
+        The outcome of a rule.
+    name : str
+        What a leaderboard calls these qrels.
+
+    Returns
+    -------
+    Qrels
+        Only queries with a winner occur: the others have no known best answer, and no place in a mean.
+        Rows are in the order of the queries, then of the doc_ids.
+    """
+    rows = np.flatnonzero(resolutions.winner)
+    query = resolutions.query[rows]
+    used, code = np.unique(resolutions.doc[rows], return_inverse=True)
+    names = [resolutions.docs[i] for i in used.tolist()]
+    docs = tuple(sorted(names))
+    doc = encode(names, docs)[code]
+    order = np.lexsort((doc, query))
+    held, new_query = np.unique(query, return_inverse=True)
+    return Qrels(
+        name=name,
+        queries=tuple(resolutions.queries[i] for i in held.tolist()),
+        docs=docs,
+        query=new_query[order].astype(np.int32),
+        doc=doc[order],
+        grade=np.ones(rows.size),
+    )
+
+
+# Sensitivity: how the best answers, and the order of runs, change with the rule, ties, workers and runs.
+
+CompareRuns = Callable[[Qrels, Qrels], float]
+"""Returns the correlation of the orders of runs under two sets of qrels."""
+
+
+class Kind(StrEnum):
+    """What is varied."""
+
+    RULE = "rule"
+    """Another rule resolves the same judgments."""
+    TIES = "ties"
+    """Of several winners, only the first or the last by doc_id is kept."""
+    WORKER = "worker"
+    """A worker's judgments are left out."""
+    RUN = "run"
+    """The documents that only this run added to the pools are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """What one change does to the best answers.
+
+    Attributes
+    ----------
+    kind : Kind
+        What was changed.
+    name : str
+        The rule, the worker, the run, or which winner was kept.
+    resolved : int
+        Queries with a winner before and after.
+    changed : int
+        Those of them whose winners differ.
+    lost, gained : int
+        Queries with a winner only before, and only after.
+    correlation : float
+        How alike the orders of runs are; NaN where no runs were given.
+    """
+
+    kind: Kind
+    name: str
+    resolved: int
+    changed: int
+    lost: int
+    gained: int
+    correlation: float
+
+    @property
+    def changed_share(self) -> float:
+        """The share of the queries resolved both times whose winners differ; 0 where there are none."""
+        return self.changed / self.resolved if self.resolved else 0.0
+
+
+def assess_sensitivity(
+    judgments: Judgments,
+    *,
+    rule: str = "shallow-pooling",
+    rules: Sequence[str] = (),
+    pools: Pools | None = None,
+    asked: Pairs | None = None,
+    ties: TieWorth = TieWorth.IGNORE,
+    strengths: bool = False,
+    sparse_rule: str | None = None,
+    compare_runs: CompareRuns | None = None,
+) -> tuple[Variation, ...]:
+    """Resolve the judgments again with one thing changed at a time.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    rule : str
+        The rule to compare with.
+    rules : sequence of str
+        The other rules.
+    pools : Pools, optional
+        The candidates, and which runs added them.
+    asked : Pairs, optional
+        The pairs that were to be judged, where it is not all of them.
+    ties : TieWorth
+        What a tie is worth.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    sparse_rule : str, optional
+        What finds the winners of queries that are judged in part.
+    compare_runs : callable, optional
+        Takes the preference qrels before and after; returns the correlation of the orders of runs.
+
+    Returns
+    -------
+    tuple of Variation
+        Other rules, the two orders of ties, every worker, every run; those that exist.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 6.1, leaves out one run at a time.
+    """
+    every = resolve_all(
+        judgments,
+        rules=tuple(dict.fromkeys((rule, *rules))),
+        pools=pools,
+        asked=asked,
+        ties=ties,
+        strengths=strengths,
+        sparse_rule=sparse_rule,
+    )
+    before = every[rule]
+    qrels = to_qrels(before)
+
+    def variation(kind: Kind, name: str, after: Resolutions) -> Variation:
+        correlation = float("nan") if compare_runs is None else compare_runs(qrels, to_qrels(after))
+        return _compared(kind, name, before, after, correlation)
+
+    found = [variation(Kind.RULE, name, after) for name, after in every.items() if name != rule]
+    found += [variation(Kind.TIES, name, after) for name, after in _without_ties(before)]
+
+    def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
+        return resolve(
+            votes,
+            rule=rule,
+            pools=candidates,
+            asked=asked,
+            ties=ties,
+            strengths=strengths,
+            sparse_rule=sparse_rule,
+        )
+
+    for worker, votes in _without_workers(judgments):
+        # With the candidates as they were: a document that only this worker judged stays one, without votes.
+        found.append(variation(Kind.WORKER, worker, resolved(votes, pools or _candidates(before))))
+    if pools is not None:
+        for run, candidates in _without_runs(pools):
+            found.append(variation(Kind.RUN, run, resolved(judgments, candidates)))
+    return tuple(found)
+
+
+def _candidates(resolutions: Resolutions) -> Pools:
+    """Return the candidates as pools, so that they stay when judgments are left out."""
+    nothing = np.empty(0, dtype=np.int32)
+    return Pools(
+        queries=resolutions.queries,
+        docs=resolutions.docs,
+        query=resolutions.query,
+        doc=resolutions.doc,
+        sources=(),
+        source_row=nothing,
+        source=nothing,
+    )
+
+
+def _compared(
+    kind: Kind, name: str, before: Resolutions, after: Resolutions, correlation: float
+) -> Variation:
+    n_docs = max(len(before.docs), 1)
+    old, new = _winner_keys(before, n_docs), _winner_keys(after, n_docs)
+    had, has = _queries(old // n_docs, len(before)), _queries(new // n_docs, len(before))
+    differs = _queries(np.setxor1d(old, new) // n_docs, len(before))
+    return Variation(
+        kind=kind,
+        name=name,
+        resolved=int((had & has).sum()),
+        changed=int((had & has & differs).sum()),
+        lost=int((had & ~has).sum()),
+        gained=int((has & ~had).sum()),
+        correlation=correlation,
+    )
+
+
+def _winner_keys(resolutions: Resolutions, n_docs: int) -> NDArray[np.int64]:
+    rows = np.flatnonzero(resolutions.winner)
+    return resolutions.query[rows].astype(np.int64) * n_docs + resolutions.doc[rows]
+
+
+def _queries(codes: NDArray[np.int64], n_queries: int) -> NDArray[np.bool_]:
+    mask = np.zeros(n_queries, dtype=bool)
+    mask[codes] = True
+    return mask
+
+
+def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]:
+    """Keep one winner per query: the first, then the last, by doc_id."""
+    query = resolutions.query
+    rows = np.flatnonzero(resolutions.winner)
+    counts = np.bincount(query[rows], minlength=len(resolutions))
+    if (counts < 2).all():
+        return
+    tied = rows[counts[query[rows]] > 1]
+    by_name = sorted(tied.tolist(), key=lambda row: resolutions.docs[int(resolutions.doc[row])])
+    for name, order in (("first doc_id", by_name[::-1]), ("last doc_id", by_name)):
+        winner = resolutions.winner.copy()
+        winner[tied] = False
+        # The last row put in for a query stays: hence the reversed order for the first doc_id.
+        kept = {int(query[row]): row for row in order}
+        winner[list(kept.values())] = True
+        yield name, replace(resolutions, winner=winner)
+
+
+def _without_workers(judgments: Judgments) -> Iterator[tuple[str, Judgments]]:
+    for code in np.unique(judgments.worker[judgments.worker >= 0]).tolist():
+        yield judgments.workers[code], select_judgments(judgments, judgments.worker != code)
+
+
+def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:
+    """Leave out one source at a time, with the documents that no other source added."""
+    sources = np.bincount(pools.source_row, minlength=pools.query.size)
+    for code, run in enumerate(pools.sources):
+        alone = np.zeros(pools.query.size, dtype=bool)
+        alone[pools.source_row[pools.source == code]] = True
+        # A document that another run added, too, stays in the pool without this one.
+        keep = ~(alone & (sources == 1))
+        yield run, replace(pools, query=pools.query[keep], doc=pools.doc[keep])

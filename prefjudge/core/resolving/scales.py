@@ -1,38 +1,406 @@
-"""Scales: how far apart candidates are, and so how often and how votes are wrong, as far as the votes tell.
-
-The scale is the standard deviation of the candidates' strengths, in logits. Only repeated votes on a pair,
-and cycles, tell it. Where they are few, one most likely scale is no more than a guess, and probabilities
-that rest on it are too sure: every scale is kept, with its probability, and what follows is averaged over
-them. So it is with the share of lapses: whether wrong votes gather on close pairs, or fall on all alike.
-"""
+"""Scales: how far apart candidates are, so how often votes are wrong; and whose votes count how much."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import USUAL_ERROR, error_of_scale, scale_of_error
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.resolving.bradley_terry import Strengths, fit_strengths
-from prefjudge.core.resolving.cast_votes import CastVotes
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.posterior import is_exact, log_evidence
-from prefjudge.core.resolving.scale_grids import POINTS, LogDensity, find_grids
-from prefjudge.core.resolving.tournament import tournaments
-from prefjudge.core.resolving.trust import Trust, learn_trust
-from prefjudge.core.resolving.vote_matrices import Floats, vote_matrices
+from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.tournaments import (
+    CastVotes,
+    Floats,
+    Index,
+    Tournaments,
+    tournaments,
+    vote_matrices,
+)
+from prefjudge.core.strategies import USUAL_ERROR, error_of_scale, scale_of_error
+
+LogDensity = Callable[[float, float], float]
+"""Of the log of a scale, given the scale and a share of lapses, up to a constant."""
+Grid = tuple[Floats, Floats]
+"""The logs of scales, ascending and equally far apart, and the log of the density of each."""
+
+Span = tuple[float, float]
+"""The logs of the least and of the greatest scale."""
+
+POINTS = 9
+"""Of each grid."""
+_NEGLIGIBLE = 10.0
+"""A scale that is less probable than the likeliest one by so many logs does not count."""
+_HOPELESS = 12.0
+"""A share of lapses that is less probable than the likeliest one by so many logs gets no narrower grid."""
+_FINE = 2001
+_MARGIN = 0.1
+"""How far a spline may err, in steps of its grid."""
+
+
+def find_grids(
+    log_density: LogDensity,
+    *,
+    lapses: Sequence[float],
+    within: Span,
+    rough: Sequence[Grid] | None = None,
+) -> list[Grid]:
+    """Return, for each share of lapses, a grid of the scales that are probable.
+
+    Parameters
+    ----------
+    log_density : callable
+        How probable each scale is.
+    lapses : sequence of float
+        The shares of lapses.
+    within : Span
+        The logs of the least and of the greatest scale.
+    rough : sequence of Grid, optional
+        The grids by some of the votes, to begin with; by default it is looked about the scales that are
+        probable at another share of lapses.
+    """
+    log_density, counts = cache(log_density), -np.inf
+    spans = [] if rough is None else [(float(grid[0]), float(grid[-1])) for grid, _ in rough]
+    if spans:
+        likeliest = [
+            _weighed(log_density, share, span)[1].max() for share, span in zip(lapses, spans, strict=True)
+        ]
+        counts = float(max(likeliest)) - _HOPELESS
+    found: list[Grid] = []
+    for place, share in enumerate(lapses):
+        span = spans[place] if spans else _about(found[-1][0], within) if found else within
+        found.append(_narrowed(log_density, share, span, within, counts))
+    return found
+
+
+def _about(grid: Floats, within: Span) -> Span:
+    wide = 0.5 * float(grid[-1] - grid[0])  # of the widths tried, the one that takes the fewest steps
+    return max(within[0], float(grid[0]) - wide), min(within[1], float(grid[-1]) + wide)
+
+
+def _weighed(log_density: LogDensity, lapses: float, span: Span) -> Grid:
+    grid = np.linspace(*span, POINTS)
+    return grid, np.array([log_density(scale, lapses) for scale in np.exp(grid).tolist()])
+
+
+def _narrowed(log_density: LogDensity, lapses: float, span: Span, within: Span, counts: float) -> Grid:
+    """Return the grid of the probable scales, which are looked for in a span first.
+
+    A grid on which no density reaches what ``counts`` is not narrowed.
+    """
+    (low, high), (least, most) = span, within
+    by_spline, narrower, ends_seen = True, False, False
+    while True:
+        grid, logs = _weighed(log_density, lapses, (low, high))
+        probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
+        first, last = int(probable[0]), int(probable[-1])
+        if not ends_seen and ((first == 0 and low > least) or (last == POINTS - 1 and high < most)):
+            # Some that are probable are beyond the span. A spline that misled may do so again.
+            low, high = least if first == 0 else low, most if last == POINTS - 1 else high
+            by_spline = by_spline and not narrower
+            continue
+        # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
+        # 1.5 apart.
+        if last - first >= POINTS - 3 or high - low < 1e-3 or logs.max() < counts:
+            return grid, logs
+        narrower = True
+        if by_spline:
+            low, high = _probable_span(grid, logs)
+        else:
+            # These ends are improbable beside the peak. The next grid may miss it: to widen that again would
+            # never end.
+            low, high = float(grid[max(0, first - 1)]), float(grid[min(POINTS - 1, last + 1)])
+            ends_seen = True
+
+
+def _probable_span(grid: Floats, logs: Floats) -> Span:
+    fine = np.linspace(grid[0], grid[-1], _FINE)
+    smooth = scipy.interpolate.CubicSpline(grid, logs)(fine)
+    probable = fine[smooth > smooth.max() - _NEGLIGIBLE]
+    aside = _MARGIN * float(grid[1] - grid[0])
+    return max(float(grid[0]), float(probable[0]) - aside), min(float(grid[-1]), float(probable[-1]) + aside)
+
+
+# Trust: how much the votes of each worker are worth, by how they agree with all others.
+#
+# A worker votes by chance in a share of the votes, which is the worker's own. How these shares are spread
+# over the workers is learnt from all of them, so that a worker of few votes is taken for one of the crowd.
+
+_LEVELS = np.linspace(0.0, 1.0, 6)
+"""The shares of votes that a worker does not cast by chance."""
+_CROWD = np.array([0.10, 0.04, 0.04, 0.04, 0.28, 0.50])
+"""How often each of them occurs in crowds, before any vote."""
+_COUNTS_AS = 4.0
+"""As many workers as that is worth."""
+_ROUNDS, _ROUGHLY = 6, 3
+_SCALES = (0.3, 0.5, 0.8, 1.25, 2.0)
+"""How far apart candidates may be for the best workers: standard deviations of strengths, in logits."""
+_UNTOLD = 0.1
+_SAMPLE = 500
+"""How many queries are enough to choose among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What the votes tell about the workers.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The workers.
+    reliability : ndarray of float64, shape (n_workers,)
+        The share of votes that each does not cast by chance, beside that of the most reliable one: its
+        posterior mean.
+    crowd : float
+        The same of the mean worker.
+    mean : float
+        The same of the mean vote.
+    """
+
+    workers: tuple[str, ...]
+    reliability: Floats
+    crowd: float
+    mean: float
+    _key: Index
+    _without: Floats
+
+    @property
+    def doubted(self) -> int:
+        """How many workers' votes are worth less than half as much as those of the most reliable."""
+        return int(np.count_nonzero(self.reliability < 0.5))
+
+    def __call__(self, query: Index, worker: Index) -> Floats:
+        """Return the trust in votes, each by what its worker's votes on all other queries tell.
+
+        Parameters
+        ----------
+        query, worker : ndarray of int64, shape (n_votes,)
+            Codes of the whole log; a worker who is not known has -1.
+        """
+        key = query * (len(self.workers) + 1) + worker
+        place = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
+        return np.where((worker >= 0) & (self._key[place] == key), self._without[place], self.crowd)
+
+
+def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: bool = False) -> Trust | None:
+    """Learn from the votes on all queries how reliable each worker is.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    pools : Pools, optional
+        The candidates; by default the judged documents.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+
+    Returns
+    -------
+    Trust or None
+        None where workers cannot be told apart.
+
+    Notes
+    -----
+    Each vote is held against what all other votes on its query say (Laplace's approximation, and the vote's
+    own part taken off it), and the workers' shares and their spread are fitted by turns with the strengths.
+    A vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself.
+    """
+    if not can_tell(judgments):
+        return None
+    # Workers link the queries, so the votes of all of them are taken at once, as one block.
+    rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
+    (block,) = tournaments(judgments, pools=pools, block_rows=rows)
+    votes = _Votes(block, len(judgments.workers), strengths)
+    if not votes.key.size:
+        return None
+    scales = _probable_scales(_Votes(block, len(judgments.workers), strengths, queries=_SAMPLE))
+    fits = [(share, _fit(votes, scale, rounds=_ROUNDS)) for scale, share in scales.items()]
+    without = sum(share * fit.others for share, fit in fits)
+    reliability = sum(share * fit.reliability for share, fit in fits)
+    return Trust(
+        workers=judgments.workers,
+        reliability=np.asarray(reliability)[:-1],
+        crowd=sum(share * fit.crowd for share, fit in fits),
+        mean=float(np.average(np.asarray(without)[votes.key_of_vote], weights=votes.worth)),
+        _key=votes.key,
+        _without=np.asarray(without),
+    )
+
+
+def _probable_scales(votes: "_Votes") -> dict[float, float]:
+    """Return how probable scales are that each were as probable before; the improbable ones are left out."""
+    likely = np.array([_fit(votes, scale, rounds=_ROUGHLY).log_likelihood for scale in _SCALES])
+    weight = np.exp(likely - likely.max())
+    weight[weight < _UNTOLD] = 0.0
+    return {
+        scale: share for scale, share in zip(_SCALES, (weight / weight.sum()).tolist(), strict=True) if share
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """The reliability of each worker, of the mean worker, and of each key by all others of its worker."""
+
+    reliability: Floats
+    crowd: float
+    others: Floats
+    log_likelihood: float
+
+
+def _fit(votes: "_Votes", scale: float, *, rounds: int) -> _Fit:
+    """Fit the workers' shares and how they are spread, by turns with the strengths of the candidates."""
+    people = votes.n_workers
+    known = np.bincount(votes.worker_of_key, minlength=people + 1) > 0
+    known[-1] = False
+    given = np.bincount(votes.worker_of_key[votes.key_of_vote], weights=votes.worth, minlength=people + 1)
+    given[-1] = 0.0
+    spread, trust = _CROWD, np.ones(votes.worth.size)
+    for _ in range(rounds):
+        expected = votes.expect(trust, scale)
+        # Rounding must not make a vote impossible.
+        said = (votes.worth * np.log1p(level * 0.999 * expected) for level in _LEVELS)
+        of_key = np.stack([np.add.reduceat(of_level, votes.starts) for of_level in said], axis=1)
+        of_worker = np.stack(
+            [np.bincount(votes.worker_of_key, weights=of, minlength=people + 1) for of in of_key.T], axis=1
+        )
+        # Of nobody in particular nothing is learnt but what is true of the crowd.
+        of_key[votes.worker_of_key == people] = of_worker[-1] = 0.0
+        likely, posterior = _normal(np.log(spread) + of_worker)
+        spread = _COUNTS_AS * _CROWD + posterior[known].sum(axis=0)
+        spread /= spread.sum()
+        _, posterior = _normal(np.log(spread) + of_worker)
+        _, without = _normal(np.log(spread) + of_worker[votes.worker_of_key] - of_key)
+        # Only who is better than whom is learnt here: what all have in common is the scale and its lapses.
+        reliability = posterior @ _LEVELS
+        # Theirs is what a vote that counts was cast with: one who was lucky is no measure.
+        cast = reliability * given
+        top = float(reliability @ cast / max(cast.sum(), 1e-9)) or 1.0
+        others = np.minimum(1.0, without @ _LEVELS / top)
+        trust = others[votes.key_of_vote]
+    return _Fit(
+        reliability=np.minimum(1.0, reliability / top),
+        crowd=min(1.0, float(spread @ _LEVELS) / top),
+        others=others,
+        log_likelihood=float(likely[known].sum()),
+    )
+
+
+def can_tell(judgments: Judgments) -> bool:
+    """Return whether workers can be told apart: several are known, and one of them by several queries."""
+    known = judgments.worker >= 0
+    if not known.any():
+        return False
+    seen = np.unique(
+        judgments.worker[known].astype(np.int64) * len(judgments.queries) + judgments.query[known]
+    )
+    queries = np.bincount(seen // len(judgments.queries))
+    return bool((queries > 0).sum() > 1 and queries.max() > 1)
+
+
+def _normal(logs: Floats) -> tuple[Floats, Floats]:
+    """Return the log of each row's sum of exponentials, and their shares of it."""
+    top = logs.max(axis=1, keepdims=True)
+    weight: Floats = np.exp(logs - top)
+    total = weight.sum(axis=1, keepdims=True)
+    return top[:, 0] + np.log(total[:, 0]), weight / total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stack:
+    """The votes on all queries of ``k`` candidates: which they are, and where their cells are."""
+
+    size: int
+    queries: int
+    votes: Index
+    place: Index
+    won: Index
+    lost: Index
+
+
+class _Votes:
+    """The decided votes by query and worker; a key is what one worker voted on one query.
+
+    The votes of nobody in particular belong to a last worker.
+    """
+
+    def __init__(
+        self, block: Tournaments, n_workers: int, strengths: bool, queries: int | None = None
+    ) -> None:
+        self.n_workers = n_workers
+        rows = np.flatnonzero(block.choice != 0)
+        if queries is not None:
+            of = block.query[block.left[rows]]
+            rows = rows[of <= np.unique(of)[:queries].max(initial=-1)]
+        worker = np.where(block.worker[rows] >= 0, block.worker[rows], n_workers).astype(np.int64)
+        query = block.query[block.left[rows]].astype(np.int64)
+        keys = query * (n_workers + 1) + worker
+        order = np.argsort(keys, kind="stable")
+        rows, query, keys = rows[order], query[order], keys[order]
+        self.worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+        changes = np.diff(keys, prepend=-1) > 0
+        self.starts = np.flatnonzero(changes)
+        self.key = keys[self.starts]
+        self.key_of_vote = np.cumsum(changes) - 1
+        self.worker_of_key = worker[order][self.starts]
+        ahead = block.choice[rows] > 0
+        won = np.where(ahead, block.left[rows], block.right[rows]) - block.start[query]
+        lost = np.where(ahead, block.right[rows], block.left[rows]) - block.start[query]
+        self.stacks = []
+        for size in np.unique(block.sizes[query]).tolist():
+            votes = np.flatnonzero(block.sizes[query] == size)
+            held, place = np.unique(query[votes], return_inverse=True)
+            self.stacks.append(
+                _Stack(
+                    size=size, queries=held.size, votes=votes, place=place, won=won[votes], lost=lost[votes]
+                )
+            )
+        self._means: list[Floats | None] = [None] * len(self.stacks)
+
+    def expect(self, trust: Floats, scale: float) -> Floats:
+        """Return how far all other votes expect each vote, from -1 (surely not) to 1, shape (n_votes,)."""
+        expected = np.zeros(self.worth.size)
+        for number, one in enumerate(self.stacks):
+            n, k = one.queries, one.size
+            cell = (one.place * k + one.won) * k + one.lost
+            worth = (trust * self.worth)[one.votes]
+            votes = np.bincount(cell, weights=worth, minlength=n * k * k).astype(np.float64)
+            fit = fit_strengths(votes.reshape(n, k, k), scale=scale, start=self._means[number])
+            self._means[number] = fit.mean
+            expected[one.votes] = _without_itself(fit, one, trust[one.votes])
+        return expected
+
+
+def _without_itself(fit: Strengths, stack: _Stack, trust: Floats) -> Floats:
+    place, x, y = stack.place, stack.won, stack.lost
+    gap = fit.mean[place, x] - fit.mean[place, y]
+    covariance = np.linalg.inv(fit.precision)
+    variance = covariance[place, x, x] + covariance[place, y, y] - 2.0 * covariance[place, x, y]
+    chance = 0.5 * (1.0 + np.tanh(0.5 * gap))
+    # The vote's own part of the mode, and of the curvature there.
+    variance /= np.maximum(1.0 - trust * chance * (1.0 - chance) * variance, 0.1)
+    gap -= variance * trust * (1.0 - chance)
+    # The mean of a logistic over a normal distribution (MacKay 1992); 2 p - 1 is the tanh of half the logit.
+    expected: Floats = np.tanh(0.5 * gap / np.sqrt(1.0 + np.pi / 8.0 * variance))
+    return expected
+
+
+# Scales: how far apart candidates are, and so how often and how votes are wrong, as far as the votes tell.
+#
+# The scale is the standard deviation of the candidates' strengths, in logits. Only repeated votes on a
+# pair, and cycles, tell it. Where they are few, one most likely scale is no more than a guess, and
+# probabilities that rest on it are too sure: every scale is kept, with its probability, and what follows is
+# averaged over them. So it is with the share of lapses: whether wrong votes gather on close pairs, or fall
+# on all alike.
 
 LOWEST, HIGHEST = 0.05, 20.0
 """The bounds of the scales considered: 49 % to 2 % of votes on a random pair are wrong."""
 SPREAD = 0.6
 """The standard deviation of the log of the scale, before any vote: nine crowds in ten err in 18 to 43 % of
 votes, and the mean of one vote's being right is 0.68."""
-_SAMPLE = 500
-"""How many queries are enough to tell the scale."""
-_FEWEST, _ROUGH, _FINE = (200, 200, 1), (200, 500, 1 << 20), (800, 3000, 1 << 23)
+_FEWEST, _ROUGH, _FINE_SCALES = (200, 200, 1), (200, 500, 1 << 20), (800, 3000, 1 << 23)
 """The least and the most posterior samples of each query, and about how many samples times cells of vote
 matrices: to look for scales, to weigh them, and to weigh the shares of lapses against each other."""
 LAPSES = (0.0, 0.5, 1.0)
@@ -288,7 +656,7 @@ class _Evidence:
         for one in np.flatnonzero(scales.weight > _COUNTS).tolist():
             model = (float(scales.scale[one]), float(scales.lapses[one]))
             if not all(is_exact(votes.shape[1], model[1]) for votes, _ in self._stacks):
-                more[one] = self(*model, _FINE) - self(*model)
+                more[one] = self(*model, _FINE_SCALES) - self(*model)
         return scales.weighed(more)
 
     def _fitted(self, scale: float) -> list[Strengths]:

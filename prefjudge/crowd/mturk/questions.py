@@ -4,8 +4,8 @@ from html import escape
 
 from prefjudge.crowd.tasks import Choice, EntryTest, Page
 from prefjudge.errors import CrowdError, InputError
-from prefjudge.render.pages.hit import printable
-from prefjudge.untrusted_xml import UnreadableXmlError, read_xml
+from prefjudge.pages.hit import printable
+from prefjudge.resources import UnreadableXmlError, read_xml
 
 QUESTION_LIMIT = 65_535
 """The most bytes of Question XML that the API accepts."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices
 from prefjudge.crowd.prolific.recruitment import Recruitment, annotate, read_annotation
 from prefjudge.crowd.protocol import Identity, RefusedError
 from prefjudge.crowd.submissions import PaidBonus, SubmissionState
 from prefjudge.crowd.tasks import Eligibility, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.words import many
 
 
 class ProlificCrowd:

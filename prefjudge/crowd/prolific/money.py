@@ -16,11 +16,11 @@ from datetime import datetime
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from prefjudge.counts import many
 from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.prolific.client import Client, Found, Site, Visit
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import CrowdError
+from prefjudge.words import many
 
 CENT = Decimal("0.01")
 _HUNDRED = 10_000

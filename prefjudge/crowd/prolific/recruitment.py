@@ -10,7 +10,6 @@ from math import ceil
 from typing import Any
 from urllib.parse import urlsplit
 
-from prefjudge.counts import many
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as marketplace
 from prefjudge.crowd.prolific.client import (
@@ -29,6 +28,7 @@ from prefjudge.crowd.prolific.client import (
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.tasks import Task
+from prefjudge.words import many
 
 _MARK = "prolific"
 

@@ -7,21 +7,21 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.gather.inputs import as_folder, as_path
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.render.shown import Shown
+from prefjudge.findings.outputs import check_outputs
+from prefjudge.reading.files import write_text
+from prefjudge.reading.inputs import as_folder, as_path
+from prefjudge.show.results import Shown
 from prefjudge.steps.board.git import Git
 from prefjudge.steps.board.intake import examine, rules_of, staged_problems
 from prefjudge.steps.board.log import LOG_FILE, extend_log
 from prefjudge.steps.board.repository import make_repository
 from prefjudge.steps.board.review import review, to_markdown
 from prefjudge.steps.board.submissions import Problem, Submission
-from prefjudge.study.pooling import load_inputs
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import CONFIG_FILE, Study
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import load_inputs
+from prefjudge.study.store import CONFIG_FILE, Study
+from prefjudge.words import Rehearsal
 
 
 class BoardAction(StrEnum):

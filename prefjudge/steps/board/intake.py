@@ -10,7 +10,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from prefjudge.errors import InputError
-from prefjudge.formats.votes.board_log import read_log
+from prefjudge.reading.votes.votes import read_log
 from prefjudge.steps.board.git import FILE, Entry, Git
 from prefjudge.steps.board.log import LOG_FILE
 from prefjudge.steps.board.secrets import LOOKED_AT, is_private
@@ -24,7 +24,7 @@ from prefjudge.steps.board.submissions import (
     read_submissions,
 )
 from prefjudge.study.config import BoardConfig, is_same_login, parse_config
-from prefjudge.study.study import CONFIG_FILE
+from prefjudge.study.store import CONFIG_FILE
 
 _FIXED = ("team", "submitter", "type")
 """What is said of a submission and stays: the date is in its name."""

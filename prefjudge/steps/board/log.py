@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.errors import StudyError
-from prefjudge.formats.lines.atomic import atomic_write
-from prefjudge.formats.votes.board_log import (
+from prefjudge.reading.files import atomic_write
+from prefjudge.reading.votes.votes import (
     JUDGMENT,
     KEYS,
     MODEL,
@@ -19,11 +19,10 @@ from prefjudge.formats.votes.board_log import (
 )
 from prefjudge.steps.release.leaks import Private
 from prefjudge.steps.release.rows import PrivateRows, model_vote
-from prefjudge.study.imports import CARRIED_KEYS, load_carried
+from prefjudge.study.imports import CARRIED_KEYS, load_carried, load_votes
 from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
-from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import load_pools
-from prefjudge.study.study import Study
+from prefjudge.study.pools import load_pools
+from prefjudge.study.store import Study
 
 LOG_FILE = "log/judgments.jsonl"
 

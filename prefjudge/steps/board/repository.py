@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from prefjudge.formats.lines.atomic import write_text
+from prefjudge.reading.files import write_text
 from prefjudge.resources import resource_dir
 from prefjudge.study.config import load_config, parse_config, schema_text, template
-from prefjudge.study.study import CONFIG_FILE, SCHEMA_FILE, create, fill
+from prefjudge.study.store import CONFIG_FILE, SCHEMA_FILE, create, fill
 from prefjudge.version import __version__
 
 _WHERE = {"workflows": ".github/workflows", "hooks": ".githooks", "CODEOWNERS": ".github/CODEOWNERS"}

@@ -7,20 +7,20 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.counts import many
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.evaluation.submissions import audit as audits
-from prefjudge.evaluation.submissions import submissions as entries
-from prefjudge.evaluation.submissions.findings import Rules
-from prefjudge.formats.lines.blocks import pieces
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.readers import reading
+from prefjudge.evaluation import submissions as audits
+from prefjudge.evaluation import submissions as entries
+from prefjudge.evaluation.submissions import Rules
+from prefjudge.reading.files import Notice
+from prefjudge.reading.lines import pieces
+from prefjudge.reading.opened import reading
 from prefjudge.steps.board.git import Git
 from prefjudge.steps.board.intake import Change
 from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.steps.check import FileCheck, check
 from prefjudge.study.config import BoardConfig
+from prefjudge.words import many
 
 MOST_SHOWN = 20
 """Lines of one list in a comment: the annotations have them all."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from prefjudge.formats.lines.compressions import COMPRESSIONS
+from prefjudge.reading.files import COMPRESSIONS
 from prefjudge.steps.board.git import FILE, LINK, MODULE, Entry, Tree
 from prefjudge.study.config import BoardConfig, Login
 

@@ -6,28 +6,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.stamps import rehearsal_in
-from prefjudge.formats.lines.digests import digest_of_content
-from prefjudge.formats.lines.held import Held
-from prefjudge.formats.lines.problems import Notice, is_text
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.votes.board_log import LOG_FORM, with_log
-from prefjudge.formats.votes.parts import parse_map
-from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
-from prefjudge.formats.votes.release import LOG
-from prefjudge.formats.votes.rows import Row, digest_of_rows
-from prefjudge.formats.votes.votes import Votes
-from prefjudge.gather.inputs import as_folder, as_path, several
-from prefjudge.gather.memory import ForeignVotes, Source, Texts, maybe, take_texts, take_votes
-from prefjudge.render.shown import Shown
+from prefjudge.reading.files import Notice, is_text
+from prefjudge.reading.inputs import (
+    ForeignVotes,
+    Source,
+    Texts,
+    as_folder,
+    as_path,
+    maybe,
+    several,
+    take_texts,
+    take_votes,
+)
+from prefjudge.reading.labels import rehearsal_in
+from prefjudge.reading.lines import digest_of_content
+from prefjudge.reading.memory import Held
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.votes.tables import Row, Votes, digest_of_rows, parse_map
+from prefjudge.reading.votes.votes import LOG, LOG_FORM, HowVotesAreRead, read_votes, with_log
+from prefjudge.show.results import Shown
 from prefjudge.steps.import_votes.repeats import Import
 from prefjudge.steps.import_votes.storing import store_votes
 from prefjudge.study.imports import CARRIED_KEYS
-from prefjudge.study.rehearsal import Judge, load_rehearsal
-from prefjudge.study.study import Study, new_study, open_study
+from prefjudge.study.people import Judge, load_rehearsal
+from prefjudge.study.store import Study, new_study, open_study
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prefjudge.counts import many
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
-from prefjudge.formats.votes.votes import Votes
+from prefjudge.reading.votes.tables import Votes
 from prefjudge.study.imports import PairKey, load_imports
-from prefjudge.study.rehearsal import Judge
+from prefjudge.study.people import Judge
+from prefjudge.words import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from prefjudge.core.pooling.copies import Candidate, candidates_of
-from prefjudge.counts import many
+from prefjudge.core.copies import Candidate, candidates_of
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
-from prefjudge.formats.lines.problems import write_alike
-from prefjudge.formats.votes.votes import Votes
+from prefjudge.reading.files import write_alike
+from prefjudge.reading.votes.tables import Votes
 from prefjudge.steps.import_votes.repeats import (
     Import,
     Stored,
@@ -30,14 +29,16 @@ from prefjudge.study.imports import (
     load_imports,
     load_named_votes,
     load_vote_ids,
+    load_votes,
     pooled_by,
     save_carried,
     save_import,
+    save_votes,
 )
-from prefjudge.study.models import load_votes, save_votes
-from prefjudge.study.pooling import is_published, load_copies, load_pools, save_texts
-from prefjudge.study.rehearsal import Judge
-from prefjudge.study.study import Study
+from prefjudge.study.people import Judge
+from prefjudge.study.pools import is_published, load_copies, load_pools, save_texts
+from prefjudge.study.store import Study
+from prefjudge.words import many
 
 
 def store_votes(study: Study, made: Import) -> Stored:

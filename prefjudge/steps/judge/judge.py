@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.models import (
+from prefjudge.core.judgments import (
     ModelComparison,
     ModelVote,
     Pair,
@@ -23,18 +23,18 @@ from prefjudge.core.judges.models import (
     model_families,
     read_choice,
 )
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import CrowdError, InputError, StudyError, quoted
-from prefjudge.render.shown import Shown
 from prefjudge.resources import resource_dir
+from prefjudge.show.results import Shown
 from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.study.assignments import load_choices
-from prefjudge.study.models import count_tokens, load_reply, load_votes, save_votes
-from prefjudge.study.pooling import load_inputs, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.imports import count_tokens, load_reply, load_votes, save_votes
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import load_inputs, load_pairs_by_number, load_passages, load_queries
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
 from prefjudge.study.values import Dollars
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -8,9 +8,8 @@ from decimal import Decimal
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from prefjudge.counts import many
 from prefjudge.errors import BudgetError
-from prefjudge.study.models import (
+from prefjudge.study.imports import (
     TokenCount,
     count_reserved,
     count_tokens,
@@ -20,7 +19,8 @@ from prefjudge.study.models import (
     save_reply,
     save_reservation,
 )
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.crowd.model import Reply

@@ -2,31 +2,28 @@
 
 from dataclasses import dataclass
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.models import split_models
-from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.judgments import Judgments, split_models
 from prefjudge.errors import InputError, quoted
-from prefjudge.evaluation.comparing.with_models import (
+from prefjudge.evaluation.models import (
+    FEW_PEOPLE,
+    LEAST_JUDGED,
+    LEAST_PEOPLE,
+    LEAST_VOTES,
+    ModelGate,
     PoweredShare,
     estimate_new_best,
     estimate_preferences,
     gate_model,
 )
-from prefjudge.evaluation.testing.alternative_annotator import (
-    FEW_PEOPLE,
-    LEAST_PEOPLE,
-    LEAST_VOTES,
-    ModelGate,
-)
-from prefjudge.evaluation.testing.prediction_powered import LEAST_JUDGED
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.model_gates import study_votes
-from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import gather, official_qrels
-from prefjudge.render.shown import Shown
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.field.trust import study_votes
+from prefjudge.findings.inputs import gather, official_qrels
+from prefjudge.reading.files import Notice
+from prefjudge.reading.opened import reading
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.results import Shown
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import Rehearsal
 
 _SHIFTED = 2.6
 """Standard errors: chance alone goes beyond in one case of a hundred."""

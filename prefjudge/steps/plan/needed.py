@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from prefjudge.core.planning.plan import Plan
-from prefjudge.core.planning.power import PlanNeeds, QueriesNeeded, queries_needed, shown_share
-from prefjudge.counts import many
+from prefjudge.core.planning.plans import Plan, PlanNeeds, QueriesNeeded, queries_needed, shown_share
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.memory import LabelSets, Runs
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import LabelSets, Runs
 from prefjudge.steps.plan.pilot import read_pilot
 from prefjudge.steps.plan.study import PlannedStudy
+from prefjudge.words import many
 
 
 def find_needed(

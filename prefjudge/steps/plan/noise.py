@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.noise import (
+from prefjudge.core.judgments import Judgments, gather_verdicts
+from prefjudge.core.planning.plans import LikelyStudy
+from prefjudge.core.resolving.scales import Scales, estimate_scales, prior_scales
+from prefjudge.core.strategies import (
     USUAL_ERROR,
     BradleyTerryNoise,
     ConstantNoise,
@@ -18,15 +20,12 @@ from prefjudge.core.judges.noise import (
     log_weight_of_golds,
     scale_of_error,
 )
-from prefjudge.core.judges.verdicts import gather_verdicts
-from prefjudge.core.planning.plan import LikelyStudy
-from prefjudge.core.resolving.scales import Scales, estimate_scales, prior_scales
-from prefjudge.counts import many
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.seeds import generator
+from prefjudge.findings.inputs import generator
+from prefjudge.reading.files import Notice
+from prefjudge.reading.labels import read_judgments
 from prefjudge.steps.plan.study import PlannedStudy
+from prefjudge.words import many
 
 
 class NoiseModel(StrEnum):

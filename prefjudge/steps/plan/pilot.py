@@ -4,17 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.counts import many
+from prefjudge.core.runs import Scores
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.inputs import paths_of
-from prefjudge.gather.memory import LabelSets, Runs
-from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import gather
-from prefjudge.gather.score_matrices import score_matrices
-from prefjudge.study.pooling import load_inputs
-from prefjudge.study.study import Study
+from prefjudge.findings.inputs import gather, score_matrices
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import LabelSets, Runs, paths_of
+from prefjudge.reading.opened import reading
+from prefjudge.study.pools import load_inputs
+from prefjudge.study.store import Study
+from prefjudge.words import many
 
 _MIDDLE = (0.1, 0.9)
 _FEW = 50

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.asking.strategies import Strategy
-from prefjudge.core.judges.screening import dropped_share
-from prefjudge.core.planning.plan import (
+from prefjudge.core.judgments import dropped_share
+from prefjudge.core.planning.plans import (
     STRATEGIES,
     Packing,
     Plan,
+    QueriesNeeded,
     choose_plan,
     compare_plans,
     studies_of,
 )
-from prefjudge.core.planning.power import QueriesNeeded
-from prefjudge.core.planning.strategy_names import DEFAULT, parse_strategy
+from prefjudge.core.planning.rounds import DEFAULT, parse_strategy
 from prefjudge.core.planning.sure import Sure
-from prefjudge.counts import many
+from prefjudge.core.strategies import Strategy
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.challenge import check_sure
-from prefjudge.fieldwork.crowds import read_prices
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.memory import LabelSets, Runs, Votes, maybe, take_judgments
-from prefjudge.gather.seeds import generator
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.plan import plans_table
-from prefjudge.render.text.cells import Table
+from prefjudge.field.challenge import check_sure
+from prefjudge.field.crowd import read_prices
+from prefjudge.findings.inputs import generator
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import LabelSets, Runs, Votes, maybe, take_judgments
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.show.studies import plans_table
 from prefjudge.steps.plan.needed import find_needed, needed_by_plans, needed_words
 from prefjudge.steps.plan.noise import NoiseModel, find_wrong_votes, likely_studies
 from prefjudge.steps.plan.study import PlannedStudy
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
 from prefjudge.study.values import Dollars
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.judges.screening import GoldRecord
-from prefjudge.fieldwork.challenge import rule_of
+from prefjudge.core.judgments import GoldRecord, Judgments
+from prefjudge.field.challenge import rule_of
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
-from prefjudge.study.ledger import committed_cents
-from prefjudge.study.pooling import is_published, load_pools
+from prefjudge.study.money import committed_cents
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import is_published, load_pools
 from prefjudge.study.progress import Stage, count_verdicts, lacking
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.settings import load_setting
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study, load_setting
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
     from prefjudge.study.config import StudyConfig

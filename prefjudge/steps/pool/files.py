@@ -3,14 +3,14 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from prefjudge.core.pooling.pools import Pools, QrelsPerQuery
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.engines.choice import Engine
-from prefjudge.engines.tables import TableRuns
-from prefjudge.formats.labels import pools as pool_file
-from prefjudge.formats.runs.parquet import is_parquet
-from prefjudge.gather.readers import Reader
-from prefjudge.render.text.tables import Column, Table
+from prefjudge.core.pools import Pools, QrelsPerQuery
+from prefjudge.core.runs import Qrels
+from prefjudge.reading import pools as pool_file
+from prefjudge.reading.opened import Reader
+from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.parquet import is_parquet
+from prefjudge.reading.runs.tables import TableRuns
+from prefjudge.show.tables import Column, Table
 
 
 def can_stay(out: str | Path | None, engine: str) -> bool:
@@ -27,7 +27,7 @@ def save_pool(
     queries: Collection[str] | None,
 ) -> tuple[tuple[str, ...], dict[int, int]]:
     """Let the cluster write the pool; return the run tags and the sizes of the pools."""
-    from prefjudge.engines import cluster
+    from prefjudge.reading.runs import cluster
 
     runs = reader.runs
     assert isinstance(runs, TableRuns)
@@ -37,7 +37,7 @@ def save_pool(
 def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
     """Write the pool as a table: query, document, contributors."""
     if is_parquet(path):
-        from prefjudge.gather.table_files import write_table
+        from prefjudge.findings.outputs import write_table
 
         write_table(path, _table(pools), engine)
     else:
@@ -60,7 +60,7 @@ def _table(pools: Pools) -> Table:
 
 def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
     """Draw how many queries have a pool of each size."""
-    from prefjudge.formats.figures import write_figure
-    from prefjudge.render.plots.leaderboards import plot_pool_sizes
+    from prefjudge.findings.outputs import write_figure
+    from prefjudge.show.plots import plot_pool_sizes
 
     write_figure(path, plot_pool_sizes(sizes))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.pooling.copies import (
+from prefjudge.core.copies import (
     Candidate,
     Copies,
     candidates_of,
@@ -17,44 +17,55 @@ from prefjudge.core.pooling.copies import (
     labels_of_candidates,
     merge_copies,
 )
-from prefjudge.core.pooling.pairs import all_pairs
-from prefjudge.core.pooling.pools import (
+from prefjudge.core.pools import (
     PoolDefaults,
     PoolDesign,
     Pools,
     QrelsPerQuery,
+    TopSplit,
+    all_pairs,
     build_pools,
+    pool_top_pairs,
     sample_queries,
     select_queries,
+    top_pairs,
 )
-from prefjudge.core.pooling.qrels import Qrels, restrict_documents
-from prefjudge.core.pooling.runs import Heads, Order, OrderLike
-from prefjudge.core.pooling.top_pairs import TopSplit, pool_top_pairs, top_pairs
-from prefjudge.counts import many
-from prefjudge.engines.choice import Engine
+from prefjudge.core.runs import Heads, Order, OrderLike, Qrels, restrict_documents
 from prefjudge.errors import InputError, quoted
-from prefjudge.formats.labels.pools import read_copies
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.problems import Notice, write_alike
-from prefjudge.formats.texts.markup import markup_in
-from prefjudge.formats.texts.queries import read_queries
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.texts.topic_fields import TextFields
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import QRELS_NAME, as_path, as_target, expand, given_file, input_files
-from prefjudge.gather.memory import OneLabelSet, Runs, Texts, maybe, take_one_qrels, take_texts
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.readers import Reader, reading
-from prefjudge.gather.seeds import generator
-from prefjudge.gather.surprises import copies_pooled, heads_beside_each_other
-from prefjudge.gather.text_options import text_fields
-from prefjudge.render.shown import Shown
+from prefjudge.findings.inputs import generator
+from prefjudge.findings.outputs import check_outputs
+from prefjudge.reading.files import Notice, write_alike
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import (
+    QRELS_NAME,
+    OneLabelSet,
+    Runs,
+    Texts,
+    as_path,
+    as_target,
+    expand,
+    given_file,
+    input_files,
+    maybe,
+    take_one_qrels,
+    take_texts,
+)
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.opened import Reader, copies_pooled, heads_beside_each_other, reading
+from prefjudge.reading.pools import read_copies
+from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.text_options import text_fields
+from prefjudge.reading.texts.collections import markup_in, read_texts
+from prefjudge.reading.texts.texts import TextFields
+from prefjudge.reading.texts.topics import read_queries
+from prefjudge.show.results import Shown
 from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
 from prefjudge.steps.pool.texts import candidate_texts
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.core.planning.power import Power
+    from prefjudge.core.planning.plans import Power
     from prefjudge.study.config import PoolConfig
 
 
@@ -225,7 +236,7 @@ def pool(
             ]
             others = {"qrels": qrels, "queries": queries, "collection": collection, "copies": copies}
             files = input_files(paths, heads.runs, others)
-            from prefjudge.fieldwork.pool_store import store_pool  # a pool in a file needs no store's memory
+            from prefjudge.field.pools import store_pool  # a pool in a file needs no store's memory
 
             changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages, same)
         if out is not None:
@@ -255,7 +266,7 @@ def pool(
 
 
 def _power(split: TopSplit) -> "tuple[Power, ...]":
-    from prefjudge.core.planning.power import powers
+    from prefjudge.core.planning.plans import powers
 
     return powers(split.b, split.pairs)
 
@@ -274,8 +285,8 @@ def _challenge(
         raise InputError(
             "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
         )
-    from prefjudge.fieldwork.challenge import check_sure, open_challenge
-    from prefjudge.gather.best_answers import write_versions
+    from prefjudge.field.challenge import check_sure, open_challenge
+    from prefjudge.findings.answers import write_versions
 
     check_sure(sure)
     opened = open_challenge(study, reader, paths, collection, copies, fields, sure)

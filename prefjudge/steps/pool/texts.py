@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Heads
+from prefjudge.core.runs import Heads, Qrels
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.texts.texts import read_texts
-from prefjudge.formats.texts.topic_fields import TextFields
+from prefjudge.reading.files import Notice
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.texts import TextFields
 
 
 def candidate_texts(

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from prefjudge.core.pooling.pairs import Pairs
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.runs import encode
+from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.atomic import write_text
+from prefjudge.reading.files import write_text
 
 
 def write_asked(path: Path, asked: Pairs) -> None:

@@ -9,23 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import select_judgments
+from prefjudge.core.judgments import select_judgments
 from prefjudge.errors import StudyError
-from prefjudge.formats.labels.gold import write_gold
-from prefjudge.formats.labels.pools import write_copies, write_pool
-from prefjudge.formats.labels.stamps import ENDING
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.formats.lines.digests import digest
-from prefjudge.formats.runs.parquet import require_arrow
-from prefjudge.formats.votes.exports import EXPORTS, Exported
-from prefjudge.gather.best_answers import explain_best_answers
-from prefjudge.gather.open_work import what_is_open
-from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.pages.catalogue import CATALOGUE, catalogue_pages, license_named
-from prefjudge.render.pages.release_notes import release_notes
-from prefjudge.render.text.cells import Column, Table
-from prefjudge.render.text.plain_text import json_text
+from prefjudge.findings.answers import explain_best_answers, what_is_open
+from prefjudge.findings.outputs import stamp_of, write_stamp, write_table
+from prefjudge.pages.release.cards import CATALOGUE, catalogue_pages, license_named, release_notes
+from prefjudge.reading.files import write_text
+from prefjudge.reading.labels import ENDING
+from prefjudge.reading.lines import digest
+from prefjudge.reading.pools import write_copies, write_gold, write_pool
+from prefjudge.reading.runs.parquet import require_arrow
+from prefjudge.reading.votes.exports import EXPORTS, Exported
+from prefjudge.show.cells import Column, Table
 from prefjudge.steps.release.asked import write_asked
 from prefjudge.steps.release.contents import (
     ANSWERS,
@@ -59,14 +54,13 @@ from prefjudge.steps.release.record import (
 )
 from prefjudge.steps.release.rows import PrivateRows, model_vote
 from prefjudge.steps.release.run_tops import measures_of, run_tops
-from prefjudge.study.gold import load_gold
-from prefjudge.study.imports import load_imports
+from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
-from prefjudge.study.models import load_votes
-from prefjudge.study.pooling import is_published, load_inputs, load_passages, load_queries
+from prefjudge.study.pools import is_published, load_gold, load_inputs, load_passages, load_queries
 from prefjudge.study.progress import load_remarks
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 from prefjudge.version import __version__
+from prefjudge.words import json_text
 
 
 class Bundle:

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Qrels
+from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.resolutions import Resolutions
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.evaluation.leaderboards.leaderboard import leaderboard
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.labels.judgments import write_judgments
-from prefjudge.formats.labels.pools import write_prefs
-from prefjudge.formats.labels.qrels import write_qrels
-from prefjudge.formats.labels.resolutions import write_resolutions
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.surprises import beside_each_other
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.core.runs import Qrels
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.findings.outputs import stamp_of
+from prefjudge.reading.files import Notice
+from prefjudge.reading.labels import write_judgments, write_qrels
+from prefjudge.reading.opened import beside_each_other
+from prefjudge.reading.pools import write_prefs, write_resolutions
+from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.show.cells import Column, Table
 from prefjudge.steps.release.contents import ANSWERS, KEPT, PREFS, TOURNAMENTS
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

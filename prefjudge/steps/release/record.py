@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, NonNegativeInt, ValidationError
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.resolving.preferences import HowResolved
+from prefjudge.core.resolving.resolutions import HowResolved
 from prefjudge.core.resolving.rules import NO_RULE, RULES
 from prefjudge.errors import InputError
-from prefjudge.formats.votes.rows import JsonObject
+from prefjudge.reading.votes.tables import JsonObject
 from prefjudge.steps.release.contents import FORMAT, RECORD, ReleasedFile
 from prefjudge.study.config import AuthorConfig, DesignConfig, PoolConfig, ScreeningConfig
 from prefjudge.version import __version__
+from prefjudge.words import Rehearsal
 
 NOT_RELEASED = frozenset({"pages_url", "keep", "drop"})
 """Keys of the study's design and screening that a release leaves out: where its pages were, and whose work

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError, StudyError
-from prefjudge.gather.inputs import as_folder, as_path
-from prefjudge.gather.outputs import own_file
-from prefjudge.render.shown import Shown
+from prefjudge.findings.outputs import own_file
+from prefjudge.reading.inputs import as_folder, as_path
+from prefjudge.show.results import Shown
 from prefjudge.steps.release.bundle import Bundle
 from prefjudge.steps.release.contents import FOLDER, Contents, ReleasedFile
 from prefjudge.steps.release.verify import Verified, verify_release
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from math import ceil
 
-from prefjudge.core.judges.models import ModelVote
-from prefjudge.formats.votes.rows import JsonObject
-from prefjudge.gather.private_words import PrivateWords
+from prefjudge.core.judgments import ModelVote
+from prefjudge.reading.votes.tables import JsonObject
 from prefjudge.study.judgments import LoggedAssignment, LoggedJudgment
+from prefjudge.study.people import PrivateWords
 from prefjudge.study.progress import LoggedRemark
 
 _CHOICES = {1: "left", -1: "right", 0: "tie"}

@@ -8,20 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Heads
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
+from prefjudge.core.runs import Heads, Qrels
 from prefjudge.errors import StudyError
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.scoring.preference_measures import is_preference_measure
-from prefjudge.evaluation.scoring.spellings import one_each
-from prefjudge.formats.lines.atomic import atomic_write
-from prefjudge.formats.lines.problems import column
-from prefjudge.gather.inputs import paths_of
-from prefjudge.gather.waiting_runs import split_runs
+from prefjudge.evaluation.measures.measures import Measure, one_each
+from prefjudge.evaluation.measures.preferences import is_preference_measure
+from prefjudge.findings.answers import split_runs
+from prefjudge.reading.files import atomic_write, column
+from prefjudge.reading.inputs import paths_of
+from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.steps.release.contents import RUNS
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 _ODD = re.compile(r"[^\w.-]+")
 

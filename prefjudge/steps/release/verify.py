@@ -11,20 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judges.judgments import select_judgments
-from prefjudge.core.pooling.copies import NO_COPIES
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved, resolved, to_qrels
-from prefjudge.core.resolving.resolutions import with_answers
+from prefjudge.core.copies import NO_COPIES
+from prefjudge.core.judgments import select_judgments
+from prefjudge.core.resolving.resolutions import (
+    PREFERENCE_NAME,
+    HowResolved,
+    resolved,
+    to_qrels,
+    with_answers,
+)
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.pools import read_copies, read_pool, write_copies
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.lines.digests import digest
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.votes.reading import HowVotesAreRead, read_votes
-from prefjudge.formats.votes.votes import Votes
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.pages.catalogue import catalogue_pages
-from prefjudge.render.pages.release_notes import release_notes
+from prefjudge.findings.outputs import write_table
+from prefjudge.pages.release.cards import catalogue_pages, release_notes
+from prefjudge.reading.files import Notice
+from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.lines import digest
+from prefjudge.reading.pools import read_copies, read_pool, write_copies
+from prefjudge.reading.votes.tables import Votes
+from prefjudge.reading.votes.votes import HowVotesAreRead, read_votes
 from prefjudge.steps.release.asked import read_asked
 from prefjudge.steps.release.contents import (
     ANSWERS,

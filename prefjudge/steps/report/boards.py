@@ -4,25 +4,23 @@ from collections.abc import Sequence
 from functools import partial
 from math import isfinite
 
-from prefjudge.chances import chance_text
-from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
-from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.render.pages.report import Picture, Section
-from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards
-from prefjudge.render.tables.leaderboard import (
+from prefjudge.evaluation.boards import Board, Leaderboard
+from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.pages.page import Picture, Section
+from prefjudge.show.boards import (
     leaderboard_table,
     perfect_words,
+    score_tables,
     side_by_side_table,
     votings_words,
 )
-from prefjudge.render.tables.score import score_tables
+from prefjudge.show.plots import plot_leaderboard, plot_two_boards
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.papers import outcomes_section
 from prefjudge.steps.report.pictures import drawn, rank_picture, win_ratio_picture
 from prefjudge.steps.score.files import compared_boards
-from prefjudge.study.pooling import has_runs
+from prefjudge.study.pools import has_runs
+from prefjudge.words import chance_text, many
 
 
 def boards_section(material: Material) -> list[Section]:

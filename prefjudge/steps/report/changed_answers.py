@@ -5,17 +5,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from prefjudge.chances import chance_text
-from prefjudge.core.judges.judgments import Judgments
+from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.confidence import Confidence
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
-from prefjudge.counts import many
-from prefjudge.gather.best_answers import BestAnswers
-from prefjudge.render.pages.closer_look import shortened
-from prefjudge.render.pages.report import Change, Passage, Section
-from prefjudge.render.text.cells import Bold, Column, Table
+from prefjudge.findings.answers import BestAnswers
+from prefjudge.pages.page import Change, Passage, Section, shortened
+from prefjudge.show.cells import Bold, Column, Table
 from prefjudge.steps.report.material import Answers, Material, sentence
 from prefjudge.steps.report.pictures import chance_picture
+from prefjudge.words import chance_text, many
 
 _MOST_CHANGES = 12
 """Changed answers that are shown with their texts."""

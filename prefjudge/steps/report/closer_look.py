@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from functools import cache
 from math import ceil, isfinite
 
-from prefjudge.core.pooling.pools import Pools
+from prefjudge.core.pools import Pools
 from prefjudge.errors import PrefjudgeError
-from prefjudge.gather.private_words import PrivateWords
-from prefjudge.render.pages.closer_look import Candidate, CloserLook, QueryLook, Said, Vote
-from prefjudge.render.text.cells import Table
+from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Said, Vote
+from prefjudge.show.cells import Table
 from prefjudge.steps.report.judging import workers_of
 from prefjudge.steps.report.material import Answers, Material
 from prefjudge.study.judgments import LoggedJudgment, each_judgment
+from prefjudge.study.people import PrivateWords
 from prefjudge.study.progress import load_remarks
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 def look_closer(material: Material) -> CloserLook:

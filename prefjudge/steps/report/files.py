@@ -6,17 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from prefjudge.errors import InputError
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.pages.methods import to_bibtex, to_latex
-from prefjudge.render.pages.report import Section
-from prefjudge.render.text.cells import Bold, Cell, Table, Unsure, bare
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
+from prefjudge.pages.methods import to_bibtex, to_latex
+from prefjudge.pages.page import Section
+from prefjudge.reading.files import write_text
+from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.methods import describe_methods
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 TABLE_FORMS = ("tex", "md", "csv")
 _FIGURES = ("svg", "png")

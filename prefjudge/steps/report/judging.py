@@ -4,20 +4,17 @@ from collections import Counter
 from dataclasses import asdict, replace
 from math import isfinite
 
-from prefjudge.counts import many
-from prefjudge.gather.private_words import PrivateWords
-from prefjudge.render.pages.report import Section
-from prefjudge.render.tables.history import changes_table
-from prefjudge.render.tables.worker import remarks_table, workers_table
-from prefjudge.render.text.cells import Column, Table
+from prefjudge.pages.page import Section
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.statistics import changes_table, remarks_table, workers_table
 from prefjudge.steps.report.material import Material, made_from, strategy_words
 from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_picture
 from prefjudge.steps.status.history import Version, history
-from prefjudge.study.imports import load_imports
-from prefjudge.study.models import load_votes
-from prefjudge.study.people import load_workers
-from prefjudge.study.pooling import is_published, load_inputs, load_pool_sizes
+from prefjudge.study.imports import load_imports, load_votes
+from prefjudge.study.people import PrivateWords, load_workers
+from prefjudge.study.pools import is_published, load_inputs, load_pool_sizes
 from prefjudge.version import __version__
+from prefjudge.words import many
 
 
 def challenges_section(material: Material) -> list[Section]:

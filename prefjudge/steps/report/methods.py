@@ -2,15 +2,14 @@
 
 from math import isfinite
 
-from prefjudge.chances import chance_text
-from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError
-from prefjudge.render.pages.methods import to_bibtex, with_citations
-from prefjudge.render.pages.report import Section
-from prefjudge.render.tables.leaderboard import votings_words
+from prefjudge.pages.methods import to_bibtex, with_citations
+from prefjudge.pages.page import Section
+from prefjudge.show.boards import votings_words
 from prefjudge.steps.report.material import Material
-from prefjudge.study.pooling import is_published, load_inputs
-from prefjudge.study.rehearsal import Judge, Judges
+from prefjudge.study.people import Judge, Judges
+from prefjudge.study.pools import is_published, load_inputs
+from prefjudge.words import chance_text, many
 
 
 def methods_section(material: Material) -> list[Section]:

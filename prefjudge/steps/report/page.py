@@ -5,16 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.counts import many
 from prefjudge.errors import PrefjudgeError
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.gather.once import asking_once
-from prefjudge.gather.open_work import open_words
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.report import Section, report_page
-from prefjudge.render.shown import Shown
+from prefjudge.findings.answers import open_words
+from prefjudge.findings.outputs import stamp_of
+from prefjudge.pages.page import Section, report_page
+from prefjudge.reading.files import write_text
+from prefjudge.reading.once import asking_once
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.show.results import Shown
 from prefjudge.steps.report.boards import boards_section
 from prefjudge.steps.report.changed_answers import answers_section
 from prefjudge.steps.report.closer_look import look_closer
@@ -24,9 +22,10 @@ from prefjudge.steps.report.material import Given, Material
 from prefjudge.steps.report.methods import methods_section, people_of
 from prefjudge.steps.report.papers import top_section
 from prefjudge.steps.status.status import status
-from prefjudge.study.models import load_votes
+from prefjudge.study.imports import load_votes
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import Rehearsal, many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

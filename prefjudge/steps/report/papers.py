@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from prefjudge.counts import many
-from prefjudge.render.pages.report import Section
-from prefjudge.render.plots.top import plot_shares
-from prefjudge.render.tables.comparison import naive_table, outcomes_table
-from prefjudge.render.tables.top import categories_table, preferred_table
+from prefjudge.pages.page import Section
+from prefjudge.show.boards import categories_table, preferred_table
+from prefjudge.show.plots import plot_shares
+from prefjudge.show.statistics import naive_table, outcomes_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.pictures import drawn
 from prefjudge.steps.winratio import winratio
-from prefjudge.study.pooling import load_inputs
+from prefjudge.study.pools import load_inputs
+from prefjudge.words import many
 
 
 def top_section(material: Material) -> list[Section]:

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prefjudge.core.resolving.resolutions import Resolutions
-from prefjudge.evaluation.comparing.winratio import RUNS_SHOWN, WinRatios, best_runs
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.report import Picture
-from prefjudge.render.plots.figures import render_figure
-from prefjudge.render.plots.leaderboards import plot_pool_sizes, plot_win_ratios
-from prefjudge.render.plots.study import (
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.winratios import RUNS_SHOWN, WinRatios, best_runs
+from prefjudge.findings.outputs import stamp_of
+from prefjudge.pages.page import Picture
+from prefjudge.show.boards import winratio_matrix
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.figures import render_figure
+from prefjudge.show.plots import (
     BINS,
     WorkerPoint,
     count_chances,
     plot_chances,
+    plot_pool_sizes,
     plot_rank_intervals,
+    plot_win_ratios,
     plot_work,
     plot_workers,
 )
-from prefjudge.render.tables.winratio import winratio_matrix
-from prefjudge.render.text.cells import Column, Table
 from prefjudge.steps.report.material import Answers, Material
 from prefjudge.steps.workers.workers import WorkersResult
 from prefjudge.study.judgments import load_progress

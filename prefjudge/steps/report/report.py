@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from annotated_types import Interval
 
 from prefjudge.errors import InputError
-from prefjudge.gather.inputs import as_folder, as_path, expand, in_memory
-from prefjudge.gather.memory import LabelSets, Runs, take_qrels
-from prefjudge.gather.outputs import check_outputs, own_file
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.render.pages.report import as_live
+from prefjudge.findings.outputs import check_outputs, own_file
+from prefjudge.pages.page import as_live
+from prefjudge.reading.inputs import LabelSets, Runs, as_folder, as_path, expand, in_memory, take_qrels
+from prefjudge.reading.run_options import ReadOptions
 from prefjudge.steps.report.files import folder_for, table_form
 from prefjudge.steps.report.live import LivePage, serve_live
 from prefjudge.steps.report.material import Given
@@ -20,9 +19,9 @@ from prefjudge.steps.report.page import ReportResult, Wanted, make_report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import count_imported
-from prefjudge.study.pooling import is_published
+from prefjudge.study.pools import is_published
 from prefjudge.study.progress import load_mark
-from prefjudge.study.study import CONFIG_FILE, QRELS_FILE, Study, open_study
+from prefjudge.study.store import CONFIG_FILE, QRELS_FILE, Study, open_study
 
 if TYPE_CHECKING:
     from prefjudge.steps.report.site.site import SiteResult

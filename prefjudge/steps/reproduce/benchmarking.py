@@ -2,14 +2,17 @@
 
 from functools import partial
 
-from prefjudge.evaluation.leaderboards.stability import SHARES_FROM, RankStability, in_the_middle
-from prefjudge.evaluation.scoring.result_lists import score_lists
-from prefjudge.render.plots.progress import plot_progress
-from prefjudge.render.plots.stability import plot_conditions, plot_ranks
-from prefjudge.render.tables.agreement import agreement_matrix
-from prefjudge.render.tables.audit import institutions_table
-from prefjudge.render.tables.result_list import result_lists_table
-from prefjudge.render.tables.stability import conditions_table, shares_table, top_table
+from prefjudge.evaluation.measures.measures import score_lists
+from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle
+from prefjudge.show.plots import plot_conditions, plot_progress, plot_ranks
+from prefjudge.show.statistics import (
+    agreement_matrix,
+    conditions_table,
+    institutions_table,
+    shares_table,
+    top_table,
+)
+from prefjudge.show.studies import result_lists_table
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need

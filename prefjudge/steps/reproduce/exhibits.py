@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prefjudge.render.text.tables import Table
+from prefjudge.show.tables import Table
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import Need
 

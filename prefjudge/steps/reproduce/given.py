@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.pools import read_pool
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.lines.blocks import read_text
-from prefjudge.formats.lines.held import Held
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.study.study import Study
+from prefjudge.core.runs import OrderLike
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.leaderboards import read_leaderboard
+from prefjudge.reading.lines import read_text
+from prefjudge.reading.memory import Held
+from prefjudge.reading.pools import read_pool
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.study.store import Study
 
 ORIGINAL = "original"
 

@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.testing.corrections import Correction
-from prefjudge.formats.labels.stamps import ENDING
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.tests import Correction
+from prefjudge.reading.labels import ENDING
 from prefjudge.steps.agreement import AgreementResult, agreement
 from prefjudge.steps.audit import AuditResult, audit
 from prefjudge.steps.compare import CompareResult, compare

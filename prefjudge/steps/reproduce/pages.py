@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from prefjudge.errors import InputError
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.labels.stamps import ENDING
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.pages.report import Picture, Section, report_page
-from prefjudge.render.text.plain_text import json_text
+from prefjudge.findings.outputs import write_figure, write_table
+from prefjudge.pages.page import Picture, Section, report_page
+from prefjudge.reading.files import write_text
+from prefjudge.reading.labels import ENDING
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
+from prefjudge.words import json_text
 
 T = TypeVar("T")
 

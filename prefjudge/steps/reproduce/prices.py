@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from prefjudge.core.asking.costs import estimate
+from prefjudge.core.hits import estimate
 
 REWARD, PRICE, PAIRS_PER_HIT = Decimal("2.00"), Decimal("2.40"), 10
 """Section 3.1: two dollars, and a fee of 20 %, for a HIT of ten pairs …"""

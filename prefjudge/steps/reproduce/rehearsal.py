@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import restrict
-from prefjudge.core.pooling.top_pairs import top_pairs
-from prefjudge.evaluation.comparing.simulated_paper import SimulatedPaper, Spread, simulate_paper
-from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.formats.labels.judgments import write_judgments
-from prefjudge.gather.inputs import expand
-from prefjudge.gather.run_names import tag_of
-from prefjudge.gather.seeds import generator
-from prefjudge.render.text.tables import Column, Table
+from prefjudge.core.pools import top_pairs
+from prefjudge.core.runs import restrict
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
+from prefjudge.evaluation.stability import pooled_documents
+from prefjudge.findings.inputs import generator
+from prefjudge.reading.inputs import expand
+from prefjudge.reading.labels import write_judgments
+from prefjudge.reading.opened import tag_of
+from prefjudge.show.tables import Column, Table
 from prefjudge.steps.reproduce.exhibits import Exhibit
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import Need
 from prefjudge.steps.reproduce.prices import PAIRS_PER_HIT, REWARD, hits_of, paper_price
+from prefjudge.words import Rehearsal
 
 JUDGMENTS_FILE = "simulated-judgments.txt"
 POOLED_FILE = "simulated-judgments-of-pools.txt"

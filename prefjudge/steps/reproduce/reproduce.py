@@ -9,25 +9,28 @@ from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.pooling.runs import OrderLike
+from prefjudge.core.runs import OrderLike
 from prefjudge.errors import InputError, PrefjudgeError
-from prefjudge.formats.labels.stamps import file_stamps, rehearsal_in
-from prefjudge.gather.inputs import as_path, expand, in_memory, several
-from prefjudge.gather.memory import (
+from prefjudge.findings.outputs import stamp_of
+from prefjudge.pages.page import Section
+from prefjudge.reading.inputs import (
     LabelSets,
     Pooled,
     Runs,
     Votes,
+    as_path,
+    expand,
+    in_memory,
     maybe,
+    several,
     take_judgments,
     take_pool,
     take_qrels,
     take_runs,
 )
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.report import Section
-from prefjudge.render.shown import Shown
+from prefjudge.reading.labels import file_stamps, rehearsal_in
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.show.results import Shown
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper
@@ -41,8 +44,8 @@ from prefjudge.steps.reproduce.rehearsal import (
     rehearsal_table,
     rehearse,
 )
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.store import Study, open_study
 
 
 class PaperName(StrEnum):

@@ -6,24 +6,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from prefjudge.core.pooling.pools import Pools, build_pools, chosen_qrels, sample_queries, select_queries
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Heads, Order
-from prefjudge.evaluation.scoring.leave_one_out import judged_pools
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.evaluation.submissions.official import find_entry, official_order
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.pools import read_pool
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.lines.held import Held
-from prefjudge.gather.inputs import expand, paths_of
-from prefjudge.gather.official import RunOrder
-from prefjudge.gather.readers import Reader, reading
-from prefjudge.gather.seeds import generator
+from prefjudge.core.pools import Pools, build_pools, chosen_qrels, sample_queries, select_queries
+from prefjudge.core.runs import Heads, Order, Qrels
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.stability import judged_pools
+from prefjudge.evaluation.submissions import find_entry, official_order
+from prefjudge.findings.inputs import RunOrder, generator
+from prefjudge.reading.inputs import expand, paths_of
+from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.leaderboards import read_leaderboard
+from prefjudge.reading.memory import Held
+from prefjudge.reading.opened import Reader, reading
+from prefjudge.reading.pools import read_pool
 from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError
-from prefjudge.study.pooling import load_inputs, load_pools
+from prefjudge.study.pools import load_inputs, load_pools
 
 LEADERBOARD = "the leaderboard"
 

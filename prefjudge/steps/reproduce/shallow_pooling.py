@@ -4,28 +4,35 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-from prefjudge.core.pooling.pools import Pools, chosen_qrels
-from prefjudge.counts import many
-from prefjudge.evaluation.comparing.top_against_qrel import TopAgainstQrel
-from prefjudge.evaluation.comparing.winratio import PERFECT, WinRatios
-from prefjudge.evaluation.submissions.official import OfficialBoard
-from prefjudge.render.plots.leaderboards import (
+from prefjudge.core.pools import Pools, chosen_qrels
+from prefjudge.evaluation.submissions import OfficialBoard
+from prefjudge.evaluation.winratios import PERFECT, TopAgainstQrel, WinRatios
+from prefjudge.show.boards import (
+    categories_table,
+    correlation_table,
+    examples_table,
+    leaderboard_table,
+    left_out_table,
+    official_table,
+    pair_agreement_table,
+    pairings_table,
+    preferred_table,
+    winratio_matrix,
+)
+from prefjudge.show.plots import (
+    plot_examples,
     plot_leaderboard,
+    plot_official,
     plot_pool_sizes,
+    plot_shares,
     plot_two_boards,
     plot_win_ratios,
 )
-from prefjudge.render.plots.official import plot_official
-from prefjudge.render.plots.top import plot_examples, plot_shares
-from prefjudge.render.tables.leaderboard import correlation_table, leaderboard_table
-from prefjudge.render.tables.official import official_table
-from prefjudge.render.tables.score import left_out_table, pair_agreement_table, pairings_table
-from prefjudge.render.tables.top import categories_table, examples_table, preferred_table
-from prefjudge.render.tables.winratio import winratio_matrix
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need
 from prefjudge.steps.reproduce.prices import paper_price
+from prefjudge.words import many
 
 _VOTES = (Need.RUNS, Need.QRELS, Need.JUDGMENTS)
 _JUDGED = "--judgments JUDGMENTS --pool POOL"

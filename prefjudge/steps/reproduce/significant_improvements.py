@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from prefjudge.evaluation.testing.outcomes import Outcomes
-from prefjudge.evaluation.testing.significance import Significance
-from prefjudge.render.tables.comparison import naive_table, outcomes_table
+from prefjudge.evaluation.outcomes import Outcomes
+from prefjudge.evaluation.tests import Significance
+from prefjudge.show.statistics import naive_table, outcomes_table
 from prefjudge.steps.reproduce.benchmarking import progress
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.material import Material

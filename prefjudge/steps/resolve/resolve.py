@@ -10,41 +10,52 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from prefjudge.core.judges.judgments import Judgments, nameless
-from prefjudge.core.judges.models import MODEL_PREFIX
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.confidence import Confidence
-from prefjudge.core.resolving.confidence_summary import resolved_queries
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.core.resolving.cycles import name_cycles
-from prefjudge.core.resolving.preferences import HowResolved, resolve_all, to_qrels
-from prefjudge.core.resolving.resolutions import STATUSES, Resolutions, Status, difference
+from prefjudge.core.judgments import MODEL_PREFIX, Judgments, nameless
+from prefjudge.core.resolving.confidence import Confidence, resolved_queries
+from prefjudge.core.resolving.resolutions import (
+    STATUSES,
+    HowResolved,
+    Resolutions,
+    Status,
+    Variation,
+    assess_sensitivity,
+    difference,
+    name_cycles,
+    resolve_all,
+    to_qrels,
+)
 from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, RuleName
-from prefjudge.core.resolving.sensitivity import Variation, assess_sensitivity
-from prefjudge.counts import many
-from prefjudge.engines.choice import Engine
+from prefjudge.core.resolving.tournaments import TieWorth
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.judgments import write_judgments
-from prefjudge.formats.labels.pools import write_pref_qrels, write_prefs
-from prefjudge.formats.labels.qrels import write_qrels
-from prefjudge.formats.labels.resolutions import write_resolutions
-from prefjudge.formats.runs.parquet import is_parquet
-from prefjudge.gather.best_answers import keep_how_resolved
-from prefjudge.gather.inputs import as_path, expand
-from prefjudge.gather.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
-from prefjudge.gather.memory import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
-from prefjudge.gather.model_gates import check_gates
-from prefjudge.gather.outputs import check_outputs, left_unwritten, own_file
-from prefjudge.gather.seeds import generator
-from prefjudge.gather.stamps import stamp_of, write_stamp
-from prefjudge.gather.sureness import SURE_QUERIES, assess_answers
+from prefjudge.field.trust import check_gates
+from prefjudge.findings.answers import keep_how_resolved
+from prefjudge.findings.inputs import generator
+from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
+from prefjudge.findings.outputs import check_outputs, left_unwritten, own_file, stamp_of, write_stamp
+from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
+from prefjudge.reading.inputs import (
+    OneMeasure,
+    Runs,
+    Votes,
+    as_path,
+    expand,
+    maybe,
+    take_judgments,
+    take_measure,
+)
+from prefjudge.reading.labels import write_judgments, write_qrels
+from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
+from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.steps.resolve.result import Form, ResolveResult
 from prefjudge.steps.resolve.run_order import RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
-from prefjudge.study.pooling import is_published
-from prefjudge.study.study import QRELS_FILE, Study, open_study
-from prefjudge.study.targets import advised
+from prefjudge.study.people import load_workers
+from prefjudge.study.pools import is_published
+from prefjudge.study.store import QRELS_FILE, Study, advised, open_study
+from prefjudge.words import many
 
 
 def resolve(
@@ -296,7 +307,7 @@ def _words_on_sparse(found: Resolutions, study: Study | None, sparse_rule: str |
 def _pseudonyms(study: Study, names: Sequence[str]) -> tuple[str, ...]:
     """Return workers by their pseudonyms, as judgments have them, whichever way they were named."""
     with study.transaction(write=False) as db:
-        ids = {str(worker) for (worker,) in db.execute("SELECT DISTINCT worker_id FROM assignments")}
+        ids = {*load_workers(db)}
     return tuple(study.opaque("worker", name) if name in ids else name for name in names)
 
 

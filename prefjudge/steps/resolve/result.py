@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, ResolvedQuery
-from prefjudge.core.resolving.resolutions import Difference
+from prefjudge.core.resolving.confidence import ConfidenceSummary, ResolvedQuery
+from prefjudge.core.resolving.resolutions import Difference, Variation
 from prefjudge.core.resolving.rules import RULES
-from prefjudge.core.resolving.sensitivity import Variation
-from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.correlation import TwoVotings
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.record import record_tables
-from prefjudge.render.tables.resolution import per_query_table, rules_table, sensitivity_table
-from prefjudge.render.text.cells import Table
+from prefjudge.evaluation.correlation import TwoVotings
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown, record_tables
+from prefjudge.show.studies import per_query_table, rules_table, sensitivity_table
+from prefjudge.words import Rehearsal, many
 
 _NAMED = 10
 

@@ -5,20 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.pooling.runs import Order
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, HowResolved
-from prefjudge.engines.files.files import RunFiles
-from prefjudge.engines.files.reading import Reading
-from prefjudge.evaluation.leaderboards.correlation import TwoVotings, kendall_tau
-from prefjudge.evaluation.leaderboards.vote_noise import redrawn_votings
-from prefjudge.evaluation.scoring.judged_pairs import Placed, compared_pairs, place_candidates
-from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
-from prefjudge.evaluation.scoring.measures import Measure, score_matrix
-from prefjudge.gather.inputs import expand, paths_of
-from prefjudge.gather.judgments import JudgmentInput
-from prefjudge.gather.vote_sets import VoteSet
-from prefjudge.gather.waiting_runs import split_runs
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, HowResolved
+from prefjudge.core.runs import Order, Qrels
+from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
+from prefjudge.evaluation.stability import pooled_documents, redrawn_votings
+from prefjudge.findings.answers import split_runs
+from prefjudge.findings.boards import VoteSet
+from prefjudge.findings.judgments import JudgmentInput
+from prefjudge.reading.inputs import expand, paths_of
+from prefjudge.reading.runs.heads import Reading, RunFiles
 
 
 class RunOrder:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from prefjudge.core.resolving.counting import TieWorth
-from prefjudge.engines.choice import Engine, tables_of
-from prefjudge.engines.judgments import Resolved, resolve_judgments
+from prefjudge.core.resolving.tournaments import TieWorth
 from prefjudge.errors import InputError
-from prefjudge.formats.runs.parquet import is_parquet
-from prefjudge.gather.outputs import check_outputs
+from prefjudge.findings.outputs import check_outputs
+from prefjudge.reading.runs.cluster import Engine, tables_of
+from prefjudge.reading.runs.parquet import is_parquet
+from prefjudge.reading.runs.tables import Resolved, resolve_judgments
 from prefjudge.steps.resolve.result import Form, ResolveResult
 
 

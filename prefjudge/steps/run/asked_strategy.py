@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from prefjudge.core.planning.sure import Sure
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.challenge import check_sure
+from prefjudge.field.challenge import check_sure
 
 
 def asked_runs(for_: str, between: Sequence[str], sure: float | None) -> tuple[str, ...] | None:

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.planning.challenge import Duel, merge_answers
-from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.fieldwork.drives import Drive
-from prefjudge.gather.best_answers import load_versions, write_versions
-from prefjudge.gather.rank_moves import find_moves
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.rounds import Duel, merge_answers
+from prefjudge.evaluation.correlation import RankShift
+from prefjudge.field.rounds import Drive, find_moves
+from prefjudge.findings.answers import load_versions, write_versions
 from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,19 +9,15 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.core.planning.neighbours import OrderChance
-from prefjudge.core.planning.rounds import Round
-from prefjudge.counts import many
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.rounds import Duel, Round
+from prefjudge.core.planning.sure import OrderChance
 from prefjudge.errors import BudgetError, StudyError, quoted
-from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.fieldwork.crowds import keep_marketplace_open, open_crowd
-from prefjudge.fieldwork.drives import find_drive
-from prefjudge.fieldwork.spending import refuse_unknown_hits, refuse_unwhole
-from prefjudge.fieldwork.watching import Watch
-from prefjudge.render.shown import Shown
+from prefjudge.evaluation.correlation import RankShift
+from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd
+from prefjudge.field.pay import refuse_unknown_hits, refuse_unwhole
+from prefjudge.field.rounds import find_drive
+from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
 from prefjudge.steps.run.asked_strategy import asked_runs, asked_strategy
@@ -29,12 +25,12 @@ from prefjudge.steps.run.kept_answers import keep_answers
 from prefjudge.steps.work import WorkResult
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.ledger import committed_cents
-from prefjudge.study.pooling import save_wanted
+from prefjudge.study.money import committed_cents
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE, choose_target, forget_rounds, refuse_other_target
+from prefjudge.study.store import LIVE, Study, choose_target, forget_rounds, open_study, refuse_other_target
+from prefjudge.words import Rehearsal, many
 
 _MOST_ROUNDS = 200
 

@@ -4,40 +4,58 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.pooling.pools import Pools
-from prefjudge.core.pooling.qrels import Qrels
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME, resolved, to_qrels
-from prefjudge.counts import many
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, resolved, to_qrels
+from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
-from prefjudge.evaluation.comparing.winratio import WinRatios, win_ratios
-from prefjudge.evaluation.leaderboards.boards import Board, label_board, make_board, on_common_queries
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, TwoVotings, correlate
-from prefjudge.evaluation.leaderboards.not_judged import NotJudged
-from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement, sample_agreement
-from prefjudge.evaluation.leaderboards.tiers import nearly_same
-from prefjudge.evaluation.leaderboards.vote_noise import redrawn_votings
-from prefjudge.evaluation.scoring.judged_pairs import compared_pairs, place_candidates
-from prefjudge.evaluation.scoring.leave_one_out import (
+from prefjudge.evaluation.boards import (
+    Board,
+    NotJudged,
+    label_board,
+    make_board,
+    nearly_same,
+    on_common_queries,
+)
+from prefjudge.evaluation.correlation import (
+    RankCorrelation,
+    SampleAgreement,
+    TwoVotings,
+    correlate,
+    sample_agreement,
+)
+from prefjudge.evaluation.intervals import Statistic
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.measures.placings import compared_pairs, place_candidates
+from prefjudge.evaluation.measures.preferences import (
+    PairAgreement,
+    Pairings,
+    PreferenceMeasure,
+    pair_agreement,
+    pairings,
+    preference_matrix,
+)
+from prefjudge.evaluation.stability import (
     LeftOut,
     judged_pools,
     leave_one_out,
     pooled_documents,
+    redrawn_votings,
     unpooled_documents,
 )
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.scoring.pair_agreement import PairAgreement, pair_agreement
-from prefjudge.evaluation.scoring.pairings import Pairings, pairings
-from prefjudge.evaluation.scoring.preference_measures import PreferenceMeasure, preference_matrix
-from prefjudge.evaluation.testing.intervals import Statistic
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.official import TeamsOf
-from prefjudge.gather.readers import Reader
-from prefjudge.gather.score_inputs import ScoreInputs, official_qrels
-from prefjudge.gather.score_matrices import note_judged_tops, note_surprises
-from prefjudge.gather.seeds import generator
-from prefjudge.gather.surprises import pooled_only
-from prefjudge.gather.vote_sets import VoteSet
+from prefjudge.evaluation.winratios import WinRatios, win_ratios
+from prefjudge.findings.boards import VoteSet
+from prefjudge.findings.inputs import (
+    ScoreInputs,
+    TeamsOf,
+    generator,
+    note_judged_tops,
+    note_surprises,
+    official_qrels,
+)
+from prefjudge.reading.files import Notice
+from prefjudge.reading.opened import Reader, pooled_only
+from prefjudge.words import many
 
 _COPIES = 3
 """How many pairs of runs that are nearly the same are named on each board."""

@@ -4,24 +4,16 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath
 
-from prefjudge.evaluation.leaderboards.boards import on_common_queries
-from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.lines.atomic import write_text
-from prefjudge.gather.official import RunOrder
-from prefjudge.gather.outputs import beside, own_file
-from prefjudge.gather.score_inputs import ScoreInputs
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.render.plots.leaderboards import plot_leaderboard, plot_two_boards, plot_win_ratios
-from prefjudge.render.plots.official import plot_official
-from prefjudge.render.tables.leaderboard import per_query_table, scores_table
-from prefjudge.render.tables.official import official_table
-from prefjudge.render.tables.winratio import winratio_matrix
-from prefjudge.render.text.plain_text import json_text
-from prefjudge.render.text.tables import Column, Table
+from prefjudge.evaluation.boards import Leaderboard, on_common_queries
+from prefjudge.findings.inputs import RunOrder, ScoreInputs
+from prefjudge.findings.outputs import beside, own_file, stamp_of, write_figure, write_table
+from prefjudge.reading.files import write_text
+from prefjudge.show.boards import official_table, per_query_table, scores_table, winratio_matrix
+from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
+from prefjudge.show.tables import Column, Table
 from prefjudge.steps.score.result import ScoreResult
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import json_text
 
 LEADERBOARD_FILE = "leaderboard.csv"
 WIN_RATIO_FILE = "winratio.csv"

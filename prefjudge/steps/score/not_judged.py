@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from prefjudge.core.pooling.runs import Order
-from prefjudge.evaluation.leaderboards.not_judged import NotJudged, count_judged
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import ScoreInputs
+from prefjudge.core.runs import Order
+from prefjudge.evaluation.boards import NotJudged, count_judged
+from prefjudge.findings.inputs import ScoreInputs
+from prefjudge.reading.files import Notice
+from prefjudge.reading.opened import reading
+from prefjudge.reading.run_options import ReadOptions
 
 
 def count_not_judged(

@@ -3,28 +3,21 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.engines.health import RunHealth
-from prefjudge.evaluation.comparing.winratio import WinRatios
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation, TwoVotings
-from prefjudge.evaluation.leaderboards.leaderboard import Leaderboard
-from prefjudge.evaluation.leaderboards.not_judged import NotJudged
-from prefjudge.evaluation.leaderboards.query_samples import SampleAgreement
-from prefjudge.evaluation.scoring.leave_one_out import LeftOut
-from prefjudge.evaluation.scoring.pair_agreement import PairAgreement
-from prefjudge.evaluation.scoring.pairings import Pairings
-from prefjudge.evaluation.submissions.official import OfficialBoard
-from prefjudge.gather.provenance import InputDigest
-from prefjudge.render.frames import to_frame
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.leaderboard import scores_table
-from prefjudge.render.tables.official import official_table
-from prefjudge.render.tables.score import left_out_tau, score_tables
-from prefjudge.render.text.cells import Table
+from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged
+from prefjudge.evaluation.correlation import RankCorrelation, SampleAgreement, TwoVotings
+from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
+from prefjudge.evaluation.stability import LeftOut
+from prefjudge.evaluation.submissions import OfficialBoard
+from prefjudge.evaluation.winratios import WinRatios
+from prefjudge.findings.inputs import InputDigest
+from prefjudge.reading.runs.health import RunHealth
+from prefjudge.show.boards import left_out_tau, official_table, score_tables, scores_table, to_frame
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
-    from prefjudge.render.frames import DataFrame
+    from prefjudge.show.boards import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,21 +6,27 @@ from typing import Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.pooling.runs import OrderLike
-from prefjudge.engines.choice import Engine
+from prefjudge.core.runs import OrderLike
 from prefjudge.errors import InputError
-from prefjudge.evaluation.testing.intervals import Statistic, named_statistic
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import as_path, as_target
-from prefjudge.gather.memory import LabelSets, Measures, Pooled, Runs, Texts, Votes
-from prefjudge.gather.official import check_order, find_teams, official_scores, run_order, stamped
-from prefjudge.gather.outputs import check_outputs, left_unwritten
-from prefjudge.gather.provenance import digesting
-from prefjudge.gather.readers import reading
-from prefjudge.gather.score_inputs import gather, need_files
-from prefjudge.gather.score_matrices import named_measures
-from prefjudge.gather.text_options import text_fields
+from prefjudge.evaluation.intervals import Statistic, named_statistic
+from prefjudge.findings.inputs import (
+    check_order,
+    digesting,
+    find_teams,
+    gather,
+    named_measures,
+    need_files,
+    official_scores,
+    run_order,
+    stamped,
+)
+from prefjudge.findings.outputs import check_outputs, left_unwritten
+from prefjudge.reading.files import Notice
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes, as_path, as_target
+from prefjudge.reading.opened import reading
+from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.text_options import text_fields
 from prefjudge.steps.score.boards import (
     Votings,
     all_pairings,
@@ -40,7 +46,7 @@ from prefjudge.steps.score.files import (
 )
 from prefjudge.steps.score.not_judged import count_not_judged, in_words
 from prefjudge.steps.score.result import ScoreResult
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
 
 
 def score(

@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.fieldwork.watching import Watch
+from prefjudge.field.crowd import Watch
 from prefjudge.steps.collect import collect
 from prefjudge.study.progress import count_hits
-from prefjudge.study.study import Study
-from prefjudge.study.targets import LIVE, find_target
+from prefjudge.study.store import LIVE, Study, find_target
 
 _LOG = logging.getLogger("prefjudge.marketplace.study")
 

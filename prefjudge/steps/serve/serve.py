@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from annotated_types import Interval
 
 from prefjudge.errors import InputError
-from prefjudge.fieldwork.own_marketplace import Address, address_of, announce, retract, store_url
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import LIVE
+from prefjudge.field.crowd import Address, address_of, announce, retract, store_url
+from prefjudge.study.store import LIVE, Study, open_study
 
 if TYPE_CHECKING:
     from prefjudge.steps.serve.screener import Screener

@@ -9,43 +9,44 @@ from typing import Annotated, Unpack
 import numpy as np
 from annotated_types import Ge, Interval
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.pooling.qrels import Scores
-from prefjudge.core.pooling.runs import OrderLike
+from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.leaderboards.correlation import TwoVotings
-from prefjudge.evaluation.leaderboards.stability import (
+from prefjudge.evaluation.correlation import TwoVotings
+from prefjudge.evaluation.intervals import Column
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.stability import (
     SHARES_FROM,
     RankStability,
     bootstrap_ranks,
+    compare_votings,
+    redrawn_votings,
     split_queries,
 )
-from prefjudge.evaluation.leaderboards.vote_noise import compare_votings, redrawn_votings
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.testing.integer_scores import Column
-from prefjudge.formats.figures import write_figure
-from prefjudge.formats.labels.stamps import rehearsal_in
-from prefjudge.formats.lines.blocks import read_text
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.input_options import InputOptions, run_options
-from prefjudge.gather.inputs import as_path, several
-from prefjudge.gather.memory import LabelSets, Measures, Runs, Texts, Votes, take_judgments
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.provenance import InputDigest, digesting
-from prefjudge.gather.readers import Reader, reading
-from prefjudge.gather.run_names import tag_of
-from prefjudge.gather.score_inputs import gather, need_files
-from prefjudge.gather.score_matrices import named_measures, score_matrices
-from prefjudge.gather.seeds import generator, seed_words
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.gather.table_files import write_table
-from prefjudge.gather.text_options import text_fields
-from prefjudge.gather.vote_sets import VoteSet, vote_sets
-from prefjudge.render.plots.stability import plot_conditions, plot_ranks
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.stability import conditions_table, label, rank_table, shares_table
-from prefjudge.render.text.cells import Table
-from prefjudge.study.study import Study, open_study
+from prefjudge.findings.boards import VoteSet, vote_sets
+from prefjudge.findings.inputs import (
+    InputDigest,
+    digesting,
+    gather,
+    generator,
+    named_measures,
+    need_files,
+    score_matrices,
+    seed_words,
+)
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.input_options import InputOptions, run_options
+from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, as_path, several, take_judgments
+from prefjudge.reading.labels import rehearsal_in
+from prefjudge.reading.lines import read_text
+from prefjudge.reading.opened import Reader, reading, tag_of
+from prefjudge.reading.text_options import text_fields
+from prefjudge.show.cells import Table
+from prefjudge.show.plots import plot_conditions, plot_ranks
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import conditions_table, label, rank_table, shares_table
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

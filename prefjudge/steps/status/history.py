@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.core.resolving.history import Change, find_changes
-from prefjudge.evaluation.leaderboards.correlation import RankShift
-from prefjudge.gather.rank_moves import find_moves
-from prefjudge.gather.waiting_runs import split_runs
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.history import changes_table, moves_table, versions_table
-from prefjudge.render.text.cells import Table
+from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.resolving.resolutions import Change, find_changes
+from prefjudge.evaluation.correlation import RankShift
+from prefjudge.field.rounds import find_moves
+from prefjudge.findings.answers import split_runs
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import changes_table, moves_table, versions_table
 from prefjudge.study.answers import load_answers
 from prefjudge.study.progress import (
     count_answers,
@@ -19,7 +19,7 @@ from prefjudge.study.progress import (
     load_challenges,
     load_duels,
 )
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.record import record_tables
-from prefjudge.render.text.cells import Table
-from prefjudge.study.ledger import committed_cents
-from prefjudge.study.people import evidence_against, load_undecided, paid_unasked
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown, record_tables
+from prefjudge.study.money import committed_cents
+from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided, paid_unasked
 from prefjudge.study.progress import (
     ChallengeRecord,
     count_answers,
@@ -28,15 +26,21 @@ from prefjudge.study.progress import (
     moment,
     waiting_pairs,
 )
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.settings import HAPPENED, RECOVERING, load_setting
-from prefjudge.study.study import Study, open_study
-from prefjudge.study.targets import command, current_target
+from prefjudge.study.store import (
+    HAPPENED,
+    RECOVERING,
+    Study,
+    command,
+    current_target,
+    load_setting,
+    open_study,
+)
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
-    from prefjudge.core.resolving.confidence_summary import ConfidenceSummary
-    from prefjudge.evaluation.testing.contenders import Contenders
-    from prefjudge.gather.sureness import StudySureness
+    from prefjudge.core.resolving.confidence import ConfidenceSummary
+    from prefjudge.evaluation.stability import Contenders
+    from prefjudge.findings.sureness import StudySureness
     from prefjudge.steps.status.history import History
 
 _QUICK = 500
@@ -180,7 +184,7 @@ def _sureness(study: Study, wanted: bool | None, top: bool | None) -> "StudySure
     if not judged or not (quick if wanted is None else wanted):
         return None
     # A study without judgments is spared the numerical libraries.
-    from prefjudge.gather.sureness import assess_study
+    from prefjudge.findings.sureness import assess_study
 
     return assess_study(study, verb="status", top=top)
 

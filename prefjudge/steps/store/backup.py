@@ -7,12 +7,11 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, dialect_of, redacted
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.lines.atomic import sync_folder
-from prefjudge.gather.stores import Store, need_one, open_own, open_store
-from prefjudge.render.shown import Shown
+from prefjudge.findings.stores import Store, need_one, open_own, open_store
+from prefjudge.reading.files import sync_folder
+from prefjudge.show.results import Shown
 from prefjudge.study.progress import count_rows
-from prefjudge.study.settings import COPIED, RECOVERING
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import COPIED, RECOVERING, Study, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

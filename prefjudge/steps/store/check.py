@@ -11,21 +11,29 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from prefjudge.counts import many
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.submissions import SubmissionState
 from prefjudge.database import NEWER, Connection, file_of, redacted
 from prefjudge.errors import PrefjudgeError
-from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.settlement import STOPPED_EARLY
-from prefjudge.gather.stores import Store, need_one, open_own, open_store
-from prefjudge.render.shown import Shown
+from prefjudge.field.crowd import open_crowd
+from prefjudge.field.settle import STOPPED_EARLY
+from prefjudge.findings.stores import Store, need_one, open_own, open_store
+from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_collected
 from prefjudge.study.hits import HitStatus, StudyHit, load_hits, read_hit_key
-from prefjudge.study.settings import COPIED, RECOVERING
-from prefjudge.study.study import MARKETPLACE_FILE, Study, open_study
-from prefjudge.study.targets import LIVE, SANDBOX, command, load_published_targets
+from prefjudge.study.store import (
+    COPIED,
+    LIVE,
+    MARKETPLACE_FILE,
+    RECOVERING,
+    SANDBOX,
+    Study,
+    command,
+    load_published_targets,
+    open_study,
+)
 from prefjudge.version import __version__
+from prefjudge.words import many
 
 _LEAST_ROOM = 100_000_000
 """Free bytes that leave room for a day's work and a backup."""

@@ -9,19 +9,16 @@ from itertools import product
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from prefjudge.core.asking.costs import CENT
-from prefjudge.core.asking.hits import Layout
+from prefjudge.core.hits import CENT, Layout
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.simulated import SeenPage, SeenSlot, read_page, seen
 from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
 from prefjudge.crowd.tasks import ListedTask, TaskState
 from prefjudge.database import Connection
-from prefjudge.fieldwork import intents
-from prefjudge.fieldwork.assignment_check import assumed_judge, check_assignment
-from prefjudge.fieldwork.hit_requests import PAGES_FOLDER
-from prefjudge.fieldwork.settlement import STOPPED_EARLY, prorated_decision
+from prefjudge.field import pay as intents
+from prefjudge.field.publish import PAGES_FOLDER
+from prefjudge.field.settle import STOPPED_EARLY, assumed_judge, check_assignment, prorated_decision
 from prefjudge.study.assignments import load_decisions, save_assignment, save_decision, save_rejection
-from prefjudge.study.gold import load_gold, load_withdrawn
 from prefjudge.study.hits import (
     HitStatus,
     StudyHit,
@@ -34,9 +31,17 @@ from prefjudge.study.hits import (
     save_published,
     save_status,
 )
-from prefjudge.study.ledger import Intent, intend, settle
-from prefjudge.study.pooling import load_pairs_by_number, load_passages, load_pools, load_queries, save_pair
-from prefjudge.study.study import Study
+from prefjudge.study.money import Intent, intend, settle
+from prefjudge.study.pools import (
+    load_gold,
+    load_pairs_by_number,
+    load_passages,
+    load_pools,
+    load_queries,
+    load_withdrawn,
+    save_pair,
+)
+from prefjudge.study.store import Study
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,35 +6,39 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.counts import many
+from prefjudge.core.planning.rounds import Duel
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import ListedTask
 from prefjudge.errors import StudyError, quoted
-from prefjudge.fieldwork.crowds import open_crowd
-from prefjudge.fieldwork.drives import find_drive, read_strategy
-from prefjudge.fieldwork.own_marketplace import is_lost
-from prefjudge.fieldwork.spending import lock_spending
-from prefjudge.formats.labels.qrels import read_qrels
-from prefjudge.render.shown import Shown
+from prefjudge.field.crowd import is_lost, open_crowd
+from prefjudge.field.pay import lock_spending
+from prefjudge.field.rounds import find_drive, read_strategy
+from prefjudge.reading.labels import read_qrels
+from prefjudge.show.results import Shown
 from prefjudge.steps.store.hits import HitRecovery, Learnt
 from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import close_undecided, load_judgments
-from prefjudge.study.gold import load_gold
 from prefjudge.study.hits import close_lost, read_hit_key
-from prefjudge.study.pooling import clear_votes_wanted, load_passages, load_queries
+from prefjudge.study.pools import clear_votes_wanted, load_gold, load_passages, load_queries
 from prefjudge.study.progress import count_rows, waiting_pairs
-from prefjudge.study.settings import (
+from prefjudge.study.store import (
     BEING_REBUILT,
     BEING_UPDATED,
+    LIVE,
     RECOVERING,
+    SANDBOX,
+    STORE_FILE,
+    Study,
+    advised,
+    command,
     drop_setting,
     drop_settings,
+    find_target,
     keep_setting,
+    load_deleted,
     load_setting,
 )
-from prefjudge.study.study import STORE_FILE, Study, load_deleted
-from prefjudge.study.targets import LIVE, SANDBOX, advised, command, find_target
+from prefjudge.words import many
 
 Progress = Callable[[int, int], None]
 

@@ -9,7 +9,7 @@ from prefjudge.errors import InputError
 from prefjudge.steps.store.backup import BackupResult, backup
 from prefjudge.steps.store.check import StoreCheckResult, examine
 from prefjudge.steps.store.recover import RecoverResult, recover
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
 
 
 class StoreAction(StrEnum):

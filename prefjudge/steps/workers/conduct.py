@@ -9,21 +9,18 @@ from statistics import median
 
 import numpy as np
 
-from prefjudge.core.asking.costs import CENT
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
+from prefjudge.core.hits import CENT
+from prefjudge.core.judgments import Judgments
 from prefjudge.errors import InputError, StudyError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.labels.stamps import rehearsal_in
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.judgments import counted_judgments
+from prefjudge.findings.judgments import counted_judgments
+from prefjudge.reading.files import Notice
+from prefjudge.reading.labels import read_judgments, rehearsal_in
 from prefjudge.study.judgments import Pace, load_conduct, load_paces
-from prefjudge.study.people import evidence_against, load_undecided
-from prefjudge.study.pooling import load_passages, load_queries
+from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided
+from prefjudge.study.pools import load_passages, load_queries
 from prefjudge.study.progress import LoggedRemark, Stage, lacking, load_barred, load_remarks
-from prefjudge.study.rehearsal import load_rehearsal
-from prefjudge.study.study import Study
-from prefjudge.study.targets import current_target
+from prefjudge.study.store import Study, current_target
+from prefjudge.words import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

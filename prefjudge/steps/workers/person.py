@@ -6,11 +6,11 @@ from pathlib import Path
 
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
-from prefjudge.fieldwork.own_marketplace import store_url
+from prefjudge.field.crowd import store_url
 from prefjudge.marketplace import operator as market
-from prefjudge.render.shown import Shown
+from prefjudge.show.results import Shown
 from prefjudge.study import people
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
 
 Rows = list[Mapping[str, Value]]
 

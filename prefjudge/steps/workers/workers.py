@@ -10,25 +10,30 @@ from typing import Literal
 
 import numpy as np
 
-from prefjudge.core.judges.dawid_skene import fit_dawid_skene
-from prefjudge.core.judges.evidence import Evidence, gather_evidence, without_sides
-from prefjudge.core.judges.flags import Sign, find_signs
-from prefjudge.core.judges.judgments import Judgments
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.judges.reliability import krippendorff_alpha, majority_agreement, side_bias
-from prefjudge.core.judges.verdicts import gather_verdicts
-from prefjudge.core.resolving.noisy_bradley_terry import fit_noisy_bradley_terry
-from prefjudge.counts import many
+from prefjudge.core.judgments import Judgments, gather_verdicts
+from prefjudge.core.resolving.rules import fit_noisy_bradley_terry
+from prefjudge.core.workers import (
+    Evidence,
+    Sign,
+    find_signs,
+    fit_dawid_skene,
+    gather_evidence,
+    krippendorff_alpha,
+    majority_agreement,
+    side_bias,
+    without_sides,
+)
 from prefjudge.errors import InputError
-from prefjudge.formats.labels.judgments import read_judgments
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.memory import Votes, maybe, take_judgments
-from prefjudge.render.shown import Shown
-from prefjudge.render.tables.worker import remarks_table, signs_table, workers_table
-from prefjudge.render.text.cells import Table
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import Votes, maybe, take_judgments
+from prefjudge.reading.labels import read_judgments
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown
+from prefjudge.show.statistics import remarks_table, signs_table, workers_table
 from prefjudge.steps.workers.conduct import Observed, observe
 from prefjudge.steps.workers.person import PersonResult, export_person, forget_person
-from prefjudge.study.study import Study, open_study
+from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal, many
 
 _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""

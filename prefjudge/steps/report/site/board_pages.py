@@ -5,27 +5,23 @@ from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.leaderboards.correlation import correlate
-from prefjudge.evaluation.submissions.submissions import Submission, record_holders
-from prefjudge.formats.leaderboard_csv import leaderboard_text
-from prefjudge.formats.run_metadata import RunMetadata
-from prefjudge.gather.open_work import what_is_open
-from prefjudge.render.pages.site.addresses import version_address
-from prefjudge.render.pages.site.feeds import Entry, Feed
-from prefjudge.render.pages.site.page import Fact, Page, Part, is_web_address
-from prefjudge.render.tables.history import changes_table, versions_table
-from prefjudge.render.tables.leaderboard import leaderboard_table
-from prefjudge.render.tables.official import official_table
-from prefjudge.render.tables.score import score_tables
-from prefjudge.render.text.cells import Cell, Column, Table, bare
+from prefjudge.core.planning.rounds import Duel
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.correlation import correlate
+from prefjudge.evaluation.submissions import Submission, record_holders
+from prefjudge.findings.answers import what_is_open
+from prefjudge.pages.page import Fact, Page, Part, is_web_address, version_address
+from prefjudge.pages.site import Entry, Feed
+from prefjudge.reading.leaderboards import RunMetadata, leaderboard_text
+from prefjudge.show.boards import leaderboard_table, official_table, score_tables
+from prefjudge.show.cells import Cell, Column, Table, bare
+from prefjudge.show.statistics import changes_table, versions_table
 from prefjudge.steps.report.material import made_from, sentence, strategy_words
 from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
 from prefjudge.steps.status.history import Version
-from prefjudge.study.pooling import is_published
-from prefjudge.study.targets import current_target
+from prefjudge.study.pools import is_published
+from prefjudge.study.store import current_target
+from prefjudge.words import many
 
 _DAY = len("2026-11-22")
 

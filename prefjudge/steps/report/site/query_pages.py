@@ -3,13 +3,11 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from prefjudge.chances import chance_text
-from prefjudge.core.resolving.confidence_summary import ResolvedQuery
-from prefjudge.counts import many
-from prefjudge.render.pages.site.addresses import list_address, query_address
-from prefjudge.render.pages.site.page import Fact, Page, Part, Passage
-from prefjudge.render.text.cells import Cell, Column, Table
+from prefjudge.core.resolving.confidence import ResolvedQuery
+from prefjudge.pages.page import Fact, Page, Part, SitePassage, list_address, query_address
+from prefjudge.show.cells import Cell, Column, Table
 from prefjudge.steps.report.site.state import SiteState, Step, found_by
+from prefjudge.words import chance_text, many
 
 _A_PAGE = 500
 """Queries on a page of the list: more take a phone long to lay out."""
@@ -77,7 +75,7 @@ def _query_page(state: SiteState, one: ResolvedQuery, *, texts: bool) -> Page:
 
 def _passage(
     state: SiteState, one: ResolvedQuery, steps: Sequence[Step], doc: str, *, texts: bool
-) -> Passage:
+) -> SitePassage:
     chance = one.p_best.get(doc)
     since = next((step.version for step in reversed(steps) if doc not in step.before), steps[0].version)
     names = found_by(state.stored.findings, one.query_id, doc, state.entries.hidden)
@@ -87,7 +85,7 @@ def _passage(
         *([f"P(best) {chance_text(chance)}"] if chance is not None else []),
     ]
     sentence = "; ".join(words)
-    return Passage(
+    return SitePassage(
         role="Passage",
         doc=doc,
         text=state.stored.passages.get(doc, "") if texts else "",

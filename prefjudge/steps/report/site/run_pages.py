@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from prefjudge.counts import many
-from prefjudge.evaluation.leaderboards.boards import Board
-from prefjudge.evaluation.scoring.measures import direction
-from prefjudge.evaluation.testing.significance import Significance, compare_runs
-from prefjudge.formats.run_metadata import RunMetadata
-from prefjudge.gather.surprises import run_surprises
-from prefjudge.render.pages.site.addresses import query_address, run_address
-from prefjudge.render.pages.site.page import Fact, Page, Part, is_web_address
-from prefjudge.render.text.cells import Bold, Cell, Column, Table
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.measures.measures import direction
+from prefjudge.evaluation.tests import Significance, compare_runs
+from prefjudge.pages.page import Fact, Page, Part, is_web_address, query_address, run_address
+from prefjudge.reading.leaderboards import RunMetadata
+from prefjudge.reading.opened import run_surprises
+from prefjudge.show.cells import Bold, Cell, Column, Table
 from prefjudge.steps.report.material import sentence
 from prefjudge.steps.report.site.state import SiteState
+from prefjudge.words import many
 
 _ANSWERS = 200
 """Queries that are listed of those whose answer a run found."""

@@ -8,17 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
 
-from prefjudge.core.judges.rehearsal import Rehearsal
 from prefjudge.errors import InputError
-from prefjudge.formats.lines.atomic import atomic_write
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.gather.once import asking_once
-from prefjudge.gather.outputs import check_outputs
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.stamps import stamp_of
-from prefjudge.render.pages.site.feeds import atom_feed, json_feed
-from prefjudge.render.pages.site.page import STYLE_FILE, Known, Page, is_web_address, render_page, style_text
-from prefjudge.render.shown import Shown
+from prefjudge.findings.outputs import check_outputs, stamp_of
+from prefjudge.pages.page import STYLE_FILE, Known, Page, is_web_address, render_page, style_text
+from prefjudge.pages.site import atom_feed, json_feed
+from prefjudge.reading.files import Notice, atomic_write
+from prefjudge.reading.once import asking_once
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.show.results import Shown
 from prefjudge.steps.report.site.board_pages import (
     about_page,
     first_page,
@@ -30,7 +27,8 @@ from prefjudge.steps.report.site.board_pages import (
 from prefjudge.steps.report.site.query_pages import query_list, query_pages
 from prefjudge.steps.report.site.run_pages import run_pages
 from prefjudge.steps.report.site.state import SiteState, gather_state
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import Rehearsal
 
 CSV_FILE = "leaderboard.csv"
 

@@ -8,44 +8,37 @@ from typing import Unpack
 
 import numpy as np
 
-from prefjudge.core.judges.rehearsal import Rehearsal
-from prefjudge.core.planning.challenge import Duel
-from prefjudge.core.pooling.copies import Candidate, candidates_of
-from prefjudge.core.pooling.qrels import JudgedRanks, Qrels
-from prefjudge.core.pooling.runs import Heads
-from prefjudge.core.resolving.confidence_summary import ConfidenceSummary, ResolvedQuery, resolved_queries
-from prefjudge.core.resolving.preferences import PREFERENCE_NAME
-from prefjudge.counts import many
-from prefjudge.engines.health import RunHealth
+from prefjudge.core.copies import Candidate, candidates_of
+from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.resolving.confidence import ConfidenceSummary, ResolvedQuery, resolved_queries
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
+from prefjudge.core.runs import Heads, JudgedRanks, Qrels
 from prefjudge.errors import InputError, StudyError
-from prefjudge.evaluation.leaderboards.boards import Board, label_board
-from prefjudge.evaluation.leaderboards.correlation import RankCorrelation
-from prefjudge.evaluation.scoring.judged_pairs import place_candidates, relabel, union_documents
-from prefjudge.evaluation.scoring.leave_one_out import pooled_documents
-from prefjudge.evaluation.scoring.measures import Measure
-from prefjudge.evaluation.submissions.audit import Audit, audit
-from prefjudge.evaluation.submissions.findings import Rules
-from prefjudge.evaluation.submissions.official import OfficialBoard, find_entry
-from prefjudge.evaluation.submissions.submissions import Submission
-from prefjudge.formats.leaderboard_csv import read_leaderboard
-from prefjudge.formats.lines.held import NamedFile
-from prefjudge.formats.lines.problems import Notice
-from prefjudge.formats.run_metadata import RunMetadata, day_of, read_run_metadata
-from prefjudge.gather.best_answers import load_best_answers, load_versions
-from prefjudge.gather.inputs import QRELS_NAME, expand, in_memory
-from prefjudge.gather.official import official_scores, stamped
-from prefjudge.gather.read_options import ReadOptions
-from prefjudge.gather.readers import Reader, reading
-from prefjudge.gather.score_inputs import ScoreInputs, gather, official_qrels
-from prefjudge.gather.vote_sets import VoteSet
+from prefjudge.evaluation.boards import Board, label_board
+from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.measures.placings import place_candidates, relabel, union_documents
+from prefjudge.evaluation.stability import pooled_documents
+from prefjudge.evaluation.submissions import Audit, OfficialBoard, Rules, Submission, audit, find_entry
+from prefjudge.findings.answers import load_best_answers, load_versions
+from prefjudge.findings.boards import VoteSet
+from prefjudge.findings.inputs import ScoreInputs, gather, official_qrels, official_scores, stamped
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import QRELS_NAME, InputFile, expand, in_memory
+from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
+from prefjudge.reading.memory import NamedFile
+from prefjudge.reading.opened import Reader, reading
+from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.runs.health import RunHealth
 from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.score.boards import Votings, correlations
 from prefjudge.steps.status.history import History, history
 from prefjudge.steps.status.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
-from prefjudge.study.pooling import InputFile, load_inputs, load_passages, load_queries
+from prefjudge.study.pools import load_inputs, load_passages, load_queries
 from prefjudge.study.progress import Finding, Stage, first_answers_since, lacking, load_findings
-from prefjudge.study.study import Study
+from prefjudge.study.store import Study
+from prefjudge.words import Rehearsal, many
 
 _DEPTH = 10
 """The top documents by which two runs are found to be nearly the same, as in ``audit``."""

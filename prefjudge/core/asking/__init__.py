@@ -1,1 +1,0 @@
-"""Asking: what is asked of people, in which HITs, at what price, by which strategy."""

@@ -1,1 +1,0 @@
-"""Judges: what they said, and how far they can be relied on."""

@@ -1,0 +1,605 @@
+"""Judgments: the log of who preferred what, people's and models', and whose are dropped."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import log
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from prefjudge.core.runs import Codes, encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgments:
+    """Side-by-side judgments: one row per choice of one judge, in the order of the log.
+
+    Attributes
+    ----------
+    queries, workers : tuple of str
+    docs : sequence of str
+        The vocabularies. A worker is a person or a model.
+    query, left, right : ndarray of int32, shape (n,)
+        Codes: the query and the documents shown on the left and the right (in a file: columns 2 and 3).
+    choice : ndarray of int8, shape (n,)
+        1 where the left was preferred, -1 where the right was, 0 for a tie.
+    strength : ndarray of int8, shape (n,)
+        How strongly, from 1; 1 where no strength was asked.
+    worker : ndarray of int32, shape (n,)
+        Code into ``workers``; -1 where the source does not say.
+    sides : bool
+        Whether left and right are the sides of the screen. A file may list the documents by id, or the
+        preferred one first: then nothing can be learnt from their order.
+    """
+
+    queries: tuple[str, ...]
+    docs: Sequence[str]
+    workers: tuple[str, ...]
+    query: Codes
+    left: Codes
+    right: Codes
+    choice: NDArray[np.int8]
+    strength: NDArray[np.int8]
+    worker: Codes
+    sides: bool = True
+
+    def __len__(self) -> int:
+        return int(self.query.size)
+
+    @property
+    def winner(self) -> Codes:
+        """The preferred document; the left one of a tie, so mask ties with ``choice != 0``."""
+        return np.where(self.choice >= 0, self.left, self.right)
+
+    @property
+    def loser(self) -> Codes:
+        """The other document."""
+        return np.where(self.choice >= 0, self.right, self.left)
+
+
+def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
+    """Return the judgments of the given queries only, in the order of the log; the vocabularies stay."""
+    wanted = set(queries)
+    known = np.array([name in wanted for name in judgments.queries], dtype=bool)
+    return select_judgments(judgments, known[judgments.query])
+
+
+def nameless(judgments: Judgments) -> Judgments:
+    """Return the judgments without their workers."""
+    return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32))
+
+
+def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Judgments:
+    """Return the judgments that ``keep`` flags, or lists in its order, with the same vocabularies."""
+    return replace(
+        judgments,
+        query=judgments.query[keep],
+        left=judgments.left[keep],
+        right=judgments.right[keep],
+        choice=judgments.choice[keep],
+        strength=judgments.strength[keep],
+        worker=judgments.worker[keep],
+    )
+
+
+# Models as extra assessors: what two answers to a pair come to, and how a model compares with people.
+
+MODEL_PREFIX = "model:"
+"""Of the worker that a model is in a log of judgments."""
+
+Pair = tuple[str, str, str]
+"""query_id, doc_a, doc_b."""
+
+_FAMILIES = {
+    "OpenAI": "openai gpt chatgpt rankgpt davinci text-embedding o-1 o-3 o-4",
+    "Anthropic": "anthropic claude",
+    "Google": "google gemini gemma palm",
+    "Meta": "meta llama rankllama repllama vicuna rankvicuna",
+    "Mistral": "mistral mistralai mixtral ministral magistral zephyr rankzephyr",
+    "Alibaba": "alibaba qwen qwq",
+    "DeepSeek": "deepseek",
+    "Cohere": "cohere command",
+    "Microsoft": "microsoft phi",
+    "Amazon": "amazon titan nova",
+    "xAI": "xai grok",
+    "Zhipu": "zhipu glm chatglm",
+    "Moonshot": "moonshot moonshotai kimi",
+    "IBM": "ibm granite",
+    "NVIDIA": "nvidia nemotron",
+}
+"""What names and run tags call each maker's models, and well-known rankers that are made of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelVote:
+    """A model's answers to one pair, asked in both orders: 1 for ``doc_a``, -1 for ``doc_b``, 0 for neither.
+
+    Attributes
+    ----------
+    pair : Pair
+        The query and the documents.
+    a_first, b_first : int
+        What was preferred when ``doc_a``, or ``doc_b``, was shown first.
+    """
+
+    pair: Pair
+    a_first: int
+    b_first: int
+
+    @property
+    def choice(self) -> int:
+        """The verdict: what both orders agree on, else a tie."""
+        return self.a_first if self.a_first == self.b_first else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelComparison:
+    """A model against people, and people among themselves, as counts of single votes.
+
+    Attributes
+    ----------
+    pairs, ties, flips : int
+        Pairs that the model judged; those without a verdict; those of them where the order decided.
+    first_side : int
+        How often the passage shown first was preferred, out of ``answers`` decided answers.
+    answers : int
+        The answers that chose a side.
+    agreed, compared : int
+        Of people's votes on pairs that the model decided, how many agree with it, and how many there are.
+    people_agreed, people_compared : int
+        Of the pairs of votes by different people on a pair that the model decided, how many agree, and how
+        many there are.
+    """
+
+    pairs: int
+    ties: int
+    flips: int
+    first_side: int
+    answers: int
+    agreed: int
+    compared: int
+    people_agreed: int
+    people_compared: int
+
+
+def split_models(log: Judgments, named: Collection[str] = ()) -> tuple[Judgments, dict[str, Judgments]]:
+    """Part a log into people's votes and those of each model; the vocabularies stay.
+
+    Parameters
+    ----------
+    log : Judgments
+        The votes.
+    named : collection of str
+        Which workers are models, with or without ``model:``; by default those whose names begin with it.
+
+    Raises
+    ------
+    KeyError
+        A name is not a worker's.
+    """
+    code = {name: number for number, name in enumerate(log.workers)}
+    if named:
+        prefixed = {name.removeprefix(MODEL_PREFIX): name for name in log.workers}
+        chosen = [name if name in code else prefixed[name] for name in dict.fromkeys(named)]
+    else:
+        chosen = [name for name in log.workers if name.startswith(MODEL_PREFIX)]
+    models = {
+        name.removeprefix(MODEL_PREFIX): select_judgments(log, log.worker == code[name]) for name in chosen
+    }
+    judged_by_model = [code[name] for name in log.workers if name in chosen or name.startswith(MODEL_PREFIX)]
+    return select_judgments(log, ~np.isin(log.worker, judged_by_model)), models
+
+
+def read_choice(reply: str) -> int | None:
+    """Return what a reply chooses: 1 for the passage shown first, -1 for the other, 0 for neither.
+
+    It is the first line if that is nothing but 0, 1 or 2, else the only one of these in the reply, so that
+    ``Passage 1 is better`` is a choice; None where there is none, or more than one.
+    """
+    first = re.fullmatch(r"\W*([012])\W*", reply.strip().partition("\n")[0])
+    found = {first[1]} if first else set(re.findall(r"(?<!\w)(?<!\d[.,])([012])(?!\w)(?![.,]\d)", reply))
+    return {"0": 0, "1": 1, "2": -1}[found.pop()] if len(found) == 1 else None
+
+
+def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequence[int]]) -> ModelComparison:
+    """Set a model's verdicts beside people's votes.
+
+    Parameters
+    ----------
+    votes : iterable of ModelVote
+        The model's.
+    people : mapping of Pair to sequence of int
+        The votes of different people on each pair, 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie.
+    """
+    listed = list(votes)
+    decided = {vote.pair: vote.choice for vote in listed if vote.choice}
+    against = [
+        (decided[pair], choice)
+        for pair, made in people.items()
+        if pair in decided
+        for choice in made
+        if choice
+    ]
+    among = [
+        (one, other)
+        for pair, made in people.items()
+        if pair in decided  # what it leaves undecided is hard for people, too
+        for place, one in enumerate(made)
+        for other in made[place + 1 :]
+        if one and other
+    ]
+    return ModelComparison(
+        pairs=len(listed),
+        ties=sum(vote.choice == 0 for vote in listed),
+        flips=sum(vote.a_first * vote.b_first < 0 for vote in listed),
+        first_side=sum((vote.a_first == 1) + (vote.b_first == -1) for vote in listed),
+        answers=sum((vote.a_first != 0) + (vote.b_first != 0) for vote in listed),
+        agreed=sum(model == person for model, person in against),
+        compared=len(against),
+        people_agreed=sum(one == other for one, other in among),
+        people_compared=len(among),
+    )
+
+
+def hopeless(votes: Iterable[ModelVote], least: int = 3) -> set[tuple[str, str]]:
+    """Return the candidates that a model would veto: (query_id, doc_id) that lost every decided pair.
+
+    Parameters
+    ----------
+    votes : iterable of ModelVote
+        The model's verdicts.
+    least : int
+        How many decided pairs a candidate must have lost, without a tie or a win, to be hopeless.
+    """
+    lost: dict[tuple[str, str], int] = {}
+    saved: set[tuple[str, str]] = set()
+    for vote in votes:
+        query, a, b = vote.pair
+        for doc, loss in ((a, vote.choice < 0), (b, vote.choice > 0)):
+            if loss:
+                lost[query, doc] = lost.get((query, doc), 0) + 1
+            else:
+                saved.add((query, doc))
+    return {candidate for candidate, count in lost.items() if count >= least and candidate not in saved}
+
+
+def favourites(votes: Iterable[ModelVote]) -> dict[str, str]:
+    """Return each query's candidate with the most decided pairs won, the first by doc_id among equals."""
+    won: dict[str, dict[str, int]] = {}
+    for vote in votes:
+        query, a, b = vote.pair
+        counts = won.setdefault(query, {})
+        counts[a] = counts.get(a, 0) + (vote.choice > 0)
+        counts[b] = counts.get(b, 0) + (vote.choice < 0)
+    return {query: min(counts, key=lambda doc: (-counts[doc], doc)) for query, counts in won.items()}
+
+
+def model_families(name: str) -> frozenset[str]:
+    """Return whose models a name or a run tag names, by its whole words.
+
+    ``gpt-4o``, ``bm25+o3-mini`` and ``openai-rank`` name OpenAI. A model that was made from another's,
+    such as ``DeepSeek-R1-Distill-Qwen-7B``, is of both families.
+    """
+    words = _words(name)
+    return frozenset(
+        maker for maker, known in _FAMILIES.items() if any(f"-{one}-" in words for one in known.split())
+    )
+
+
+def kin_among(family: str, runs: Iterable[str]) -> tuple[str, ...]:
+    """Return the run tags that name a family: a judge should not judge its own kind.
+
+    Parameters
+    ----------
+    family : str
+        A model's name; or words that run tags use for its kind, where no maker is known by them.
+    runs : iterable of str
+        The run tags.
+    """
+    families, own = model_families(family), _words(family)
+    return tuple(
+        run for run in runs if families & model_families(run) or (not families and own in _words(run))
+    )
+
+
+def _words(name: str) -> str:
+    """Return the words and numbers of a name between hyphens: ``GPT4_turbo`` gives ``-gpt-4-turbo-``."""
+    return "-".join(("", *re.findall(r"[^\W\d_]+|\d+", name.lower()), ""))
+
+
+# Screening: whose work is dropped for missed gold pairs, and who is barred from further HITs.
+
+
+class BarringPolicy(StrEnum):
+    """When a worker who missed gold pairs is barred from further HITs.
+
+    The data of a HIT with a missed gold pair is dropped and re-issued under every policy.
+    """
+
+    LADDER = "ladder"
+    """When the whole record of gold pairs speaks for chance, or its last part does. A slip costs a step on
+    the ladder of trust (:func:`climb`), not the worker."""
+    FIRST_MISS = "first-miss"
+    """At the first miss, as the paper does (section 3.1)."""
+    POSTERIOR = "posterior"
+    """When it is likely, by a Beta posterior over all gold pairs, that the worker is not good enough."""
+    SEQUENTIAL = "sequential"
+    """When a sequential probability ratio test over all gold pairs decides for careless."""
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldRecord:
+    """How a worker has answered gold pairs so far.
+
+    Attributes
+    ----------
+    right, missed : int
+        The counts over all assignments.
+    hits : tuple of (int, int)
+        The counts in each assignment, in the order of submission; needed by the ladder alone.
+    passed_over : frozenset of int
+        The places in ``hits`` of those that say nothing: some gold pair was passed over, and none was missed.
+    """
+
+    right: int
+    missed: int
+    hits: tuple[tuple[int, int], ...] = ()
+    passed_over: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarringRule:
+    """A policy and its parameters.
+
+    Attributes
+    ----------
+    policy : BarringPolicy
+        When to bar.
+    accuracy : float
+        The share of gold pairs that an acceptable worker gets right; above a half for ``ladder``.
+    careless : float
+        The share that a careless worker gets right (``sequential`` only).
+    confidence : float
+        How sure to be before barring.
+    """
+
+    policy: BarringPolicy = BarringPolicy.LADDER
+    accuracy: float = 0.9
+    careless: float = 0.6
+    confidence: float = 0.95
+
+    def bars(self, record: GoldRecord) -> bool:
+        """Return whether a worker with this record is barred."""
+        if self.policy is BarringPolicy.NEVER or record.missed == 0:
+            return False
+        if self.policy is BarringPolicy.FIRST_MISS:
+            return True
+        if self.policy is BarringPolicy.POSTERIOR:
+            return _chance_below(self.accuracy, record) >= self.confidence
+        if self.policy is BarringPolicy.LADDER:
+            return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
+        return _decides_careless(self, record)
+
+    def guesses(self, record: GoldRecord) -> bool:
+        """Return whether a worker is no better than chance, with a posterior probability of ``confidence``.
+
+        A worker guesses (is right half of the time) or is acceptable, each as likely before the first gold
+        pair.
+        """
+        return _weight(self.accuracy, record.right, record.missed) >= _log_odds(self.confidence)
+
+    def began_well(self, record: GoldRecord) -> bool:
+        """Return whether the HITs before the first miss show, at 99 %, that nobody guessed.
+
+        With an accuracy of 0.9 it takes eight gold pairs. Six were too few: where six people guess, one of
+        them gets the first six gold pairs right in one study of eleven.
+        """
+        return _weight(self.accuracy, _before_miss(record.hits), 0) <= -_log_odds(_SURE)
+
+    def in_doubt(self, record: GoldRecord) -> bool:
+        """Return whether the gold pairs do not show, at 99 %, that nobody guesses, or show it no longer.
+
+        With an accuracy of 0.9 it takes eight that are right. After a HIT with a miss the doubt is back until
+        later ones outweigh it.
+        """
+        shown = _weight(self.accuracy, record.right, record.missed) <= -_log_odds(_SURE)
+        return not shown or _page_sums(self.accuracy, record.hits)[-1] > 0
+
+
+SLIP = 0.25
+"""How often honest workers miss a gold pair, as a share of how often they err: simulated ones do so, as such
+pairs are easier than others."""
+
+
+def dropped_share(error: float, golds: int) -> float:
+    """Return the share of honest workers' assignments that miss a gold pair, and so are dropped."""
+    return 1.0 - (1.0 - SLIP * error) ** golds
+
+
+UNREADABLE = 40.0
+"""Words a second that no reader can reach: ten times the pace of reading (Brysbaert, 2019), so that whoever
+decides by the first lines of a passage is well below it."""
+_LEAST = 0.5
+"""Seconds that a person needs at least to see a comparison and choose."""
+
+
+def _before_miss(hits: Sequence[tuple[int, int]]) -> int:
+    """Return how many gold pairs were right in the HITs before the first with a miss."""
+    right = 0
+    for found, missed in hits:
+        if missed:
+            break
+        right += found
+    return right
+
+
+def is_unreadable(seconds: float, comparisons: int, words: int) -> bool:
+    """Return whether nobody can have read what was compared in this time.
+
+    Parameters
+    ----------
+    seconds : float
+        The time from acceptance to submission, by the marketplace's clock.
+    comparisons : int
+        How many were made.
+    words : int
+        How many words they show; 0 where that is not known.
+    """
+    return seconds < max(_LEAST * comparisons, words / UNREADABLE)
+
+
+_SURE = 0.99
+"""How sure to be that a worker has turned to guessing, or did not guess before. The test for a turn looks
+again after each HIT and forgets what was good before: at 95 % it would bar one in twelve of those who slip in
+5 % of gold pairs within 40 HITs."""
+_TOP = 16
+"""The most HITs that a worker may have in hand or waiting for review."""
+_PASSED_OVER = 3
+"""How many more HITs a worker may hand in without all gold pairs than with them: people do stop early."""
+
+
+def climb(hits: Sequence[tuple[int, int]], passed_over: Collection[int] = ()) -> int:
+    """Return how many HITs a worker may have in hand or waiting for review.
+
+    Parameters
+    ----------
+    hits : sequence of (int, int)
+        Gold pairs right and missed in each HIT that was screened, in the order of submission.
+    passed_over : collection of int
+        The places of the HITs that say nothing, because some gold pair was passed over. They are no step up:
+        who passes over what looks like gold would climb, and be paid, without ever being tested.
+
+    Returns
+    -------
+    int
+        1 for a newcomer, 2 after one HIT without a miss, 4 after two more, then 8 and 16, each after as many
+        as the rung before. A HIT with a miss costs one rung. 0 after three HITs more that say nothing than
+        others.
+    """
+    if 2 * len(passed_over) >= len(hits) + _PASSED_OVER:
+        return 0
+    good = 0
+    for place, (_, missed) in enumerate(hits):
+        if place in passed_over:
+            continue
+        good = good // 2 if missed else min(_TOP - 1, good + 1)
+    return 1 << ((good + 1).bit_length() - 1)
+
+
+def _page_sums(accuracy: float, hits: Sequence[tuple[int, int]]) -> list[float]:
+    """Return the evidence that a worker has turned from good work to guessing, before and after each HIT.
+
+    These are the sums of Page's test (Biometrika, 1954), which begin anew whenever no evidence is left, so
+    that good work in the past does not hide what came after it.
+    """
+    sums = [0.0]
+    for right, missed in hits:
+        sums.append(max(0.0, sums[-1] + _weight(accuracy, right, missed)))
+    return sums
+
+
+def _weight(accuracy: float, right: int, missed: int) -> float:
+    """Return the log likelihood ratio of guessing to an accuracy."""
+    return right * log(0.5 / accuracy) + missed * log(0.5 / (1 - accuracy))
+
+
+def _log_odds(probability: float) -> float:
+    return log(probability / (1 - probability))
+
+
+def _chance_below(accuracy: float, record: GoldRecord) -> float:
+    """Return the posterior chance, from a uniform prior, of an accuracy below ``accuracy``."""
+    return float(scipy.special.betainc(record.right + 1, record.missed + 1, accuracy))
+
+
+def _decides_careless(rule: BarringRule, record: GoldRecord) -> bool:
+    """Return whether Wald's sequential probability ratio test accepts "careless" against "acceptable"."""
+    ratio = record.right * log(rule.careless / rule.accuracy) + record.missed * log(
+        (1 - rule.careless) / (1 - rule.accuracy)
+    )
+    error = 1 - rule.confidence
+    return ratio >= log((1 - error) / error)
+
+
+# Verdicts: the judgments gathered by pair, whichever side each document was shown on.
+
+Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """Every judgment, and the pair it is about.
+
+    Attributes
+    ----------
+    query, doc_a, doc_b : ndarray of int32, shape (n_pairs,)
+        The pairs, as codes of the judgments. ``doc_a`` is the first by doc_id.
+    pair : ndarray of int64, shape (n_judgments,)
+        The pair of each judgment.
+    choice : ndarray of int8, shape (n_judgments,)
+        1 where ``doc_a`` was preferred, -1 where ``doc_b`` was, 0 for a tie.
+    a_left : ndarray of bool, shape (n_judgments,)
+        Whether ``doc_a`` was shown on the left.
+    """
+
+    query: Codes
+    doc_a: Codes
+    doc_b: Codes
+    pair: Index
+    choice: NDArray[np.int8]
+    a_left: NDArray[np.bool_]
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs were judged."""
+        return self.query.size
+
+
+def gather_verdicts(judgments: Judgments) -> Verdicts:
+    """Gather judgments by pair."""
+    place = np.empty(len(judgments.docs), dtype=np.int64)
+    # By doc_id and not by code: codes depend on the order in which documents were met.
+    place[sorted(range(len(judgments.docs)), key=judgments.docs.__getitem__)] = np.arange(place.size)
+    a_left = place[judgments.left] < place[judgments.right]
+    doc_a = np.where(a_left, judgments.left, judgments.right)
+    doc_b = np.where(a_left, judgments.right, judgments.left)
+    # By query, then by both documents; equal rows stay in the order of the log.
+    order = np.lexsort((place[doc_b], place[doc_a], judgments.query))
+    rows = np.stack([judgments.query, doc_a, doc_b])[:, order]
+    begins = np.ones(order.size, dtype=bool)
+    begins[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+    first, pair = order[begins], np.empty(order.size, dtype=np.int64)
+    pair[order] = np.cumsum(begins) - 1
+    return Verdicts(
+        query=judgments.query[first],
+        doc_a=doc_a[first],
+        doc_b=doc_b[first],
+        pair=pair,
+        choice=np.where(a_left, judgments.choice, -judgments.choice).astype(np.int8),
+        a_left=a_left,
+    )
+
+
+def known_answers(verdicts: Verdicts, judgments: Judgments, golds: Judgments) -> NDArray[np.int8]:
+    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 for other pairs.
+
+    Parameters
+    ----------
+    verdicts, judgments : Verdicts, Judgments
+        The judged pairs, and the judgments they were gathered from.
+    golds : Judgments
+        One row per gold pair, with its right answer as the choice.
+    """
+    query = encode(golds.queries, judgments.queries)[golds.query]
+    doc = encode(golds.docs, judgments.docs)
+    answer = dict.fromkeys(
+        zip(query.tolist(), doc[golds.winner].tolist(), doc[golds.loser].tolist(), strict=True), 1
+    )
+    pairs = zip(verdicts.query.tolist(), verdicts.doc_a.tolist(), verdicts.doc_b.tolist(), strict=True)
+    known = [answer.get((q, a, b), 0) - answer.get((q, b, a), 0) for q, a, b in pairs]
+    return np.array(known, dtype=np.int8)

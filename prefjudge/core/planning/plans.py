@@ -1,0 +1,819 @@
+"""Plans: what judging costs under each strategy, and how often it will find the best."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import ceil
+
+import numpy as np
+import scipy
+
+from prefjudge.core.hits import CENT
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.rounds import DEFAULT, next_round, of_size
+from prefjudge.core.planning.sure import Crowds, Judged, Sure, likely_crowds
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.confidence import DrawnPools
+from prefjudge.core.runs import Qrels
+from prefjudge.core.strategies import Asked, Counts, Flags, Floats, Noise, RoundRobin, Strategy
+
+_LEARN_AGAIN = 2.0
+"""How votes err is learned again once there are so many times as many: a round hardly changes it."""
+_LEARN_FROM = 60
+"""How many pools of a study tell how its votes err."""
+
+Work = dict[tuple[int, int], Counts]
+"""How many pairs each pool has judged in a round, the first number, by so many votes, the second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManyPools:
+    """Simulated pools of one size.
+
+    Attributes
+    ----------
+    chances : ndarray of float64, shape (n, k, k)
+        The probability that a vote prefers ``x`` to ``y``.
+    best : ndarray of int64, shape (n,)
+        Who is truly the best.
+    study : ndarray of int64, shape (n,)
+        The study of each.
+    stands_for : float
+        How many pools of the study each stands for.
+    """
+
+    chances: Floats
+    best: Counts
+    study: Counts
+    stands_for: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The number of candidates."""
+        return int(self.chances.shape[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What became of the pools of one size.
+
+    Attributes
+    ----------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    work : dict of (int, int) to ndarray of int64, shape (n,)
+        How many pairs each pool has judged in a round by so many votes: HITs are packed by these.
+    leaders : ndarray of bool, shape (n, k)
+        Who is the best by the votes; several where they are even.
+    """
+
+    votes: Floats
+    work: Work
+    leaders: Flags
+
+
+def draw_studies(
+    sizes: Mapping[int, int], crowds: Sequence[Noise], *, pools: int, rng: np.random.Generator
+) -> tuple[ManyPools, ...]:
+    """Draw a study for each crowd.
+
+    Parameters
+    ----------
+    sizes : mapping of int to int
+        How many pools of each size a study has.
+    crowds : sequence of Noise
+        How the votes of each study err.
+    pools : int
+        About how many pools of a study are simulated. In a larger one each stands for several of its size;
+        there is at least one of each size.
+    rng : numpy.random.Generator
+        The source of randomness.
+    """
+    share = min(1.0, pools / max(1, sum(sizes.values())))
+    found = []
+    for size, count in sorted(sizes.items()):
+        some = min(count, int(np.ceil(share * count)))
+        drawn = [crowd.draw_chances(some, size, rng) for crowd in crowds]
+        found.append(
+            ManyPools(
+                chances=np.concatenate([chances for chances, _ in drawn]),
+                best=np.concatenate([best for _, best in drawn]),
+                study=np.repeat(np.arange(len(crowds)), some),
+                stands_for=count / some,
+            )
+        )
+    return tuple(found)
+
+
+def play_studies(
+    strategy: Strategy, pools: Sequence[ManyPools], rng: np.random.Generator
+) -> tuple[Played, ...]:
+    """Ask and vote until nothing is asked in any study.
+
+    A strategy that needs to know how votes err learns it in each study, from the votes of this study alone.
+    """
+    # A stream for each size: how many votes one draws changes no other's.
+    streams = rng.spawn(len(pools))
+    tables = [
+        _Table(one, of_size(strategy, one.size), stream) for one, stream in zip(pools, streams, strict=True)
+    ]
+    crowds = _play(tables)
+    return tuple(
+        Played(votes=table.votes, work=table.work, leaders=table.leaders(crowds)) for table in tables
+    )
+
+
+def play(
+    strategy: Strategy, chances: Floats, rng: np.random.Generator, *, most: Counts | None = None
+) -> tuple[Floats, Work]:
+    """Ask and vote until nothing is asked, in one study of pools of one size.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What to play.
+    chances : ndarray of float64, shape (n, k, k)
+        The probability that a vote prefers ``x`` to ``y``.
+    rng : numpy.random.Generator
+        The source of randomness.
+    most : ndarray of int64, shape (n,), optional
+        A pool that has so many votes is given up.
+
+    Returns
+    -------
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
+    work : dict of (int, int) to ndarray of int64, shape (n,)
+        How many pairs each pool has judged in a round by so many votes.
+    """
+    none = np.zeros(len(chances), dtype=np.int64)
+    pools = ManyPools(chances=chances, best=none, study=none)
+    table = _Table(pools, of_size(strategy, pools.size), rng, most)
+    _play([table])
+    return table.votes, table.work
+
+
+def _play(tables: Sequence["_Table"]) -> Crowds | None:
+    """Play to the end; return what the votes say of the crowds, where a strategy asks by it."""
+    crowds, known, number = None, 0.0, 0
+    learning = [table for table in tables if table.learns]
+    while True:
+        if learning and (crowds is None or sum(table.cast for table in tables) > _LEARN_AGAIN * known):
+            crowds, known = _learned(tables, crowds), sum(table.cast for table in tables)
+            for table in learning:  # who knows more of the crowd may doubt what was finished
+                table.reopen()
+        asked = [table.play_round(number, crowds) for table in tables]
+        if not any(asked):
+            return _learned(tables, crowds) if learning else None
+        number += 1
+
+
+class _Table:
+    """The pools of one size while they are played."""
+
+    def __init__(
+        self, pools: ManyPools, strategy: Strategy, rng: np.random.Generator, most: Counts | None = None
+    ) -> None:
+        self._pools = pools
+        self._strategy = strategy
+        self._rng = rng
+        self._most = most
+        self._unfinished = np.arange(len(pools.study))
+        self.votes = np.zeros_like(pools.chances)
+        self.work: Work = {}
+        self.learns = isinstance(strategy, Sure) and strategy.crowd is None and pools.size > 1
+
+    @property
+    def cast(self) -> float:
+        """How many votes there are."""
+        return float(self.votes.sum())
+
+    def reopen(self) -> None:
+        """Look at all pools again."""
+        self._unfinished = self._going_on(np.arange(len(self._pools.study)))
+
+    def play_round(self, number: int, crowds: Crowds | None) -> bool:
+        """Have a round judged; return whether anything was asked."""
+        # A pool that asks for nothing has finished: its strategy would say the same again.
+        asked = self._ask(crowds) if self._unfinished.size else None
+        if asked is None or not len(asked):
+            self._unfinished = self._unfinished[:0]
+            return False
+        pool, x, y, wanted = self._unfinished[asked.pool], asked.x, asked.y, asked.votes
+        for_x = self._rng.binomial(wanted, self._pools.chances[pool, x, y])
+        self.votes[pool, x, y] += for_x
+        self.votes[pool, y, x] += wanted - for_x
+        for many in np.unique(wanted).tolist():
+            self.work[number, many] = np.bincount(pool[wanted == many], minlength=len(self.votes))
+        self._unfinished = self._going_on(np.unique(pool))
+        return True
+
+    def judged(self, some: Counts | None = None) -> Judged:
+        """Return the votes on some of the pools, or on all."""
+        every = Judged(self.votes, self._pools.study)
+        return every if some is None else every.only(some)
+
+    def leaders(self, crowds: Crowds | None) -> Flags:
+        """Return who is the best by the votes."""
+        if self.learns and crowds is not None:
+            assert isinstance(self._strategy, Sure)
+            return self._strategy.leaders_in(self.judged(), crowds)
+        return self._strategy.leaders(self.votes)
+
+    def _ask(self, crowds: Crowds | None) -> Asked:
+        if self.learns and crowds is not None:
+            assert isinstance(self._strategy, Sure)
+            return self._strategy.ask_in(self.judged(self._unfinished), crowds)
+        return self._strategy.ask(self.votes[self._unfinished])
+
+    def _going_on(self, some: Counts) -> Counts:
+        if self._most is None:
+            return some
+        return np.asarray(some[self.votes[some].sum(axis=(1, 2)) < self._most[some]])
+
+
+def _learned(tables: Sequence[_Table], near: Crowds | None) -> Crowds:
+    """Return what the votes so far say of how those of each study err."""
+    every = [table.judged() for table in tables if table.votes.shape[1] > 1]
+    studies = 1 + max(int(one.study.max(initial=0)) for one in every)
+    share = _LEARN_FROM * studies / max(1, sum(one.study.size for one in every))
+    some = [one.only(_first(one.study, share)) for one in every]
+    return likely_crowds(some, studies, near=near)
+
+
+def _first(study: Counts, share: float) -> Counts:
+    """Return the first pools of each study, so great a share of them; ``study`` is ascending."""
+    if share >= 1.0:
+        return np.arange(study.size)
+    counts = np.bincount(study)
+    place = np.arange(study.size) - (np.cumsum(counts) - counts)[study]
+    return np.flatnonzero(place < np.ceil(share * counts)[study])
+
+
+# Plan: what judging a study's pools costs under each strategy, and how often it will find the best.
+
+Price = Callable[[int], Decimal]
+"""Returns what one assignment costs, fees included, of a HIT with that many assignments."""
+
+STRATEGIES: tuple[Strategy, ...] = (RoundRobin(1), DEFAULT)
+"""What a plan compares, beside `sure`."""
+
+FEWEST_STUDIES, _MOST_STUDIES = 20, 40
+"""How many studies are simulated. The dearest of 20 is the bound: one more costs more one time in 21."""
+_AT_MOST = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How comparisons become HITs.
+
+    Attributes
+    ----------
+    pairs_per_hit, golds_per_hit : int
+        Comparisons in a HIT that are asked for, and others on top of them: gold pairs, and decoys.
+    price : callable
+        What an assignment costs, fees included.
+    seconds_per_pair : float
+        The time of a comparison.
+    """
+
+    pairs_per_hit: int = 10
+    golds_per_hit: int = 3
+    price: Price
+    seconds_per_pair: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikelyStudy:
+    """What a study may be like that has not been judged.
+
+    Attributes
+    ----------
+    noise : Noise
+        How its votes err.
+    error : float
+        The share of wrong votes on a random pair.
+    reissued : float
+        The share of all assignments that miss a gold pair and are issued again. They are paid.
+    """
+
+    noise: Noise
+    error: float
+    reissued: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What to expect of a strategy on a pool of one size, on average.
+
+    Attributes
+    ----------
+    strategy : str
+        The strategy's name.
+    size : int
+        The number of candidates.
+    chance : float
+        The probability that the winner is the best; a random pick where several win.
+    error : float
+        The standard error of ``chance`` by the number of simulated pools.
+    pairs, judgments : float
+        Different pairs, and votes.
+    """
+
+    strategy: str
+    size: int
+    chance: float
+    error: float
+    pairs: float
+    judgments: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to expect of judging all pools in one way.
+
+    Attributes
+    ----------
+    name : str
+        The strategy, or ``by size``.
+    strategy : str
+        Its spelling, which ``parse_strategy`` reads: ``2=round-robin:5,6=sure:80`` is one by size.
+    chance : float
+        The expected share of queries whose best answer will be found.
+    error : float
+        Its standard error by the number of simulated pools.
+    ends : tuple of float, optional
+        The same where as many votes are wrong as in the worst of twenty studies, and in the best of twenty:
+        the least and the greatest. None where the share of wrong votes is known.
+    pairs, judgments, hits, assignments : int
+        The size of the work, on average.
+    rounds : int
+        How often work is published, collected and continued; 19 of 20 studies need no more.
+    money : Decimal
+        Rewards and fees of all assignments, on average.
+    least, most : Decimal
+        19 of 20 studies cost no less than the one, and 19 of 20 no more than the other.
+    hours : float
+        The workers' time.
+    by_size : tuple of Outlook
+        The outlook of each pool size.
+    """
+
+    name: str
+    strategy: str
+    chance: float
+    error: float
+    ends: tuple[float, float] | None
+    pairs: int
+    judgments: int
+    hits: int
+    assignments: int
+    rounds: int
+    money: Decimal
+    least: Decimal
+    most: Decimal
+    hours: float
+    by_size: tuple[Outlook, ...]
+
+
+def studies_of(sizes: Mapping[int, int], trials: int) -> int:
+    """Return how many studies to simulate where ``trials`` pools are to be: more of small ones."""
+    judged = sum(count for size, count in sizes.items() if size > 1)
+    return int(np.clip(trials // max(1, judged), FEWEST_STUDIES, _MOST_STUDIES))
+
+
+def compare_plans(
+    sizes: Mapping[int, int],
+    studies: Sequence[LikelyStudy],
+    *,
+    packing: Packing,
+    strategies: Sequence[Strategy] = STRATEGIES,
+    trials: int = 1000,
+    ends: tuple[float, float] | None = None,
+    rng: np.random.Generator,
+) -> tuple[Plan, ...]:
+    """Simulate every strategy on independent studies with pools of these sizes.
+
+    Parameters
+    ----------
+    sizes : mapping of int to int
+        How many queries have a pool of each size. Cost grows with the square of the size, so the mean will
+        not do.
+    studies : sequence of LikelyStudy
+        What the studies are like: one is simulated for each. A strategy that learns how votes err learns it
+        in each by its own votes.
+    packing : Packing
+        How votes become HITs, money and hours.
+    strategies : sequence of Strategy
+        What to compare. Each meets the same simulated pools, so that chance favours none.
+    trials : int
+        About how many pools are simulated, in all studies together.
+    ends : tuple of float, optional
+        The least and the greatest share of wrong votes to tell the chance for.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    tuple of Plan
+        One per strategy, in their order; a strategy that is given twice is compared once.
+    """
+    drawing, *seeds = (int(seed) for seed in rng.integers(1 << 63, size=3))
+    known = {size: count for size, count in sizes.items() if count}
+    pools = draw_studies(
+        {size: count for size, count in known.items() if size > 1},
+        [study.noise for study in studies],
+        pools=max(1, trials // len(studies)),
+        rng=np.random.default_rng(drawing),
+    )
+    plans = []
+    for strategy in dict.fromkeys(strategies):
+        voting, dropping = (np.random.default_rng(seed) for seed in seeds)
+        played = play_studies(strategy, pools, voting)
+        office = _Office(known, studies, pools, played)
+        plans.append(office.assemble(strategy.name, packing, ends, dropping))
+    return tuple(plans)
+
+
+class _Office:
+    """Adds what became of the simulated pools up into a plan of the whole study.
+
+    A round's HITs are packed from the pairs of all pools, so a few pairs too many cost a HIT: each study is
+    packed by itself.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[int, int],
+        studies: Sequence[LikelyStudy],
+        pools: Sequence[ManyPools],
+        played: Sequence[Played],
+    ) -> None:
+        self._sizes = sizes
+        self._studies = studies
+        self._pools = pools
+        self._played = played
+        self._queries = sum(sizes.values())
+
+    def assemble(
+        self, name: str, packing: Packing, ends: tuple[float, float] | None, rng: np.random.Generator
+    ) -> Plan:
+        """Return the plan."""
+        asked = self._asked()
+        groups = sorted(asked)
+        none = np.zeros((0, len(self._studies)))
+        pairs = np.array([asked[group] for group in groups]) if groups else none
+        votes = np.array([many for _, many in groups], dtype=np.int64)
+        # 1e-9 less, so that a quotient that rounding put just above a whole number costs no HIT more.
+        packed = np.ceil(pairs / packing.pairs_per_hit - 1e-9)
+        kept = (packed * votes[:, None]).astype(np.int64)
+        # What is issued again may miss a gold pair again.
+        counts = np.broadcast_to([1.0 - study.reissued for study in self._studies], kept.shape)
+        issued = kept + np.where(kept > 0, rng.negative_binomial(np.maximum(kept, 1), counts), 0)
+        prices = [packing.price(int(many)) for many in votes]
+        costs = self._of_whole_studies(np.array([float(price) for price in prices]) @ issued)
+        money = sum(
+            (price * Decimal(float(n)) for price, n in zip(prices, issued.mean(axis=1), strict=True)),
+            CENT * 0,
+        )
+        assignments = float(issued.sum(axis=0).mean())
+        slots = packing.pairs_per_hit + packing.golds_per_hit
+        by_size = tuple(self._outlooks(name))
+        # Pools of different sizes are simulated independently: the variances of their parts add up.
+        variance = sum((outlook.error * self._sizes[outlook.size]) ** 2 for outlook in by_size)
+        return Plan(
+            name="by size" if "=" in name else name,
+            strategy=name,
+            chance=self._weighed(by_size, "chance") / self._queries,
+            error=float(np.sqrt(variance)) / self._queries,
+            ends=None if ends is None else self._at(ends),
+            pairs=round(self._weighed(by_size, "pairs")),
+            judgments=round(self._weighed(by_size, "judgments")),
+            hits=round(float(packed.sum(axis=0).mean())),
+            assignments=round(assignments),
+            rounds=self._rounds(np.array([number for number, _ in groups]), pairs),
+            money=money.quantize(CENT),
+            least=-Decimal(_high(-costs)).quantize(CENT),
+            most=Decimal(_high(costs)).quantize(CENT),
+            hours=assignments * slots * packing.seconds_per_pair / 3600.0,
+            by_size=by_size,
+        )
+
+    def _asked(self) -> dict[tuple[int, int], Floats]:
+        """Return how many pairs each study has of each round and number of votes that occurs."""
+        asked: dict[tuple[int, int], Floats] = {}
+        for pools, played in zip(self._pools, self._played, strict=True):
+            for group, counts in played.work.items():
+                pairs = pools.stands_for * self._per_study(pools, counts)
+                asked[group] = asked[group] + pairs if group in asked else pairs
+        return asked
+
+    def _per_study(self, pools: ManyPools, values: Floats | Counts) -> Floats:
+        return np.bincount(pools.study, weights=values, minlength=len(self._studies)).astype(np.float64)
+
+    def _of_whole_studies(self, costs: Floats) -> Floats:
+        """Return what the studies cost, spread as those are of which all pools are judged.
+
+        Where a pool stands for several, the luck of one is multiplied, while a whole study would average it.
+        """
+        luck = whole = 0.0
+        for pools, played in zip(self._pools, self._played, strict=True):
+            own = played.votes.sum(axis=(1, 2))
+            count = own.size // len(self._studies)
+            varies = float(own.reshape(-1, count).var(axis=1, ddof=1).mean()) if count > 1 else own.var()
+            luck += pools.stands_for**2 * count * varies
+            whole += pools.stands_for * count * varies
+        votes = sum(
+            pools.stands_for * self._per_study(pools, played.votes.sum(axis=(1, 2)))
+            for pools, played in zip(self._pools, self._played, strict=True)
+        )
+        spread = float(np.var(votes))
+        if luck <= whole * (1.0 + 1e-9) or not spread:
+            return costs
+        left = np.sqrt(min(1.0, max(spread - luck + whole, whole) / spread))
+        found: Floats = costs.mean() + left * (costs - costs.mean())
+        return found
+
+    def _outlooks(self, name: str) -> list[Outlook]:
+        alone = Outlook(strategy=name, size=1, chance=1.0, error=0.0, pairs=0.0, judgments=0.0)
+        found = [alone] if 1 in self._sizes else []
+        for pools, played in zip(self._pools, self._played, strict=True):
+            chance = float(_right(pools, played).mean())
+            found.append(
+                Outlook(
+                    strategy=name,
+                    size=pools.size,
+                    chance=chance,
+                    # Never 0: that every trial succeeded does not make it certain.
+                    error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / pools.best.size)),
+                    pairs=float((played.votes + played.votes.transpose(0, 2, 1) > 0).sum() / 2)
+                    / pools.best.size,
+                    judgments=float(played.votes.sum() / pools.best.size),
+                )
+            )
+        return found
+
+    def _weighed(self, by_size: Sequence[Outlook], what: str) -> float:
+        return sum(float(getattr(outlook, what)) * self._sizes[outlook.size] for outlook in by_size)
+
+    def _at(self, ends: tuple[float, float]) -> tuple[float, float]:
+        """Return the chance at the greatest and at the least share of wrong votes, by a straight line."""
+        right = np.full(len(self._studies), float(self._sizes.get(1, 0)))
+        for pools, played in zip(self._pools, self._played, strict=True):
+            right += pools.stands_for * self._per_study(pools, _right(pools, played))
+        slope, height = np.polyfit([study.error for study in self._studies], right / self._queries, 1)
+        few, many = (float(np.clip(height + slope * error, 0.0, 1.0)) for error in ends)
+        return many, few
+
+    def _rounds(self, number: Floats, pairs: Floats) -> int:
+        return int(_high(((number[:, None] + 1.0) * (pairs > 0)).max(axis=0, initial=0.0)))
+
+
+def _right(pools: ManyPools, played: Played) -> Floats:
+    """Return how probably the winner of each pool is the best, if a random one of several is taken."""
+    named = played.leaders[np.arange(pools.best.size), pools.best]
+    return np.asarray(named / played.leaders.sum(axis=1))
+
+
+def _high(studies: Floats) -> float:
+    """Return what one more study passes one time in twenty at most, whatever the distribution."""
+    place = int(np.ceil(_AT_MOST * (studies.size + 1))) - 1
+    return float(np.sort(studies)[min(place, studies.size - 1)])
+
+
+def choose_plan(plans: Sequence[Plan], budget: Decimal) -> Plan | None:
+    """Return the plan that finds the best most often where 19 of 20 studies are within the budget."""
+    within = [plan for plan in plans if plan.most <= budget]
+    return max(within, key=lambda plan: (plan.chance, -plan.money), default=None)
+
+
+# Power: what a number of judged pairs can show, before they are paid for.
+
+_SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """What a two-sided binomial test of wins against losses can show with this many decided pairs.
+
+    Attributes
+    ----------
+    pairs : int
+        Decided pairs of category B.
+    sample : int
+        Queries to judge so that about this many of them are of category B.
+    wins : int or None
+        The fewest wins that are significant; None where not even winning every pair is.
+    ratio : float or None
+        ``wins`` as a share of the pairs.
+    detectable : float or None
+        The true win ratio that such a study finds significant with the chance asked for.
+    """
+
+    pairs: int
+    sample: int
+    wins: int | None
+    ratio: float | None
+    detectable: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanNeeds:
+    """What one plan needs to tell two runs apart, as some of the answers that it finds are wrong.
+
+    Attributes
+    ----------
+    name : str
+        The plan.
+    shown : float
+        The share of the runs' difference that its answers show.
+    queries, judgments : int or None
+        None where no number of queries would do.
+    """
+
+    name: str
+    shown: float
+    queries: int | None
+    judgments: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesNeeded:
+    """How many queries a paired t test needs to tell two runs apart.
+
+    Attributes
+    ----------
+    difference, deviation : float
+        Of the runs' scores on a query: the mean difference, and its standard deviation over queries.
+    alpha, chance : float
+        The level of the test, and how often it is to find the difference.
+    queries : int
+        Where all best answers are right.
+    by_plan : tuple of PlanNeeds
+        As right as each plan makes them.
+    """
+
+    difference: float
+    deviation: float
+    alpha: float
+    chance: float
+    queries: int
+    by_plan: tuple[PlanNeeds, ...] = ()
+
+
+_MOST_QUERIES = 1 << 30
+
+
+def queries_needed(
+    difference: float, deviation: float, *, alpha: float = 0.05, chance: float = 0.8
+) -> QueriesNeeded:
+    """Return the fewest queries with which a two-sided paired t test finds a difference with this chance.
+
+    Raises
+    ------
+    ValueError
+        The deviation is not above 0, or the difference is 0, or so small that no number of queries would do.
+    """
+    effect = abs(difference) / deviation if deviation > 0 else 0.0
+    if not 0 < effect < float("inf") or _power_of_t(_MOST_QUERIES, effect, alpha) < chance:
+        raise ValueError(f"no number of queries shows {difference:g} at a deviation of {deviation:g}")
+    low, high = 1, 2
+    while _power_of_t(high, effect, alpha) < chance:
+        low, high = high, 2 * high
+    while high - low > 1:  # the power grows with the queries
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power_of_t(middle, effect, alpha) >= chance else (middle, high)
+    return QueriesNeeded(difference=difference, deviation=deviation, alpha=alpha, chance=chance, queries=high)
+
+
+def shown_share(size: int, right: float) -> float:
+    """Return the share of a difference between runs that answers show of which so many are right.
+
+    Parameters
+    ----------
+    size : int
+        The candidates of a pool.
+    right : float
+        The share of its best answers that are right.
+
+    Notes
+    -----
+    Of two candidates a wrong answer shows the opposite. Of more it is one that the runs do not tell apart
+    much, on average: with few votes on three, or where all pairs err alike, somewhat the wrong way, and with
+    many votes on many, the right way, as it is nearly as good as the best.
+    """
+    return 2.0 * right - 1.0 if size == 2 else right
+
+
+def _power_of_t(queries: int, effect: float, alpha: float) -> float:
+    # t is noncentral: its mean moves with the root of the queries.
+    critical = float(scipy.stats.t.isf(alpha / 2, queries - 1))
+    moved = effect * queries**0.5
+    if moved > critical + 30:  # certain, and beyond what the noncentral distribution computes
+        return 1.0
+    return float(scipy.stats.nct.sf(critical, queries - 1, moved))
+
+
+def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
+    """Return what round numbers of pairs up to all that are available can show.
+
+    Parameters
+    ----------
+    available : int
+        Pairs of category B.
+    judged : int
+        Pairs of both categories, from which a study samples.
+    alpha : float
+        The level of the test.
+    chance : float
+        The power wanted.
+    """
+    sizes = [size for size in _SIZES if size < available] + ([available] if available else [])
+    return tuple(_power(size, ceil(size * judged / available), alpha, chance) for size in sizes)
+
+
+def power(pairs: int, wins: int, ratio: float) -> float:
+    """Return how often ``wins`` or more of the pairs are won, or lost, where each is won with ``ratio``.
+
+    The number of wins is binomial, and the test has two sides.
+    """
+    return float(
+        scipy.stats.binom.sf(wins - 1, pairs, ratio) + scipy.stats.binom.cdf(pairs - wins, pairs, ratio)
+    )
+
+
+def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
+    """Return the fewest wins of this many pairs that a two-sided binomial test calls significant."""
+    # isf gives the least k with P(X > k) <= alpha / 2, and P(X > k) is the upper tail from k + 1 on.
+    wins = int(scipy.stats.binom.isf(alpha / 2, pairs, 0.5)) + 1
+    if wins > pairs:
+        return None
+    assert 2 * scipy.stats.binom.sf(wins - 1, pairs, 0.5) <= alpha
+    return wins
+
+
+def _power(pairs: int, sample: int, alpha: float, chance: float) -> Power:
+    wins = wins_needed(pairs, alpha)
+    if wins is None:
+        return Power(pairs=pairs, sample=sample, wins=None, ratio=None, detectable=None)
+    low, high = 0.5, 1.0
+    for _ in range(40):  # the power grows with the ratio
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(pairs, wins, middle) >= chance else (middle, high)
+    return Power(pairs=pairs, sample=sample, wins=wins, ratio=wins / pairs, detectable=high)
+
+
+# Replay: what a strategy would have found, had other people been asked from the start.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A strategy that is to judge pools again.
+
+    Attributes
+    ----------
+    pools : Pools
+        The candidates.
+    strategy : Strategy
+        How the votes were asked for.
+    most : ndarray of int64, shape (n_queries,)
+        How many votes a query gets at most: as many as it had, where it was given up before its end.
+    """
+
+    pools: Pools
+    strategy: Strategy
+    most: Counts
+
+    def play(self, drawn: DrawnPools, rng: np.random.Generator, *, name: str) -> Qrels:
+        """Ask, vote and ask again until nothing is asked, and return the best answers of the drawn pools.
+
+        Who asks by P(best) knows the crowd: votes tell it soon.
+        """
+        best = np.zeros(self.pools.query.size, dtype=bool)
+        for stack in drawn.stacks:
+            one = of_size(self.strategy, stack.rows.shape[1])
+            if isinstance(one, Sure):
+                one = replace(one, crowd=drawn.crowd)
+            votes, _ = play(one, stack.chances, rng, most=self.most[stack.queries])
+            best[stack.rows] = one.leaders(votes)
+        found = np.flatnonzero(best)
+        return Qrels(
+            name=name,
+            queries=self.pools.queries,
+            docs=self.pools.docs,
+            query=self.pools.query[found],
+            doc=self.pools.doc[found],
+            grade=np.ones(found.size),
+        )
+
+
+def prepare_replay(judgments: Judgments, pools: Pools, strategy: Strategy) -> Replay:
+    """Return the replay of a strategy, given the votes that it had."""
+    most = np.full(len(pools.queries), np.iinfo(np.int64).max)
+    if any(isinstance(of_size(strategy, size), Sure) for size in np.unique(pools.sizes).tolist()):
+        # It names the best so far at any time. The others have no answer before the end, and none to compare.
+        given_up = next_round(judgments, pools, strategy).open
+        cast = np.bincount(judgments.query, minlength=len(judgments.queries))
+        votes = dict(zip(judgments.queries, cast.tolist(), strict=True))
+        most[given_up] = [votes.get(pools.queries[query], 0) for query in np.flatnonzero(given_up).tolist()]
+    return Replay(pools=pools, strategy=strategy, most=most)

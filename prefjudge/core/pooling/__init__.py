@@ -1,1 +1,0 @@
-"""Pooling: documents, runs, qrels, and the pools and pairs made of them."""

@@ -1,0 +1,787 @@
+"""Tournaments: the candidates of each query and the votes between them, many queries at once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import (
+    Pairs,
+    Pools,
+    asked_missing,
+    contains,
+    count_comparisons,
+    count_parts,
+    number_candidates,
+    number_in_order,
+    pairs_missing,
+)
+from prefjudge.core.runs import Codes, encode
+
+Index = NDArray[np.int64]
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Applies a function to each of many things, in order: ``map``, or that of a pool of threads."""
+BLOCK_ROWS = 1 << 19
+"""How many judgments a block holds, unless a single query has more: a column of them fits a cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tournaments:
+    """The tournaments of a block of consecutive queries.
+
+    Attributes
+    ----------
+    first : int
+        The code of the block's first query in the whole vocabulary.
+    start : ndarray of int64, shape (n_queries + 1,)
+        The candidates of the block's query ``q`` are the rows ``start[q]:start[q + 1]``.
+    query, doc : ndarray of int32, shape (n_candidates,)
+        Each candidate's query (counted from ``first``) and document code; sorted by both.
+    comparisons : ndarray of int32, shape (n_candidates,)
+        In how many judgments each candidate took part.
+    left, right : ndarray of int64, shape (n_votes,)
+        The candidate rows that each vote compares.
+    choice, strength : ndarray of int8, shape (n_votes,)
+        As in the judgments.
+    worker : ndarray of int32, shape (n_votes,)
+        As in the judgments.
+    votes, missing : ndarray of int32, shape (n_queries,)
+        How many judgments each query has, and how many pairs that should have been judged have no judgment.
+    """
+
+    first: int
+    start: Index
+    query: Codes
+    doc: Codes
+    comparisons: Codes
+    left: Index
+    right: Index
+    choice: NDArray[np.int8]
+    strength: NDArray[np.int8]
+    worker: Codes
+    votes: Codes
+    missing: Codes
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries the block has."""
+        return self.start.size - 1
+
+    @property
+    def sizes(self) -> Index:
+        """The number of candidates of each query, shape (n_queries,)."""
+        return np.diff(self.start)
+
+    def count(self, rows: Index) -> Index:
+        """Return how many of these candidates each query has, shape (n_queries,)."""
+        counts: Index = np.bincount(self.query[rows], minlength=self.n_queries)
+        return counts
+
+    def among(self, rows: Index) -> "Tournaments":
+        """Return the tournaments among these candidates alone, which are given in order.
+
+        Every query stays, if need be without candidates; all its counts stay as they are.
+        """
+        # A vote stays where both of its candidates do; ``place`` is left undefined for the others.
+        flagged = np.zeros(self.doc.size, dtype=bool)
+        flagged[rows] = True
+        place = np.empty(self.doc.size, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        votes = np.flatnonzero(flagged[self.left])
+        votes = votes[flagged[self.right[votes]]]
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(self.count(rows))]),
+            query=self.query[rows],
+            doc=self.doc[rows],
+            comparisons=self.comparisons[rows],
+            left=place[self.left[votes]],
+            right=place[self.right[votes]],
+            choice=self.choice[votes],
+            strength=self.strength[votes],
+            worker=self.worker[votes],
+        )
+
+    def compared(self) -> "tuple[Tournaments, Index]":
+        """Return the tournaments among the candidates that are compared or alone, and the rows of these."""
+        # Whom nobody compared has not lost, which a rule must not take for a merit.
+        rows = np.flatnonzero((self.comparisons > 0) | (self.sizes == 1)[self.query])
+        return (self if rows.size == self.doc.size else self.among(rows)), rows
+
+    def parts(self) -> Index:
+        """Return how many groups of candidates, not compared with each other, each query has."""
+        return count_parts(self.start, self.query, self.left, self.right)
+
+    def pairs_missing(self) -> Index:
+        """Return how many pairs of its candidates each query has no vote on."""
+        return pairs_missing(self.start, self.query, self.left, self.right)
+
+
+def tournaments(
+    judgments: Judgments,
+    *,
+    pools: Pools | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Iterator[Tournaments]:
+    """Cut judgments into blocks of whole queries, each query with its candidates.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes. Their order does not matter.
+    pools : Pools, optional
+        The candidates. Votes on other documents do not count. By default, the candidates are the judged
+        documents.
+    block_rows : int
+        About how many judgments to take at a time.
+
+    Yields
+    ------
+    Tournaments
+        Every query of the vocabulary (that of the pools, where given) occurs exactly once, in its order.
+        Document codes are those of the same vocabulary.
+    """
+    cut = Cut(judgments, pools=pools)
+    for span in cut.spans(block_rows):
+        yield cut.block(span)
+
+
+Span = tuple[int, int]
+"""The first query of a block, and the first of the next."""
+
+
+class Cut:
+    """Judgments that are ready to be cut: each block can be had by itself, in any order or thread.
+
+    Parameters
+    ----------
+    judgments, pools
+        As for :func:`tournaments`.
+    asked : Pairs, optional
+        The pairs that should have been judged; by default all pairs of a query's candidates. Those of
+        documents outside the pool do not count either. Pairs that it would take to connect the candidates
+        are missing in any case.
+    each : callable
+        What looks through the queries of a log.
+    """
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        *,
+        pools: Pools | None = None,
+        asked: Pairs | None = None,
+        each: Each = map,
+    ) -> None:
+        self._judgments = judgments if pools is None else _in_vocabulary(judgments, pools)
+        self._pools = pools
+        self._asked = None if asked is None else _pairs_in_vocabulary(asked, self._judgments, pools)
+        n_queries = len(self._judgments.queries)
+        nothing = np.empty(0, np.int32)
+        self._log = _Sorted(self._judgments.query, n_queries, each)
+        self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries, each)
+        self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries, each)
+
+    def spans(self, block_rows: int = BLOCK_ROWS) -> Iterator[Span]:
+        """Give the spans of queries that make blocks of about ``block_rows`` judgments."""
+        return _cuts(self._log.start + self._pooled.start + self._wanted.start, block_rows)
+
+    def block(self, span: Span) -> Tournaments:
+        """Return the block of a span."""
+        low, high = span
+        block = _Block(low, high, self._judgments, self._log)
+        if self._pools is not None:
+            block.add_pool(self._pools, self._pooled.rows(low, high))
+        if self._asked is not None:
+            block.add_asked(self._asked, self._wanted.rows(low, high))
+        return block.build()
+
+
+def _cuts(load: Index, block_rows: int) -> Iterator[Span]:
+    """Cut queries, whose rows begin at ``load``, into spans of at most ``block_rows`` rows or one query."""
+    n_queries, low = load.size - 1, 0
+    if not n_queries:
+        yield 0, 0
+    while low < n_queries:
+        # The furthest query that still fits; one that is larger than a block has a block to itself.
+        high = int(np.searchsorted(load, load[low] + block_rows, side="right")) - 1
+        high = min(max(high, low + 1), n_queries)
+        yield low, high
+        low = high
+
+
+class _Sorted:
+    """Access to the rows of consecutive queries, sorted once if they are not grouped already."""
+
+    def __init__(self, query: Codes, n_queries: int, each: Each) -> None:
+        self.order: Index | None = None
+        # Blocks share a row, so that a change of query between two of them is seen.
+        blocks = [query[row : row + BLOCK_ROWS + 1] for row in range(0, query.size, BLOCK_ROWS)]
+        changes = each(lambda block: np.flatnonzero(block[1:] != block[:-1]), blocks)
+        rows = [change + place * BLOCK_ROWS + 1 for place, change in enumerate(changes)]
+        first = np.concatenate([[0], *rows])[: query.size]
+        held = query[first]
+        # Stretches of strictly rising codes are whole queries:
+        # the log is grouped and in order, and needs no sort.
+        if bool((held[1:] > held[:-1]).all()):
+            counts = np.zeros(n_queries, dtype=np.int64)
+            counts[held] = np.diff(first, append=query.size)
+        else:
+            counts = np.bincount(query, minlength=n_queries)
+            # One sort of packed integers is faster than a stable argsort, and just as stable.
+            packed = (query.astype(np.int64) << 32) | np.arange(query.size)
+            packed.sort()
+            self.order = packed & 0xFFFFFFFF
+        self.start: Index = np.concatenate([[0], np.cumsum(counts)])
+
+    def counts(self, low: int, high: int) -> Index:
+        return np.diff(self.start[low : high + 1])
+
+    def rows(self, low: int, high: int) -> slice | Index:
+        span = slice(int(self.start[low]), int(self.start[high]))
+        return span if self.order is None else self.order[span]
+
+
+class _Block:
+    """Collects what a block's candidates are, then gives each of them a row."""
+
+    def __init__(self, low: int, high: int, judgments: Judgments, log: _Sorted) -> None:
+        self.first, self.n_queries = low, high - low
+        self.votes, rows = log.counts(low, high), log.rows(low, high)
+        self.left, self.right = judgments.left[rows], judgments.right[rows]
+        self.choice, self.strength = judgments.choice[rows], judgments.strength[rows]
+        self.worker = judgments.worker[rows]
+        self.pooled: tuple[Codes, Codes] | None = None
+        self.asked: tuple[Codes, Codes, Codes] | None = None
+
+    def add_pool(self, pools: Pools, rows: slice | Index) -> None:
+        self.pooled = query, doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
+        of = self._query()
+        known = contains(query, doc, of, self.left) & contains(query, doc, of, self.right)
+        if not known.all():
+            self.left, self.right = self.left[known], self.right[known]
+            self.choice, self.strength = self.choice[known], self.strength[known]
+            self.worker = self.worker[known]
+            self.votes = np.bincount(of[known], minlength=self.n_queries)
+
+    def add_asked(self, asked: Pairs, rows: slice | Index) -> None:
+        self.asked = (asked.query[rows] - np.int32(self.first), asked.doc_a[rows], asked.doc_b[rows])
+
+    def _query(self) -> Codes:
+        """Return the query of each vote."""
+        return np.repeat(np.arange(self.n_queries, dtype=np.int32), self.votes)
+
+    def build(self) -> Tournaments:
+        if self.pooled is None and self.asked is None:
+            in_order = number_in_order(self.votes, self.left, self.right)
+            block = in_order and self._numbered(*in_order)
+            # A code between those of a query got a row although nobody voted on it: then it is not a
+            # candidate.
+            if block and block.comparisons.all():
+                return block
+        return self._numbered(*self._looked_up())
+
+    def _numbered(self, query: Codes, doc: Codes, rows: list[Codes]) -> Tournaments:
+        left, right, *asked = rows
+        sizes = np.bincount(query, minlength=self.n_queries)
+        start: Index = np.concatenate([[0], np.cumsum(sizes)])
+        if self.asked is None:
+            missing = pairs_missing(start, query, left, right)
+        else:
+            missing = asked_missing(start, query, (asked[0], asked[1]), (left, right))
+            # It takes c - 1 pairs to connect c parts, whatever was asked.
+            missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
+        # As many votes as pairs and no pair without one: each pair has exactly one vote.
+        if self.asked is None and not missing.any() and left.size == (sizes * (sizes - 1) // 2).sum():
+            comparisons = np.repeat(sizes - 1, sizes)  # every pair once
+        else:
+            comparisons = count_comparisons(left, right, doc.size)
+        return Tournaments(
+            first=self.first,
+            start=start,
+            query=query,
+            doc=doc,
+            comparisons=comparisons.astype(np.int32),
+            left=left.astype(np.int64),
+            right=right.astype(np.int64),
+            choice=self.choice,
+            strength=self.strength,
+            worker=self.worker,
+            votes=self.votes.astype(np.int32),
+            missing=missing.astype(np.int32),
+        )
+
+    def _looked_up(self) -> tuple[Codes, Codes, list[Codes]]:
+        """Return each candidate's query and doc; and the rows of left and right, and of the asked pairs."""
+        of = self._query()
+        parts = [(of, self.left), (of, self.right)]
+        if self.asked is not None:
+            parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
+        query, doc, rows = number_candidates([*parts, *([self.pooled] if self.pooled else [])])
+        return query, doc, rows[: len(parts)]
+
+
+def _in_vocabulary(judgments: Judgments, pools: Pools) -> Judgments:
+    """Return the judgments on pooled queries and documents, in the pools' codes."""
+    if judgments.queries is pools.queries and judgments.docs is pools.docs:
+        return judgments
+    query = encode(judgments.queries, pools.queries)[judgments.query]
+    doc = encode(judgments.docs, pools.docs)
+    left, right = doc[judgments.left], doc[judgments.right]
+    keep = (query >= 0) & (left >= 0) & (right >= 0)
+    return replace(
+        judgments,
+        queries=pools.queries,
+        docs=pools.docs,
+        query=query[keep],
+        left=left[keep],
+        right=right[keep],
+        choice=judgments.choice[keep],
+        strength=judgments.strength[keep],
+        worker=judgments.worker[keep],
+    )
+
+
+def _pairs_in_vocabulary(asked: Pairs, judgments: Judgments, pools: Pools | None) -> Pairs:
+    """Return the asked pairs in the codes of the judgments: of the pools, those of pooled documents."""
+    query, a, b = asked.query, asked.doc_a, asked.doc_b
+    if asked.queries is not judgments.queries or asked.docs is not judgments.docs:
+        doc = encode(asked.docs, judgments.docs)
+        query, a, b = encode(asked.queries, judgments.queries)[query], doc[a], doc[b]
+    if pools is not None:
+        known = contains(pools.query, pools.doc, query, a) & contains(pools.query, pools.doc, query, b)
+        query, a, b = query[known], a[known], b[known]
+    elif min(query.min(initial=0), a.min(initial=0), b.min(initial=0)) < 0:
+        raise ValueError("the asked pairs name queries or documents that were not judged: pass the pools")
+    return Pairs(queries=judgments.queries, docs=judgments.docs, query=query, doc_a=a, doc_b=b)
+
+
+# Cast votes: the votes on each pair by how far they are trusted, where they are not all worth the same.
+
+Floats = NDArray[np.float64]
+Trusting = Callable[[Index, Index], Floats]
+"""Gives the trust in votes, from their queries and workers: codes of the whole log, -1 where nobody knows."""
+_STEPS = 20
+"""Trust is rounded to twentieths, so that votes on one pair that are nearly worth the same are one sum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CastVotes:
+    """The votes of ``n`` queries that have ``k`` candidates each, in the order of the queries.
+
+    Attributes
+    ----------
+    place : ndarray of int64, shape (n_cells,)
+        The query, counted within the stack; ascending.
+    x, y : ndarray of int64, shape (n_cells,)
+        The candidates, counted within the query.
+    trust : ndarray of float64, shape (n_cells,)
+        The probability that such a vote is not cast by chance, beside that of the most reliable workers.
+    won, lost : ndarray of float64, shape (n_cells,)
+        The votes for ``x``, and for ``y``. A tie is half a vote to each.
+    """
+
+    place: Index
+    x: Index
+    y: Index
+    trust: Floats
+    won: Floats
+    lost: Floats
+
+    def between(self, low: int, high: int) -> "CastVotes":
+        """Return the votes of the queries from ``low`` up to ``high``, counted from ``low``."""
+        first, last = np.searchsorted(self.place, [low, high]).tolist()
+        return self._some(slice(first, last), self.place[first:last] - low)
+
+    def only(self, keep: NDArray[np.bool_]) -> "CastVotes":
+        """Return the votes of the queries that ``keep`` flags, counted among these."""
+        some = np.flatnonzero(keep[self.place])
+        return self._some(some, (np.cumsum(keep) - 1)[self.place[some]])
+
+    def _some(self, some: slice | Index, place: Index) -> "CastVotes":
+        return CastVotes(
+            place=place,
+            x=self.x[some],
+            y=self.y[some],
+            trust=self.trust[some],
+            won=self.won[some],
+            lost=self.lost[some],
+        )
+
+    def matrices(self, n: int, k: int) -> Floats:
+        """Return what the votes for each candidate against each other are worth, shape (n, k, k)."""
+        return self._summed(n, k, self.trust * self.won, self.trust * self.lost)
+
+    def _summed(self, n: int, k: int, for_x: Floats, for_y: Floats) -> Floats:
+        forward = (self.place * k + self.x) * k + self.y
+        backward = (self.place * k + self.y) * k + self.x
+        cells, each = np.concatenate([forward, backward]), np.concatenate([for_x, for_y])
+        return np.bincount(cells, weights=each, minlength=n * k * k).astype(np.float64).reshape(n, k, k)
+
+    def log_likelihood(self, strength: NDArray[np.float32], apart: float, heed: float) -> NDArray[np.float32]:
+        """Return the log probability of each query's votes, shape (n, draws).
+
+        Parameters
+        ----------
+        strength : ndarray of float32, shape (n, k, draws)
+            The candidates' strengths, in each draw.
+        apart : float
+            Half of what a difference of strengths is multiplied by.
+        heed : float
+            The share of the votes of the most reliable workers that are not lapses.
+        """
+        # trust x heed x logistic(2 u) + (1 - trust x heed) / 2 = 1 / 2 + trust x heed x tanh(u) / 2
+        lead = strength[self.place, self.x]
+        lead -= strength[self.place, self.y]
+        lead *= np.float32(apart)
+        np.tanh(lead, out=lead)
+        # Most cells have votes for one side only: one logarithm, from that side, is enough for them. Rounding
+        # must not make a vote impossible.
+        heeded = 0.4999999 * heed * self.trust
+        lead *= np.where(self.won > 0, heeded, -heeded).astype(np.float32)[:, None]
+        logs = np.log(np.float32(0.5) + lead)
+        logs *= np.where(self.won > 0, self.won, self.lost).astype(np.float32)[:, None]
+        torn = np.flatnonzero((self.won > 0) & (self.lost > 0))
+        if torn.size:
+            logs[torn] += np.log(np.float32(0.5) - lead[torn]) * self.lost[torn].astype(np.float32)[:, None]
+        total = np.zeros((strength.shape[0], strength.shape[2]), dtype=np.float32)
+        starts = np.flatnonzero(np.diff(self.place, prepend=-1))
+        if starts.size:
+            total[self.place[starts]] = np.add.reduceat(logs, starts, axis=0)
+        return total
+
+    def log_orders(self, n: int, k: int, error: float) -> Floats:
+        """Return the log probability of each pair's votes if one is above the other, shape (n, k, k).
+
+        Parameters
+        ----------
+        n, k : int
+            The queries, and their candidates.
+        error : float
+            The share of wrong votes of the most reliable workers, on every pair.
+        """
+        right, wrong = np.log(0.5 + self.trust * (0.5 - error)), np.log(0.5 - self.trust * (0.5 - error))
+        return self._summed(n, k, self.won * right + self.lost * wrong, self.won * wrong + self.lost * right)
+
+
+def cast_votes(
+    block: Tournaments,
+    rows: Index,
+    place: Index,
+    local: Index,
+    trusting: Trusting,
+    *,
+    ties: float,
+    strengths: bool,
+) -> CastVotes:
+    """Return these votes of a block.
+
+    Parameters
+    ----------
+    block : Tournaments
+        The votes.
+    rows : ndarray of int64, shape (n_votes,)
+        Which of them.
+    place : ndarray of int64, shape (n_queries,)
+        The place of each of the block's queries in the stack.
+    local : ndarray of int64, shape (n_candidates,)
+        The place of each candidate in its query.
+    trusting, ties, strengths
+        What each vote is worth.
+    """
+    left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
+    query = block.query[left].astype(np.int64)
+    trust = np.rint(_STEPS * trusting(query + block.first, block.worker[rows].astype(np.int64)))
+    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    to_left = np.where(choice > 0, worth, np.where(choice < 0, 0.0, ties))
+    to_right = np.where(choice < 0, worth, np.where(choice > 0, 0.0, ties))
+    one, other = local[left], local[right]
+    x, y = np.minimum(one, other), np.maximum(one, other)
+    width = int(local.max(initial=0)) + 1
+    cell = ((place[query] * width + x) * width + y) * (_STEPS + 1) + trust.astype(np.int64)
+    held, of = np.unique(cell, return_inverse=True)
+    swapped = one > other
+    pair = held // (_STEPS + 1)
+    return CastVotes(
+        place=pair // width**2,
+        x=pair // width % width,
+        y=pair % width,
+        trust=held % (_STEPS + 1) / _STEPS,
+        won=np.bincount(of, weights=np.where(swapped, to_right, to_left)).astype(np.float64),
+        lost=np.bincount(of, weights=np.where(swapped, to_left, to_right)).astype(np.float64),
+    )
+
+
+# Counting: winners by the number of votes won, and what every rule takes and returns.
+#
+# Every rule takes a block of tournaments and returns a :class:`Standing`: a score for each candidate, and
+# whether it is among the winners. Whether enough was judged is not a rule's concern.
+
+Flags = NDArray[np.bool_]
+
+
+class TieWorth(StrEnum):
+    """What a tie is worth to each side."""
+
+    IGNORE = "ignore"
+    """Nothing. It counts as a judgment of the pair."""
+    HALF = "half"
+    """Half a vote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What a vote is worth.
+
+    Attributes
+    ----------
+    ties : float
+        What a tie is worth to each side: 0, or a half.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    """
+
+    ties: float = 0.0
+    strengths: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The outcome of a rule for the candidates of a block.
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (n_candidates,)
+        The rule's own score; higher is better. Its unit is the rule's.
+    winner : ndarray of bool, shape (n_candidates,)
+        The best; several where the rule cannot tell them apart.
+    """
+
+    score: Floats
+    winner: Flags
+
+
+Rule = Callable[[Tournaments, Weights, Floats], Standing]
+"""Takes the votes, their worth, and the candidates' wins as counted by :func:`wins`."""
+
+
+def wins(block: Tournaments, weights: Weights) -> Floats:
+    """Return the votes won by each candidate, shape (n_candidates,).
+
+    Parameters
+    ----------
+    block : Tournaments
+        The votes.
+    weights : Weights
+        What each is worth.
+    """
+    left, right, choice, strength = block.left, block.right, block.choice, block.strength
+    n = block.doc.size
+    worth = strength.astype(np.float64) if weights.strengths else None
+    tied = choice == 0
+    winner = right + (left - right) * (choice > 0)  # a choice of where() would be guessed wrong half the time
+    if not tied.any():
+        return np.bincount(winner, weights=worth, minlength=n).astype(np.float64)
+    # Half a vote is not an integer, so decided and tied votes are counted apart.
+    decided = ~tied
+    total = np.bincount(winner[decided], weights=None if worth is None else worth[decided], minlength=n)
+    if not weights.ties:
+        return total.astype(np.float64)
+    return total + weights.ties * (
+        np.bincount(left[tied], minlength=n) + np.bincount(right[tied], minlength=n)
+    )
+
+
+def best(block: Tournaments, score: Floats, *, within: float = 0.0) -> Flags:
+    """Return which candidates have their query's highest score, up to ``within``, shape (n_candidates,)."""
+    leaders: Flags = score >= (highest(block, score) - within).take(block.query)
+    return leaders
+
+
+def highest(block: Tournaments, score: Floats) -> Floats:
+    """Return the highest score of each query's candidates, 0 where it has none, shape (n_queries,)."""
+    top = np.zeros(block.n_queries)
+    filled = np.flatnonzero(block.sizes)
+    if filled.size:
+        # reduceat gives an empty stretch the first value of
+        # the next one: only queries with candidates take part.
+        top[filled] = np.maximum.reduceat(score, block.start[filled])
+    return top
+
+
+def most_wins(block: Tournaments, weights: Weights, won: Floats) -> Standing:
+    """Keep all candidates with the most votes.
+
+    References
+    ----------
+    Yan, Luo, Clarke, Arabzadeh: Human preferences as dueling bandits (SIGIR 2022): the published best answers
+    follow this rule on a complete round robin.
+    """
+    return Standing(score=won, winner=best(block, won))
+
+
+def shallow_pooling(block: Tournaments, weights: Weights, won: Floats) -> Standing:
+    """Keep the candidates with the most votes, repeat among them until one is left or all are tied.
+
+    References
+    ----------
+    Shallow pooling for sparse labels, section 5.1: "for queries where multiple passages were tied for first
+    place, we eliminate the losing passages and repeat the process with the first-place passages".
+    """
+    winner = best(block, won)
+    rows = _undecided(block, winner)
+    contest = block.among(rows)
+    while rows.size:
+        leader = best(contest, wins(contest, weights))
+        winner[rows[~leader]] = False
+        # Each round drops somebody from every query that is left, so the loop ends.
+        again = _undecided(contest, leader)
+        rows, contest = rows[again], contest.among(again)
+    return Standing(score=won, winner=winner)
+
+
+def _undecided(block: Tournaments, leader: Flags) -> Index:
+    """Return the rows of the leaders of queries that have several, but not all candidates, in the lead."""
+    rows = np.flatnonzero(leader)
+    count = block.count(rows)
+    # Where everybody leads, the next round would count the same votes.
+    undecided: Index = rows[((count > 1) & (count < block.sizes))[block.query[rows]]]
+    return undecided
+
+
+# Vote matrices: the tournaments of one size, stacked, for the rules that look at every pair.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteMatrices:
+    """The votes of ``n`` queries that have ``k`` candidates each.
+
+    Attributes
+    ----------
+    queries : ndarray of int64, shape (n,)
+        The queries' places in the block.
+    rows : ndarray of int64, shape (n, k)
+        The candidates' rows in the block.
+    votes : ndarray of float64, shape (n, k, k)
+        ``votes[q, x, y]`` is what the votes for ``x`` against ``y`` are worth together.
+    cast : CastVotes or None
+        The votes one by one, where some are trusted more than others; ``votes`` are then worth the trust.
+    """
+
+    queries: Index
+    rows: Index
+    votes: Floats
+    cast: CastVotes | None = None
+
+    @property
+    def beats(self) -> Flags:
+        """Where ``x`` has more votes than ``y``, shape (n, k, k)."""
+        more: Flags = self.votes > self.votes.transpose(0, 2, 1)
+        return more
+
+
+def vote_matrices(
+    block: Tournaments,
+    *,
+    ties: float = 0.0,
+    strengths: bool = False,
+    cells: int = 1 << 22,
+    trusting: Trusting | None = None,
+) -> Iterator[VoteMatrices]:
+    """Stack the votes of the block's queries by their number of candidates.
+
+    Parameters
+    ----------
+    block : Tournaments
+        The votes.
+    ties : float
+        What a tie is worth to each side.
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    cells : int
+        About how many cells to hold at a time.
+    trusting : callable, optional
+        The trust in each vote; by default all are trusted.
+
+    Yields
+    ------
+    VoteMatrices
+        Queries without candidates do not occur, all others once.
+    """
+    sizes = block.sizes
+    # A candidate's place within its query: the row and column of its matrix.
+    local = np.arange(block.doc.size) - block.start[block.query]
+    by_size = np.argsort(sizes, kind="stable")
+    by_size = by_size[sizes[by_size] > 0]
+    groups = _groups(by_size, sizes, cells)
+    # A stable sort of 16-bit integers is numpy's radix sort, which takes linear time.
+    group_of = np.full(block.n_queries, -1, dtype=np.int16 if len(groups) < 1 << 15 else np.int64)
+    for number, queries in enumerate(groups):
+        group_of[queries] = number
+    # Both sides of a vote are of one query, so the left one tells which.
+    vote_group = group_of[block.query[block.left]]
+    vote_rows = np.argsort(vote_group, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(vote_group, minlength=len(groups)))])
+    for number, queries in enumerate(groups):
+        size = int(sizes[queries[0]])
+        rows = block.start[queries][:, None] + np.arange(size)
+        slot = np.zeros(block.n_queries, dtype=np.int64)
+        slot[queries] = np.arange(queries.size)
+        some = vote_rows[ends[number] : ends[number + 1]]
+        if trusting is not None:
+            cast = cast_votes(block, some, slot, local, trusting, ties=ties, strengths=strengths)
+            votes = cast.matrices(queries.size, size)
+            yield VoteMatrices(queries=queries, rows=rows, votes=votes, cast=cast)
+            continue
+        votes = _stacked(block, some, slot, local, size, ties, strengths)
+        yield VoteMatrices(queries=queries, rows=rows, votes=votes.reshape(queries.size, size, size))
+
+
+def _groups(by_size: Index, sizes: Index, cells: int) -> list[Index]:
+    """Split queries sorted by size into groups of one size and a bounded number of cells."""
+    groups = []
+    cuts = np.flatnonzero(np.diff(sizes[by_size])) + 1
+    for queries in np.split(by_size, cuts):
+        if queries.size:
+            step = max(1, cells // int(sizes[queries[0]]) ** 2)
+            groups += [queries[i : i + step] for i in range(0, queries.size, step)]
+    return groups
+
+
+def _stacked(
+    block: Tournaments, rows: Index, slot: Index, local: Index, size: int, ties: float, strengths: bool
+) -> Floats:
+    left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
+    of = slot[block.query[left]]
+    total = (int(slot.max()) + 1) * size * size
+    # Cells in row-major order of (query, x, y): one bincount fills all matrices.
+    forward = (of * size + local[left]) * size + local[right]
+    backward = (of * size + local[right]) * size + local[left]
+    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    decided = np.where(choice > 0, forward, backward)
+    worth = np.where(choice != 0, worth, 0.0)
+    votes = np.bincount(decided, weights=worth, minlength=total).astype(np.float64)
+    if ties:
+        tied = choice == 0
+        both = np.concatenate([forward[tied], backward[tied]])
+        votes = votes + ties * np.bincount(both, minlength=total)
+    return votes
+
+
+def reachable(edges: Flags) -> Flags:
+    """Return where a path of at least one edge leads from ``x`` to ``y``, shape (n, k, k).
+
+    Parameters
+    ----------
+    edges : ndarray of bool, shape (n, k, k)
+        The graphs' adjacency.
+    """
+    reach = edges.copy()
+    for middle in range(edges.shape[1]):
+        # Warshall: after this step, every path whose inner nodes are up to ``middle`` is known.
+        reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
+    return reach

@@ -1,0 +1,671 @@
+"""Workers: what their judgments show of how they work, and how reliable they are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Floats, Index, Judgments, Verdicts, gather_verdicts, known_answers
+from prefjudge.core.runs import Codes
+from prefjudge.words import many
+
+
+def share(part: Floats | Index, whole: Floats | Index) -> Floats:
+    """Return ``part / whole``; NaN where the whole is 0."""
+    found = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerAgreement:
+    """How often each worker agrees with the majority of the others who judged the same pair.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The workers.
+    compared, agreed : ndarray of float64, shape (n_workers,)
+        Judgments of pairs on which the others have a majority, and those that agree with it. A tie agrees by
+        half.
+    """
+
+    workers: tuple[str, ...]
+    compared: Floats
+    agreed: Floats
+
+    @property
+    def rate(self) -> Floats:
+        """The share that agrees, shape (n_workers,); NaN without anything to compare."""
+        return share(self.agreed, self.compared)
+
+
+def majority_agreement(judgments: Judgments) -> WorkerAgreement:
+    """Compare each judgment with the majority of the other judgments of its pair.
+
+    Judgments without a worker id count as others only.
+    """
+    verdicts = gather_verdicts(judgments)
+    lead = np.bincount(verdicts.pair, weights=verdicts.choice, minlength=verdicts.n_pairs)
+    # The lead less one's own vote: agreeing with a majority that one made oneself proves nothing.
+    others = np.sign(lead[verdicts.pair] - verdicts.choice)
+    rows = (others != 0) & (judgments.worker >= 0)
+    agreed = 0.5 + 0.5 * others[rows] * verdicts.choice[rows]
+    n = len(judgments.workers)
+    return WorkerAgreement(
+        workers=judgments.workers,
+        compared=np.bincount(judgments.worker[rows], minlength=n).astype(np.float64),
+        agreed=np.bincount(judgments.worker[rows], weights=agreed, minlength=n).astype(np.float64),
+    )
+
+
+def krippendorff_alpha(judgments: Judgments) -> float:
+    """Return Krippendorff's alpha of the judgments, with nominal values.
+
+    A unit is a pair; its values are the first document by doc_id, the second, and a tie. Pairs with a single
+    judgment do not count.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for chance; NaN where no pair has two judgments, or all values are equal.
+
+    References
+    ----------
+    K. Krippendorff: Computing Krippendorff's alpha-reliability (2011).
+    """
+    verdicts = gather_verdicts(judgments)
+    table = np.zeros((verdicts.n_pairs, 3))
+    np.add.at(table, (verdicts.pair, verdicts.choice + 1), 1.0)
+    judged = table.sum(axis=1)
+    table, judged = table[judged > 1], judged[judged > 1]
+    values = table.sum(axis=0)
+    total = values.sum()
+    if not total:
+        return float("nan")
+    # Ordered pairs of unequal values in each unit, over judged - 1 as in Krippendorff's coincidence matrix.
+    observed = ((judged**2 - (table**2).sum(axis=1)) / (judged - 1)).sum() / total
+    expected = (total**2 - (values**2).sum()) / (total * (total - 1))
+    return float(1.0 - observed / expected) if expected else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideBias:
+    """How often each worker preferred the left, and how surprising that is.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The workers; the last entry of the columns is all judgments together.
+    left, decided : ndarray of int64, shape (n_workers + 1,)
+        Judgments for the left, and all that are not ties.
+    p_value : ndarray of float64, shape (n_workers + 1,)
+        The two-sided exact binomial probability of a split at least as uneven, if sides did not matter.
+    """
+
+    workers: tuple[str, ...]
+    left: Index
+    decided: Index
+    p_value: Floats
+
+    @property
+    def left_rate(self) -> Floats:
+        """The share for the left, shape (n_workers + 1,); NaN without judgments."""
+        return share(self.left, self.decided)
+
+
+def side_bias(judgments: Judgments) -> SideBias:
+    """Test whether each worker, and all together, prefer a side of the screen.
+
+    The sides must have been drawn at random for each assignment, and the log must keep the side shown.
+    """
+    n = len(judgments.workers)
+    rows = (judgments.choice != 0) & (judgments.worker >= 0)
+    won = judgments.choice > 0
+    decided = np.append(np.bincount(judgments.worker[rows], minlength=n), np.count_nonzero(judgments.choice))
+    left = np.append(np.bincount(judgments.worker[rows & won], minlength=n), np.count_nonzero(won))
+    fewer = np.minimum(left, decided - left)
+    # Twice the lower tail: at chance 1/2 the binomial distribution is symmetric.
+    p_value = np.where(
+        decided > 0, np.minimum(1.0, 2.0 * scipy.special.bdtr(fewer.astype(np.float64), decided, 0.5)), 1.0
+    )
+    return SideBias(workers=judgments.workers, left=left, decided=decided, p_value=p_value)
+
+
+# Evidence: what a worker's judgments show about how the worker works, apart from the gold pairs.
+#
+# It is there to be looked at. None of it is a reason to refuse pay: each sign also turns up by chance, or
+# in honest work on unusual pairs.
+
+FASTEST = 10.0
+"""Words a second beyond which nobody reads; people read about four (Brysbaert, 2019)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the judgments show, in columns of shape (n_workers,).
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The workers. Judgments without a worker id are evidence about nobody.
+    judged : ndarray of int64
+        The judgments.
+    left, decided : ndarray of int64
+        The judgments for the left, and all that are not ties.
+    side_p : ndarray of float64
+        The two-sided exact binomial probability of sides at least as uneven, if sides did not matter.
+    longest_run : ndarray of int64
+        The most judgments in a row for the same side; a tie ends a row.
+    run_p : ndarray of float64
+        The probability of so long a row in as many judgments, if each side were as likely.
+    seconds : ndarray of float64
+        The median visible time of a comparison; NaN where no time is known.
+    timed, hurried : ndarray of int64
+        The judgments whose time and length are known, and those made faster than anybody reads.
+    repeated, consistent : ndarray of int64
+        The pairs that came back with their sides swapped, and those in which the same passage was preferred.
+    compared, agreed : ndarray of float64
+        The judgments of pairs on which the others have a majority, and those that agree with it; a tie agrees
+        by half.
+    gold_right, gold_missed : ndarray of int64
+        The gold pairs.
+    gold_low, gold_high : ndarray of float64
+        The 95 % interval of the share of gold pairs answered right, from a uniform prior.
+    """
+
+    workers: tuple[str, ...]
+    judged: Index
+    left: Index
+    decided: Index
+    side_p: Floats
+    longest_run: Index
+    run_p: Floats
+    seconds: Floats
+    timed: Index
+    hurried: Index
+    repeated: Index
+    consistent: Index
+    compared: Floats
+    agreed: Floats
+    gold_right: Index
+    gold_missed: Index
+    gold_low: Floats
+    gold_high: Floats
+
+    @property
+    def left_rate(self) -> Floats:
+        """The share for the left, shape (n_workers,); NaN without any."""
+        return share(self.left, self.decided)
+
+
+def without_sides(evidence: Evidence) -> Evidence:
+    """Return it without what rests on sides, for judgments that do not tell them."""
+    nothing, unknown = np.zeros_like(evidence.left), np.full(evidence.left.size, np.nan)
+    return replace(
+        evidence, left=nothing, decided=nothing, side_p=unknown, longest_run=nothing, run_p=unknown
+    )
+
+
+def gather_evidence(
+    judgments: Judgments,
+    *,
+    milliseconds: NDArray[np.int64] | None = None,
+    words: NDArray[np.int64] | None = None,
+    gold_right: NDArray[np.int64] | None = None,
+    gold_missed: NDArray[np.int64] | None = None,
+    fastest: float = FASTEST,
+) -> Evidence:
+    """Gather the evidence about each worker.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The judgments, each worker's in the order in which they were made, with the sides as shown.
+    milliseconds : ndarray of int64, shape (n,), optional
+        How long each comparison was visible; 0 where that is not known.
+    words : ndarray of int64, shape (n,), optional
+        How many words the query and both passages have.
+    gold_right, gold_missed : ndarray of int64, shape (n_workers,), optional
+        The gold pairs that each worker got right, and missed.
+    fastest : float
+        The words a second beyond which nobody reads.
+
+    References
+    ----------
+    M. Brysbaert: How many words do we read per minute? (Journal of Memory and Language, 2019).
+    """
+    n = len(judgments.workers)
+    nobody = np.zeros(n, dtype=np.int64)
+    right = nobody if gold_right is None else gold_right
+    missed = nobody if gold_missed is None else gold_missed
+    sides, agreement = side_bias(judgments), majority_agreement(judgments)
+    longest, run_p = _runs(judgments)
+    seconds, timed, hurried = _times(judgments, milliseconds, words, fastest)
+    repeated, consistent = _repeats(judgments)
+    low, high = share_interval(right, missed)
+    return Evidence(
+        workers=judgments.workers,
+        judged=np.bincount(judgments.worker[judgments.worker >= 0], minlength=n),
+        left=sides.left[:n],
+        decided=sides.decided[:n],
+        side_p=sides.p_value[:n],
+        longest_run=longest,
+        run_p=run_p,
+        seconds=seconds,
+        timed=timed,
+        hurried=hurried,
+        repeated=repeated,
+        consistent=consistent,
+        compared=agreement.compared,
+        agreed=agreement.agreed,
+        gold_right=right,
+        gold_missed=missed,
+        gold_low=low,
+        gold_high=high,
+    )
+
+
+def share_interval(
+    yes: NDArray[np.int64] | Floats, no: NDArray[np.int64] | Floats, confidence: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return the central interval of a share, by its Beta posterior from a uniform prior."""
+    tail = (1.0 - confidence) / 2
+    a, b = np.asarray(yes, dtype=np.float64) + 1, np.asarray(no, dtype=np.float64) + 1
+    low, high = (np.asarray(scipy.special.betaincinv(a, b, p), dtype=np.float64) for p in (tail, 1.0 - tail))
+    return low, high
+
+
+def run_chance(length: int, count: int) -> float:
+    """Return the probability of a row of at least ``length`` equal sides in ``count`` throws of a coin.
+
+    A row of ``length`` equal throws is a row of ``length - 1`` throws that each repeat the one before. The
+    chance to see none follows from the position at which the first such row would end.
+    """
+    # none[t]: the chance of no such row in t throws.
+    row, throws = length - 1, count - 1
+    if throws < row:
+        return 0.0
+    if row <= 0:
+        return 1.0
+    none = np.ones(throws + 1)
+    none[row] = 1.0 - 0.5**row
+    for end in range(row + 1, throws + 1):
+        # The first row ends here where ``row`` repeats follow
+        # one change, and none was complete before that change.
+        none[end] = none[end - 1] - 0.5 ** (row + 1) * none[end - row - 1]
+    return float(1.0 - none[throws])
+
+
+def _runs(judgments: Judgments) -> tuple[Index, Floats]:
+    """Return each worker's longest row of one side, and its chance."""
+    n = len(judgments.workers)
+    rows = np.flatnonzero(judgments.worker >= 0)
+    # Stable, so that each worker's judgments stay in the order in which they were made.
+    rows = rows[np.argsort(judgments.worker[rows], kind="stable")]
+    worker, choice = judgments.worker[rows], judgments.choice[rows]
+    begins = np.ones(rows.size, dtype=bool)
+    # A tie is a stretch of its own, whose length does not count.
+    begins[1:] = (worker[1:] != worker[:-1]) | (choice[1:] != choice[:-1]) | (choice[1:] == 0)
+    starts = np.flatnonzero(begins)
+    lengths = np.diff(np.append(starts, rows.size))
+    lengths[choice[starts] == 0] = 0
+    longest = np.zeros(n, dtype=np.int64)
+    np.maximum.at(longest, worker[starts], lengths)
+    decided = np.bincount(worker[choice != 0], minlength=n)
+    pairs = zip(longest.tolist(), decided.tolist(), strict=True)
+    return longest, np.array([run_chance(run, count) for run, count in pairs], dtype=np.float64)
+
+
+def _times(
+    judgments: Judgments,
+    milliseconds: NDArray[np.int64] | None,
+    words: NDArray[np.int64] | None,
+    fastest: float,
+) -> tuple[Floats, Index, Index]:
+    """Return each worker's median time in seconds, the judgments timed, and those made too fast to read."""
+    n = len(judgments.workers)
+    seconds, timed, hurried = np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    if milliseconds is None:
+        return seconds, timed, hurried
+    rows = np.flatnonzero((judgments.worker >= 0) & (milliseconds > 0))
+    rows = rows[np.lexsort((milliseconds[rows], judgments.worker[rows]))]
+    worker, took = judgments.worker[rows], milliseconds[rows] / 1000
+    count = np.bincount(worker, minlength=n)
+    some, first = count > 0, np.cumsum(count) - count
+    # Both middle times where the count is even, twice the same where it is odd.
+    middle = (took[(first + (count - 1) // 2)[some]] + took[(first + count // 2)[some]]) / 2
+    seconds[some] = middle
+    if words is None:
+        return seconds, timed, hurried
+    fast = words[rows] > fastest * took
+    return seconds, count, np.bincount(worker[fast], minlength=n)
+
+
+def _repeats(judgments: Judgments) -> tuple[Index, Index]:
+    """Count the pairs that came back to the same worker with swapped sides, and those judged the same."""
+    n = len(judgments.workers)
+    verdicts = gather_verdicts(judgments)
+    rows = np.flatnonzero((judgments.worker >= 0) & (judgments.choice != 0))
+    # By worker, pair and time: a pair's judgments by one worker are contiguous, in the order they were made.
+    rows = rows[np.lexsort((rows, verdicts.pair[rows], judgments.worker[rows]))]
+    worker, pair = judgments.worker[rows], verdicts.pair[rows]
+    again = (worker[1:] == worker[:-1]) & (pair[1:] == pair[:-1])
+    again &= verdicts.a_left[rows][1:] != verdicts.a_left[rows][:-1]
+    same = again & (verdicts.choice[rows][1:] == verdicts.choice[rows][:-1])
+    return np.bincount(worker[1:][again], minlength=n), np.bincount(worker[1:][same], minlength=n)
+
+
+# Dawid and Skene's model: how often each worker is right, and which document of a pair is better.
+
+_Weighted: TypeAlias = tuple[NDArray[np.intp], Floats]
+"""Judgments by their workers, and how much each counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DawidSkene:
+    """Estimates of workers and pairs.
+
+    Attributes
+    ----------
+    workers : tuple of str
+        The workers; judgments without a worker id belong to a last, nameless one.
+    right_on_left, right_on_right : ndarray of float64, shape (n_workers + 1,)
+        The chance to be right where the better document is on the left, and where it is on the right.
+    query, doc_a, doc_b : ndarray of int32, shape (n_pairs,)
+        The pairs, as codes of the judgments.
+    chance_a : ndarray of float64, shape (n_pairs,)
+        The probability that ``doc_a`` is the better one.
+    rounds : int
+        Rounds of expectation and maximisation until nothing moved.
+    """
+
+    workers: tuple[str, ...]
+    right_on_left: Floats
+    right_on_right: Floats
+    query: Codes
+    doc_a: Codes
+    doc_b: Codes
+    chance_a: Floats
+    rounds: int
+
+    @property
+    def accuracy(self) -> Floats:
+        """The chance to be right, whichever side the better one is on, shape (n_workers + 1,)."""
+        return 0.5 * (self.right_on_left + self.right_on_right)
+
+
+def fit_dawid_skene(
+    judgments: Judgments,
+    *,
+    golds: Judgments | None = None,
+    prior: tuple[float, float] = (2.0, 1.0),
+    tolerance: float = 1e-8,
+    most_rounds: int = 1000,
+) -> DawidSkene:
+    """Fit the model by expectation and maximisation, from the majority's verdicts.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes; ties say nothing here. Without several votes on the same pairs, or golds, there is
+        nothing to learn, and the estimates are little more than the prior.
+    golds : Judgments, optional
+        Pairs whose answer is known, one row each with the answer as its choice. It stays fixed.
+    prior : tuple of float
+        Right and wrong judgments that every worker is taken to have made beforehand, for each side.
+    tolerance : float
+        Stop when no probability of a pair moves by more.
+    most_rounds : int
+        Stop then at the latest.
+
+    References
+    ----------
+    A. Dawid, A. Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm (Applied
+    Statistics, 1979). The classes are the sides of the screen, so that the names of documents do not matter.
+    """
+    verdicts = gather_verdicts(judgments)
+    known = (
+        known_answers(verdicts, judgments, golds)
+        if golds is not None
+        else np.zeros(verdicts.n_pairs, np.int8)
+    )
+    n = len(judgments.workers) + 1
+    votes = _votes(judgments, verdicts, known, nobody=n - 1)
+    pair, worker, known = votes.pair, votes.worker, votes.known
+    for_a = np.bincount(
+        pair, weights=np.where(votes.says_left == votes.a_left, 1.0, -1.0), minlength=known.size
+    )
+    # Starting from the majority: the likelihood is the same
+    # with all workers wrong and all pairs turned round.
+    chance_a = _fixed(1.0 / (1.0 + np.exp(-for_a)), known)
+    # Each vote of a round weighs as one of four of its worker's kinds do, so logarithms are taken of kinds.
+    kind = (worker * 2 + votes.says_left) * 2 + votes.a_left
+    lefts, rights = np.flatnonzero(votes.says_left), np.flatnonzero(~votes.says_left)
+    of_lefts, of_rights = worker[lefts], worker[rights]
+    rounds, moved = 0, np.inf
+    while moved > tolerance and rounds < most_rounds:
+        rounds += 1
+        # The better document is on the left where it is a and a is left, or b and b is left.
+        chance = chance_a[pair]
+        better_left = votes.count * np.where(votes.a_left, chance, 1.0 - chance)
+        better_right = votes.count - better_left
+        on_left = _rate((of_lefts, better_left[lefts]), (of_rights, better_left[rights]), prior, n)
+        on_right = _rate((of_rights, better_right[rights]), (of_lefts, better_right[lefts]), prior, n)
+        # Bayes with even odds beforehand: each vote adds its log
+        # likelihood ratio, in favour of the left or of the right.
+        says_right = np.log(1.0 - on_left) - np.log(on_right)
+        ratio = np.stack((says_right, np.log(on_left) - np.log(1.0 - on_right)), axis=1)
+        evidence = np.stack((-ratio, ratio), axis=2).ravel()[kind]
+        logit = np.bincount(pair, weights=evidence, minlength=known.size)
+        before, chance_a = chance_a, _fixed(0.5 * (1.0 + np.tanh(0.5 * logit)), known)
+        moved = float(np.abs(chance_a - before).max(initial=0.0))
+    return DawidSkene(
+        workers=judgments.workers,
+        right_on_left=on_left,
+        right_on_right=on_right,
+        query=verdicts.query,
+        doc_a=verdicts.doc_a,
+        doc_b=verdicts.doc_b,
+        chance_a=chance_a[votes.of],
+        rounds=rounds,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Votes:
+    """The decided votes, one for all that count alike.
+
+    Pairs with one vote each, of one worker, with the preferred document on the same side and the same one the
+    first by doc_id, are one pair, whose vote counts as often. Most pairs are judged once, so that a round
+    costs what workers cost, and not what votes do.
+
+    Attributes
+    ----------
+    pair, worker : ndarray of intp, shape (n_votes,)
+        The pair, as it is numbered here, and the worker.
+    says_left, a_left : ndarray of bool, shape (n_votes,)
+        Whether the left was preferred, and whether it was ``doc_a``.
+    count : ndarray of float64, shape (n_votes,)
+        How many votes it stands for.
+    known : ndarray of int8, shape (n_here,)
+        The answer of each pair: 1, -1, or 0 where it is not known.
+    of : ndarray of intp, shape (n_pairs,)
+        Which of these pairs each pair of the judgments is.
+    """
+
+    pair: NDArray[np.intp]
+    worker: NDArray[np.intp]
+    says_left: NDArray[np.bool_]
+    a_left: NDArray[np.bool_]
+    count: Floats
+    known: NDArray[np.int8]
+    of: NDArray[np.intp]
+
+
+def _votes(
+    judgments: Judgments, verdicts: Verdicts, answers: NDArray[np.int8] | None, *, nobody: int
+) -> _Votes:
+    known = np.zeros(verdicts.n_pairs, np.int8) if answers is None else answers
+    rows = np.flatnonzero(judgments.choice != 0)
+    # as numpy counts and looks up by them: otherwise it converts them in every round
+    pair = verdicts.pair[rows].astype(np.intp)
+    worker = np.where(judgments.worker >= 0, judgments.worker, nobody)[rows].astype(np.intp)
+    a_left = verdicts.a_left[rows]
+    says_left = (verdicts.choice[rows] > 0) == a_left
+    once = np.flatnonzero(np.bincount(pair, minlength=verdicts.n_pairs)[pair] == 1)
+    kind = (worker[once] * 2 + says_left[once]) * 2 + a_left[once]
+    alike = np.arange(verdicts.n_pairs)
+    alike[pair[once]] = verdicts.n_pairs + 3 * kind + 1 + known[pair[once]]
+    _, first, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
+    stays = np.zeros(verdicts.n_pairs, dtype=bool)
+    stays[first] = True
+    kept = stays[pair]
+    pair = of[pair[kept]]
+    return _Votes(
+        pair=pair,
+        worker=worker[kept],
+        says_left=says_left[kept],
+        a_left=a_left[kept],
+        count=count[pair].astype(np.float64),
+        known=known[first],
+        of=of,
+    )
+
+
+def _rate(right: _Weighted, wrong: _Weighted, prior: tuple[float, float], n: int) -> Floats:
+    # The mean of a Beta posterior, each judgment weighted by the chance that the better one was on this side.
+    hits = prior[0] + np.bincount(right[0], weights=right[1], minlength=n)
+    misses = prior[1] + np.bincount(wrong[0], weights=wrong[1], minlength=n)
+    rate: Floats = hits / (hits + misses)
+    return rate
+
+
+def _fixed(chance: Floats, known: np.ndarray) -> Floats:
+    """Set the chances of the pairs whose answer is known, in place."""
+    chance[known > 0], chance[known < 0] = 1.0, 0.0
+    return chance
+
+
+# Flags: what stands out in the evidence about workers, in plain words.
+#
+# A sign asks a person to look. It is not a reason to refuse pay.
+
+
+class SignKind(StrEnum):
+    """What a sign is about."""
+
+    SIDE = "side"
+    RUN = "run"
+    TIME = "time"
+    CONSISTENCY = "consistency"
+    AGREEMENT = "agreement"
+    GOLD = "gold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """Something about a worker that stands out.
+
+    Attributes
+    ----------
+    worker : str
+        The worker.
+    kind : SignKind
+        What it is about.
+    text : str
+        What was seen, and how surprising it is.
+    """
+
+    worker: str
+    kind: SignKind
+    text: str
+
+
+def find_signs(evidence: Evidence, *, level: float = 0.01, accuracy: float = 0.9) -> tuple[Sign, ...]:
+    """Say what stands out about each worker.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What the judgments show.
+    level : float
+        The chance, over all workers together, at which an even split, a row of one side or a low agreement
+        stands out (Bonferroni: each worker is held to ``level / n_workers``).
+    accuracy : float
+        The share of gold pairs that an acceptable worker gets right. Gold stands out where the whole 95 %
+        interval is below it.
+
+    Returns
+    -------
+    tuple of Sign
+        By worker, and for each in the order of :class:`SignKind`.
+    """
+    each = level / max(len(evidence.workers), 1)
+    agreement_p = _below_the_others(evidence.agreed, evidence.compared)
+    consistency_p = _below_the_others(
+        evidence.consistent.astype(np.float64), evidence.repeated.astype(np.float64)
+    )
+    found: list[Sign] = []
+    for row, worker in enumerate(evidence.workers):
+        found += [
+            Sign(worker=worker, kind=kind, text=text)
+            for kind, text in _signs(evidence, row, each, accuracy, consistency_p[row], agreement_p[row])
+        ]
+    return tuple(found)
+
+
+def _signs(
+    evidence: Evidence, row: int, level: float, accuracy: float, consistency_p: float, agreement_p: float
+) -> Iterator[tuple[SignKind, str]]:
+    if evidence.side_p[row] < level:
+        left, decided = evidence.left[row], evidence.decided[row]
+        yield (
+            SignKind.SIDE,
+            f"chose the left passage in {left} of {many(decided, 'comparison')} "
+            f"({_chance(evidence.side_p[row])})",
+        )
+    if evidence.run_p[row] < level:
+        run = evidence.longest_run[row]
+        yield SignKind.RUN, f"chose the same side {run} times in a row ({_chance(evidence.run_p[row])})"
+    if 2 * evidence.hurried[row] > evidence.timed[row]:
+        yield (
+            SignKind.TIME,
+            f"made {evidence.hurried[row]} of {evidence.timed[row]} choices faster than anybody reads",
+        )
+    if consistency_p < level:
+        yield (
+            SignKind.CONSISTENCY,
+            f"chose the same passage in {evidence.consistent[row]} of {evidence.repeated[row]} pairs that "
+            f"came back with their sides swapped ({_chance(consistency_p)} if like the others)",
+        )
+    if agreement_p < level:
+        share = evidence.agreed[row] / evidence.compared[row]
+        yield (
+            SignKind.AGREEMENT,
+            f"agrees with the majority of the others in {share:.0%} of {evidence.compared[row]:.0f} "
+            f"comparisons ({_chance(agreement_p)} if like the others)",
+        )
+    if evidence.gold_high[row] < accuracy:
+        right = evidence.gold_right[row]
+        yield (
+            SignKind.GOLD,
+            f"got {right} of {many(right + evidence.gold_missed[row], 'gold pair')} right "
+            f"(95 % interval: {evidence.gold_low[row]:.0%} to {evidence.gold_high[row]:.0%})",
+        )
+
+
+def _below_the_others(yes: Floats, asked: Floats) -> Floats:
+    """Return the binomial chance of so few, if the worker's rate were that of all others together."""
+    others = np.maximum(asked.sum() - asked, 1.0)
+    rate = np.clip((yes.sum() - yes) / others, 0.0, 1.0)
+    known = (asked > 0) & (asked.sum() > asked)
+    return np.where(known, scipy.special.bdtr(np.floor(yes), asked.astype(np.int64), rate), 1.0)
+
+
+def _chance(p: float) -> str:
+    return "chance below 1 in a million" if p < 1e-6 else f"chance 1 in {1 / p:,.0f}"

@@ -1,1 +1,0 @@
-"""Run files on this machine: the rows that matter, without parsing the rest."""

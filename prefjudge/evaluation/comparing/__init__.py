@@ -1,1 +1,0 @@
-"""Comparing: runs by which of their top passages people prefer."""

@@ -1,1 +1,0 @@
-"""Leaderboards: runs in order, how firm the order is, and how alike two orders are."""

@@ -1,1 +1,0 @@
-"""Scoring: measures, from where a run placed the judged documents."""

@@ -1,0 +1,847 @@
+"""Stability: would the leaderboard stand with other queries, other labels, or without a run?"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.pools import Pools, pools_of
+from prefjudge.core.resolving.confidence import DrawnPools
+from prefjudge.core.resolving.tournaments import Index
+from prefjudge.core.runs import Heads, JudgedRanks, Qrels, Scores, encode
+from prefjudge.errors import InputError
+from prefjudge.evaluation import intervals as resampling
+from prefjudge.evaluation.boards import rank_intervals
+from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
+from prefjudge.evaluation.intervals import BLOCK, Column, Matrix, to_grid
+from prefjudge.evaluation.measures.measures import Measure, direction, score_matrix
+from prefjudge.evaluation.measures.placings import Floats, relabel
+from prefjudge.evaluation.tests import reach_of, sequential_p, sequential_test
+from prefjudge.words import many
+
+SHARES_FROM = 30
+"""The fewest queries whose samples tell a share of a rank: of fewer they are too much like each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankStability:
+    """The ranks that runs may have, and those under bootstrapping (Craswell et al., Tables 1, 2, Figure 3).
+
+    Attributes
+    ----------
+    measure, qrels : str
+        What was scored.
+    queries, trials : int
+        How many queries a sample holds and how many samples were drawn.
+    confidence : float
+        The level of the rank intervals.
+    interval : {'t tests', 'bootstrap'}
+        What they rest on: paired t tests of all pairs with Holm's correction, as the tiers of a leaderboard
+        do, so that all of them hold together; or the middle of the ranks over the trials, as in the paper.
+    runs : tuple of str
+        In the order of the leaderboard, best first.
+    mean : ndarray of float64, shape (runs,)
+        The mean score over the queries as they are.
+    share : ndarray of float64, shape (runs, runs), or None
+        In which share of the trials the run (row) took each rank (column, from rank 1). Runs that tie share
+        the ranks that they occupy, so that rows and columns sum to 1. None of fewer than 30 queries.
+    expected : ndarray of float64, shape (runs,), or None
+        The mean rank over the trials; None of fewer than 30 queries.
+    low, high : ndarray of int64, shape (runs,)
+        The rank interval.
+    """
+
+    measure: str
+    qrels: str
+    queries: int
+    trials: int
+    confidence: float
+    interval: Literal["t tests", "bootstrap"]
+    runs: tuple[str, ...]
+    mean: Column
+    share: Matrix | None
+    expected: Column | None
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
+def bootstrap_ranks(
+    scores: Scores,
+    *,
+    trials: int = 1000,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+    block: int = BLOCK,
+) -> RankStability:
+    """Rank the runs on samples of the queries, as many as there are, drawn with replacement.
+
+    Parameters
+    ----------
+    scores : Scores
+    trials : int
+        How many samples to draw; none of fewer than 30 queries.
+    confidence : float
+        The level of the rank intervals.
+    rng : Generator
+        The same state gives the same result with any ``block``.
+    block : int
+        How many numbers to hold at a time.
+    """
+    _check(trials, confidence, scores)
+    grid = to_grid(scores.values)
+    places = _Places(scores)
+    drawn = trials if len(scores.queries) >= SHARES_FROM else 0
+    for sums in resampling.bootstrap_sums(grid, drawn, rng, block=block) if drawn else ():
+        places.add(sums, len(scores.queries) * grid.slack)
+    return places.result(scores, drawn, confidence)
+
+
+def in_the_middle(ranks: RankStability) -> RankStability:
+    """Return the ranks with the paper's intervals: the middle ``confidence`` of the trials."""
+    if ranks.share is None:
+        return ranks
+    reached = np.cumsum(ranks.share, axis=1)
+    outside = (1 - ranks.confidence) / 2
+    return replace(
+        ranks,
+        interval="bootstrap",
+        low=np.argmax(reached > outside + 1e-12, axis=1).astype(np.int64) + 1,
+        high=np.argmax(reached >= 1 - outside - 1e-12, axis=1).astype(np.int64) + 1,
+    )
+
+
+def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
+    """Split the scores into public and held-out queries (Craswell et al., section 3.2).
+
+    Labels may judge one of the parts only, as TREC's do: then the other has no query.
+    """
+    kept = set(held_out)
+    private = np.array([query in kept for query in scores.queries], dtype=np.bool_)
+    return scores.where(~private), scores.where(private)
+
+
+def _check(trials: int, confidence: float, scores: Scores) -> None:
+    if trials < 1:
+        raise InputError(many(trials, "trial"), "Ask for at least one.")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
+    if not scores.runs or len(scores.queries) < 2:
+        raise InputError(
+            f"{many(len(scores.runs), 'run')} and {many(len(scores.queries), 'judged query')} "
+            f"under {scores.qrels}",
+            "To ask for ranks under other queries takes a run and at least two queries.",
+        )
+
+
+class _Places:
+    """Counts the ranks of runs over trials."""
+
+    def __init__(self, scores: Scores) -> None:
+        self.sign = direction(scores.measure)
+        grid = to_grid(scores.values)
+        self.mean = grid.values.sum(axis=0) * grid.unit / len(scores.queries)
+        self.order = np.argsort(-self.sign * self.mean, kind="stable")
+        runs = len(scores.runs)
+        self.alone = np.zeros((runs, runs), dtype=np.int64)
+        self.tied = np.zeros((runs, runs + 1))
+        self.ranks = np.zeros(runs)
+
+    def add(self, sums: Matrix, slack: float) -> None:
+        """Count the ranks of some trials: ``sums`` has shape (trials, runs)."""
+        runs = self.order.size
+        goodness = self.sign * sums[:, self.order]
+        down = np.argsort(-goodness, axis=1, kind="stable")
+        ordered = np.take_along_axis(goodness, down, axis=1)
+        # Every trial starts a group of ties, so no group reaches over two trials.
+        fresh = np.ones(ordered.shape, dtype=np.bool_)
+        fresh[:, 1:] = ordered[:, :-1] - ordered[:, 1:] > slack
+        start = np.flatnonzero(fresh)
+        size = np.diff(start, append=fresh.size)
+        first = np.repeat(start % runs, size).reshape(ordered.shape)
+        width = np.repeat(size, size).reshape(ordered.shape)
+        single = width == 1
+        self.alone += np.bincount(down[single] * runs + first[single], minlength=runs * runs).reshape(
+            runs, runs
+        )
+        # Runs tied over s ranks take 1 / s of each: as a difference array, +1 / s at the first rank and
+        # -1 / s behind the last, which `result` sums up: two additions for a tie of any size.
+        who, at, several = down[~single], first[~single], width[~single]
+        np.add.at(self.tied, (who, at), 1 / several)
+        np.add.at(self.tied, (who, at + several), -1 / several)
+        middle = first + (width + 1) / 2
+        self.ranks += np.bincount(down.ravel(), weights=middle.ravel(), minlength=runs)
+
+    def result(self, scores: Scores, trials: int, confidence: float) -> RankStability:
+        taken = self.alone + np.cumsum(self.tied, axis=1)[:, :-1]
+        firm = {one.run: one for one in rank_intervals(scores, alpha=round(1 - confidence, 12))}
+        runs = tuple(scores.runs[run] for run in self.order)
+        return RankStability(
+            measure=scores.measure,
+            qrels=scores.qrels,
+            queries=len(scores.queries),
+            trials=trials,
+            confidence=confidence,
+            interval="t tests",
+            runs=runs,
+            mean=self.mean[self.order],
+            share=np.clip(taken / trials, 0.0, 1.0) if trials else None,
+            expected=self.ranks / trials if trials else None,
+            low=np.array([firm[run].highest for run in runs], dtype=np.int64),
+            high=np.array([firm[run].lowest for run in runs], dtype=np.int64),
+        )
+
+
+# Redrawn votes: what the crowd might have said instead.
+
+
+def cast_again(
+    judgments: Judgments, left: Index, right: Index, drawn: DrawnPools, rng: np.random.Generator
+) -> Judgments:
+    """Cast the votes on drawn pools again: the same questions, other people. Ties stay ties.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes as they were cast.
+    left, right : ndarray of int64, shape (votes,)
+        The rows of the documents shown; -1 where one is no candidate.
+    drawn : DrawnPools
+        What the pools are truly like. Votes on others are left out.
+    rng : numpy.random.Generator
+    """
+    chances = drawn.chances_of(left, right)
+    asked = np.flatnonzero(np.isfinite(chances))
+    choice = np.where(rng.random(asked.size) < chances[asked], 1, -1)
+    again = select_judgments(judgments, asked)
+    return replace(again, choice=np.where(again.choice == 0, 0, choice).astype(np.int8))
+
+
+# Vote noise: what a leaderboard owes to the chance of its votes, and how far other boards agree with it.
+
+Rescore = Callable[
+    [np.random.Generator, Sequence[str]], tuple[Sequence[Scores], Sequence[Scores], Sequence[Scores]]
+]
+"""Draws what is true of all queries and lets people vote on some of them twice. Scores the runs by the truth
+and by either voting: once for each measure."""
+
+_CELLS = 1000
+_FEWEST, _MOST = 4, 32
+"""The covariance is a sum over queries: so many truths are drawn, of so many queries in all."""
+_ROUNDING = 1e-9
+"""So small a part of the greatest variance is none."""
+_PAIRS = 400
+"""Pairs of leaderboards that are compared: their mean tau is then known to about 0.01."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteNoise:
+    """A leaderboard, and how much of it is the noise of its votes, as far as that can be told.
+
+    Attributes
+    ----------
+    runs : tuple of str
+    board : ndarray of float64, shape (runs,)
+        The mean scores observed, the greater the better.
+    noisy : float
+        The variance between runs that the noise makes, as a share of the one observed: more than 1 where
+        chance has made the runs more alike than the votes alone would.
+    freedom : float
+        By how many degrees of freedom the observed variance tells the one that other votings would show.
+    root : ndarray of float64, shape (runs, runs)
+        ``root @ root.T`` is the covariance of the mean scores over votings on the same queries.
+    truths : ndarray of float64, shape (boards, runs)
+        The mean scores by what may be true, given the votes: draws from the posterior.
+    told : bool
+        Whether the votes tell how many of them are wrong; if not, the noise is that of usual crowds.
+    """
+
+    runs: tuple[str, ...]
+    board: Column
+    noisy: float
+    freedom: float
+    root: Matrix
+    truths: Matrix
+    told: bool = True
+
+    @property
+    def share(self) -> float:
+        """The share of the variance that is not noise, from -1 to 1: as probably too high as too low."""
+        middle = 2.0 * float(scipy.special.gammaincinv(0.5 * self.freedom, 0.5)) / self.freedom
+        return max(1.0 - self.noisy * middle, -1.0)
+
+    def pairs(self, count: int, rng: np.random.Generator, *, sure: bool) -> tuple[Matrix, Matrix]:
+        """Return the boards of pairs of votings, shape (count, runs) each.
+
+        Parameters
+        ----------
+        count : int
+        rng : Generator
+        sure : bool
+            Whether the signal is taken for known. A share below 0 then makes the signals of a pair opposite,
+            so that the mean over studies is right. Else each pair has a share that the board allows, of 0 or
+            more.
+        """
+        if sure:
+            share = np.full(count, self.share)
+        else:
+            share = np.clip(1.0 - self.noisy * rng.chisquare(self.freedom, count) / self.freedom, 0.0, 1.0)
+        centre, one = self.board.mean(), self._shrunk(np.abs(share))
+        other = centre + np.where(share < 0, -1.0, 1.0)[:, None] * (one - centre)
+        return one + self._noise(count, rng), other + self._noise(count, rng)
+
+    def _shrunk(self, share: Column) -> Matrix:
+        centre = self.board.mean()
+        found: Matrix = centre + np.sqrt(share)[:, None] * (self.board - centre)
+        return found
+
+    def _noise(self, count: int, rng: np.random.Generator) -> Matrix:
+        drawn: Matrix = rng.standard_normal((count, len(self.runs))) @ self.root.T
+        return drawn
+
+
+def measure_noise(
+    rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator, told: bool = True
+) -> list[VoteNoise]:
+    """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be.
+
+    Parameters
+    ----------
+    rescore : callable
+        Takes a generator and some of the queries, draws what is true of all, has two votings on some, and
+        returns the scores of the same runs by the truth and under both votings, for each measure. A query
+        that the votes do not decide may be absent.
+    observed : sequence of Scores
+        The scores with the votes as they were cast, one for each measure, over the same queries.
+    rng : Generator
+    told : bool
+        Whether the votes tell how many of them are wrong.
+
+    Raises
+    ------
+    ValueError
+        The drawn scores are of other runs.
+
+    Notes
+    -----
+    Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
+    truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to
+    do with each other: the covariance is the sum of the queries' own, and a sample of many queries tells it.
+    What was observed is signal plus such noise, so the signal has the observed variance less the noise's. By
+    the central limit theorem the noise of a mean over queries is normal.
+    """
+    queries = len(observed[0].queries)
+    truths = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+    many = min(queries, _CELLS // _FEWEST)
+    squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
+    drawn: list[list[Matrix]] = [[] for _ in observed]
+    for stream in rng.spawn(truths):
+        keep = np.zeros(queries, dtype=bool)
+        keep[stream.choice(queries, many, replace=False)] = True
+        some = [scores.where(keep) for scores in observed]
+        truth, *votings = rescore(stream, some[0].queries)
+        for number, (scores, one, other) in enumerate(zip(some, *votings, strict=True)):
+            difference = _over(scores, one) - _over(scores, other)
+            squares[number] += difference.T @ difference
+            drawn[number].append(_over(observed[number], truth[number]))
+    # The noise of a mean is that of one query, on average, divided by how many there are.
+    pairs = max(1, truths * many * queries)
+    return [
+        _apart(scores, 0.5 * square / pairs, _boards(scores, np.stack(every), rng), told)
+        for scores, square, every in zip(observed, squares, drawn, strict=True)
+    ]
+
+
+def _boards(scores: Scores, drawn: NDArray[np.float64], rng: np.random.Generator) -> Matrix:
+    """Return boards of which each query has one of its drawn scores: queries have nothing to do with others.
+
+    ``drawn`` has the shape (truths, queries, runs). Few draws so tell how boards vary.
+    """
+    truths, queries, runs = drawn.shape
+    boards = np.zeros((_PAIRS, runs))
+    for number in range(queries):
+        boards += drawn[rng.integers(truths, size=_PAIRS), number]
+    boards *= direction(scores.measure) / max(1, queries)
+    return boards
+
+
+def _over(scores: Scores, drawn: Scores) -> Matrix:
+    """Return the drawn scores of the observed queries; a query that was not decided keeps its own."""
+    if drawn.runs != scores.runs:
+        raise ValueError("the scores with new votes have other runs, or the same in another order")
+    if drawn.queries == scores.queries:
+        return drawn.values
+    place = {query: row for row, query in enumerate(drawn.queries)}
+    rows = np.array([place.get(query, -1) for query in scores.queries])
+    if (rows < 0).all():
+        return scores.values
+    return np.where(rows[:, None] >= 0, drawn.values[rows], scores.values)
+
+
+def _between(products: Matrix) -> float:
+    """Return how far runs differ, given sums of products: what all runs share moves no order."""
+    return float(np.trace(products) - products.sum() / len(products)) if products.size else 0.0
+
+
+def _apart(scores: Scores, covariance: Matrix, truths: Matrix, told: bool) -> VoteNoise:
+    """Hold the noise against the observed leaderboard."""
+    board = direction(scores.measure) * scores.values.mean(axis=0)
+    runs = len(scores.runs)
+    noisy, freedom = 1.0, 1.0
+    if runs > 1:
+        seen, noise = float(board.var(ddof=1)), _between(covariance) / (runs - 1)
+        noisy = noise / seen if seen else 1.0
+        # Satterthwaite: runs whose noise is alike are fewer than they seem.
+        centred = covariance - covariance.mean(axis=0)
+        centred = centred - centred.mean(axis=1, keepdims=True)
+        squares = float((centred**2).sum())
+        freedom = max(1.0, float(np.trace(centred)) ** 2 / squares) if squares else runs - 1.0
+    values, vectors = np.linalg.eigh(covariance)
+    # The root of a rounding error is none: it would part runs that tie in every voting.
+    root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
+    return VoteNoise(
+        runs=scores.runs, board=board, noisy=noisy, freedom=freedom, root=root, truths=truths, told=told
+    )
+
+
+def redrawn_votings(noise: VoteNoise, *, confidence: float = 0.95, rng: np.random.Generator) -> TwoVotings:
+    """Return how well leaderboards of independent votings like this one agree, and this one with the truth.
+
+    The value is right on average over studies, and so may be below 0 in one of few runs. The interval counts
+    how badly the board tells its own signal. That of the truth is a posterior mean.
+
+    Parameters
+    ----------
+    noise : VoteNoise
+    confidence : float
+        How much of the distribution ``low`` and ``high`` enclose.
+    rng : Generator
+    """
+    value, spread = (
+        compare_votings(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
+        for sure in (True, False)
+    )
+    truth = compare_votings(
+        _rounded(noise.truths, np.tile(noise.board, (len(noise.truths), 1))), confidence=confidence
+    )
+    return replace(
+        value,
+        low=spread.low,
+        high=spread.high,
+        truth=truth.value,
+        truth_low=truth.low,
+        truth_high=truth.high,
+        by="redrawn votes",
+        rests_on="votes" if noise.told else "prior",
+    )
+
+
+def _rounded(one: Matrix, other: Matrix) -> list[tuple[Column, Column]]:
+    """Return the pairs of boards. Noise below rounding is none: runs that tie in every voting still tie."""
+    scale = max(np.abs(one).max(initial=1e-300), np.abs(other).max(initial=1e-300))
+    return list(zip(np.round(one / scale, 12), np.round(other / scale, 12), strict=True))
+
+
+def compare_votings(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> TwoVotings:
+    """Summarise Kendall's tau over pairs of leaderboards that rest on independent votes.
+
+    Parameters
+    ----------
+    pairs : sequence of (ndarray, ndarray), each of shape (runs,)
+        Mean scores of the same runs.
+    confidence : float
+        How much of the distribution ``low`` and ``high`` enclose.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
+    taus = np.array([kendall_tau(one, other) for one, other in pairs])
+    taus = taus[np.isfinite(taus)]
+    value = low = high = float("nan")
+    if taus.size:
+        value = float(taus.mean())
+        low, high = np.quantile(taus, [0.5 - confidence / 2, 0.5 + confidence / 2]).tolist()
+    return TwoVotings(
+        value=value, low=low, high=high, by="sets of judgments", pairs=int(taus.size), confidence=confidence
+    )
+
+
+# Leave one run, or one team, out: does a run profit from its own passages having been judged?
+#
+# Runs of one team put the same passages on top, so that hardly any is one run's alone, and each hides what
+# the others gain: they are left out together.
+
+Resolver = Callable[[Judgments, Pools], Qrels]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """One run under the full preference qrels, and under those made without the passages that only it gave.
+
+    With teams: without those that only its team gave.
+
+    Attributes
+    ----------
+    run : str
+        The run tag.
+    team : str
+        The team that was left out with it; the run itself where it is in none.
+    passages : int
+        How many passages only this run or team contributed.
+    changed : int
+        On how many queries the preference qrels change without them.
+    score, rank, queries : float, int, int
+        Under the full qrels, and how many queries these have.
+    score_without, rank_without, queries_without : float, int, int
+        Under the rebuilt ones. Queries that lose every candidate leave them, and others whose votes are then
+        complete join them. NaN and 0 where none is left.
+    """
+
+    run: str
+    team: str
+    passages: int
+    changed: int
+    score: float
+    rank: int
+    score_without: float
+    rank_without: int
+    queries: int
+    queries_without: int
+
+
+def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
+    """Mark the pooled documents that only ``sources`` contributed.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows of ``pools``,)
+    """
+    theirs = _given_by(pools, sources)
+    by_them, by_others = (
+        np.bincount(pools.source_row[by], minlength=pools.doc.size) for by in (theirs, ~theirs)
+    )
+    mine: NDArray[np.bool_] = (by_them > 0) & (by_others == 0)
+    return mine
+
+
+def _given_by(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
+    """Mark what the sources gave, among ``pools.source_row``."""
+    return np.isin(pools.source, [pools.sources.index(source) for source in sources])
+
+
+def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]) -> tuple[Judgments, Pools]:
+    """Return the judgments and the pools as they would be had ``sources`` not taken part.
+
+    Raises
+    ------
+    ValueError
+        Where one of them is none of ``pools.sources``.
+    """
+    drop = exclusive_rows(pools, sources)
+    width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
+    gone = pools.query[drop].astype(np.int64) * width + pools.doc[drop]
+    query = encode(judgments.queries, pools.queries).astype(np.int64)[judgments.query] * width
+    doc = encode(judgments.docs, pools.docs)
+    doc = np.where(doc < 0, len(pools.docs), doc)
+    keep = ~(np.isin(query + doc[judgments.left], gone) | np.isin(query + doc[judgments.right], gone))
+    columns = ("query", "left", "right", "choice", "strength", "worker")
+    fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
+    # Old row to new row; only rows that stay are looked up.
+    number = np.cumsum(~drop) - 1
+    kept_source = ~drop[pools.source_row] & ~_given_by(pools, sources)
+    smaller = replace(
+        pools,
+        query=pools.query[~drop],
+        doc=pools.doc[~drop],
+        source_row=number[pools.source_row[kept_source]].astype(np.int32),
+        source=pools.source[kept_source],
+    )
+    return fewer, smaller
+
+
+def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
+    """Return the judged documents as pools, where nobody kept the pools themselves.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes: every document of theirs is a candidate.
+    heads : Heads
+        The top passage of each run, which is taken for what the run contributed. A candidate that stands on
+        top of no run has no contributor, and is never left out.
+    """
+    pairs = np.stack([judgments.query, judgments.query]), np.stack([judgments.left, judgments.right])
+    members = set(zip(*(part.ravel().tolist() for part in pairs), strict=True))
+    named = {(judgments.queries[query], judgments.docs[doc]) for query, doc in members}
+    top = heads.position == 1
+    columns = (heads.query[top].tolist(), heads.doc[top].tolist(), heads.run[top].tolist())
+    given: dict[tuple[str, str], list[str]] = {member: [] for member in named}
+    for query, doc, run in zip(*columns, strict=True):
+        member = heads.queries[query], heads.docs[doc]
+        if member in given:
+            given[member].append(heads.runs[run])
+    return pools_of(sorted((query, doc, run) for (query, doc), runs in given.items() for run in runs or [""]))
+
+
+def unpooled_documents(judgments: Judgments, pools: Pools) -> list[tuple[str, str]]:
+    """Return the judged (query_id, doc_id) that no pool holds, sorted."""
+    pooled = {
+        (pools.queries[query], pools.docs[doc])
+        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    }
+    judged = {
+        (judgments.queries[query], judgments.docs[doc])
+        for side in (judgments.left, judgments.right)
+        for query, doc in zip(judgments.query.tolist(), side.tolist(), strict=True)
+    }
+    return sorted(judged - pooled)
+
+
+def pooled_documents(pools: Pools) -> Qrels:
+    """Return every pooled document with grade 1: what :func:`leave_one_out` needs the runs ranked against."""
+    return Qrels(
+        name="pooled",
+        queries=pools.queries,
+        docs=pools.docs,
+        query=pools.query,
+        doc=pools.doc,
+        grade=np.ones(pools.doc.size),
+    )
+
+
+def leave_one_out(
+    judgments: Judgments,
+    pools: Pools,
+    ranks: Sequence[JudgedRanks],
+    measure: Measure,
+    *,
+    resolve: Resolver,
+    teams: Mapping[str, str] | None = None,
+) -> tuple[LeftOut, ...]:
+    """Rebuild the preference qrels without each run's own passages, and see where the run then stands.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    pools : Pools
+        Which run contributed what.
+    ranks : sequence of JudgedRanks
+        Where each run placed the rows of ``pooled_documents(pools)``.
+    measure : Measure
+        How to score.
+    resolve : callable
+        Makes preference qrels out of judgments and pools.
+    teams : mapping of str to str, optional
+        The team of a run: the passages that only the team gave are left out. A run without one stands alone.
+
+    Returns
+    -------
+    tuple of LeftOut
+        One for each run that is a source of the pools, in the order of ``ranks``.
+
+    Notes
+    -----
+    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.2, on run L.
+    """
+    documents = pooled_documents(pools)
+    full = resolve(judgments, pools)
+    before = _places(ranks, documents, full, measure)
+    # A team may be called as a run of another: they are told apart by whether there is a team.
+    team_of = {run: (True, teams[run]) if teams and run in teams else (False, run) for run in pools.sources}
+    rebuilt: dict[tuple[bool, str], _Rebuilt] = {}
+    results = []
+    for placed in ranks:
+        if placed.run not in team_of:
+            continue
+        team = team_of[placed.run]
+        if team not in rebuilt:
+            members = [run for run, other in team_of.items() if other == team]
+            labels = resolve(*without_sources(judgments, pools, members))
+            rebuilt[team] = _Rebuilt(
+                passages=int(exclusive_rows(pools, members).sum()),
+                changed=_changed(full, labels),
+                queries=len(labels.queries),
+                places=_places(ranks, documents, labels, measure),
+            )
+        after = rebuilt[team]
+        results.append(
+            LeftOut(
+                run=placed.run,
+                team=team[1],
+                passages=after.passages,
+                changed=after.changed,
+                score=before[placed.run][0],
+                rank=before[placed.run][1],
+                score_without=after.places[placed.run][0],
+                rank_without=after.places[placed.run][1],
+                queries=len(full.queries),
+                queries_without=after.queries,
+            )
+        )
+    return tuple(results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rebuilt:
+    """What the labels become without a team, and each run's score and rank under them."""
+
+    passages: int
+    changed: int
+    queries: int
+    places: dict[str, tuple[float, int]]
+
+
+def _places(
+    ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels, measure: Measure
+) -> dict[str, tuple[float, int]]:
+    """Return the score and the rank of each run; a leaderboard's intervals would take most of the time."""
+    if not qrels.queries:
+        return {placed.run: (float("nan"), 0) for placed in ranks}
+    scores = score_matrix(relabel(ranks, documents, qrels), qrels, measure)
+    means = scores.values.mean(axis=0)
+    better_first = -direction(scores.measure) * means
+    places = np.searchsorted(np.sort(better_first), better_first) + 1
+    return dict(zip(scores.runs, zip(means.tolist(), places.tolist(), strict=True), strict=True))
+
+
+def _changed(full: Qrels, rebuilt: Qrels) -> int:
+    """Count the queries whose labelled documents differ."""
+    before, after = _labels(full), _labels(rebuilt)
+    return sum(before.get(query) != after.get(query) for query in before.keys() | after.keys())
+
+
+def _labels(qrels: Qrels) -> dict[str, set[tuple[str, float]]]:
+    found: dict[str, set[tuple[str, float]]] = {query: set() for query in qrels.queries}
+    for query, doc, grade in zip(qrels.query, qrels.doc, qrels.grade, strict=True):
+        found[qrels.queries[query]].add((qrels.docs[doc], float(grade)))
+    return found
+
+
+# Contenders: the runs that may still be the best, as far as the queries tell that are judged so far.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contenders:
+    """The first run of a leaderboard beside all others, for anybody who looks at any time.
+
+    Attributes
+    ----------
+    measure : str
+        What orders the runs.
+    queries, runs : int
+        The queries judged so far, and the runs.
+    run, next : str
+        The first run, and the one behind it.
+    difference, low, high : float
+        The first run's mean score less that of the next, and its confidence sequence: its low end is above 0
+        once the next is no contender.
+    p : float
+        The greatest p-value of the first run against another, times the number of the others.
+    contenders : tuple of str
+        The runs that may still be the best, in the order of their scores; the first run is one of them.
+    alpha : float
+        The truly best run is missing from them at any look, in as many studies at the most.
+    """
+
+    measure: str
+    queries: int
+    runs: int
+    run: str
+    next: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    contenders: tuple[str, ...]
+    alpha: float
+
+    @property
+    def told(self) -> bool:
+        """Whether the first run is told from every other."""
+        return len(self.contenders) == 1
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Who is first by how much, and whether another run may be the best."""
+        first = (
+            f"{self.run} is first by {self.measure} over {many(self.queries, 'query')}: "
+            f"{self.difference:.3f} more than {self.next} ({self.low:.3f} to {self.high:.3f})"
+        )
+        may = len(self.contenders)
+        rest = (
+            f"it is the best of the {self.runs:,} runs"
+            if self.told
+            else f"which run is the best cannot be told yet: {may:,} of {self.runs:,} may be"
+        )
+        return first, f"{rest} (level {self.alpha:.0%}, however often one looks)"
+
+
+def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None:
+    """Say which runs may still be the best; None with fewer than two runs or queries.
+
+    Parameters
+    ----------
+    scores : Scores
+        The queries judged so far. A later look has all rows of the earlier ones.
+    alpha : float
+        The level, over all looks together.
+
+    Raises
+    ------
+    InputError
+        The measure has no greatest score.
+
+    Notes
+    -----
+    The first run is chosen by its score, so that the pairs tested were not named before. But the truly best
+    run, whoever it is, is ruled out only where one of the ``k - 1`` others beats it while being first: each
+    ever does so in a share of ``alpha / (k - 1)`` of studies at the most. So p-values times ``k - 1`` are
+    enough, whoever is first on the way.
+    """
+    n, k = scores.values.shape
+    if n < 2 or k < 2:
+        return None
+    order, p = against_first(scores)
+    behind = direction(scores.measure) * (scores.values[:, order[:1]] - scores.values[:, order[1:2]])
+    _, low, high = sequential_test(behind, reach_of(scores), alpha / (k - 1))
+    return Contenders(
+        measure=scores.measure,
+        queries=n,
+        runs=k,
+        run=scores.runs[order[0]],
+        next=scores.runs[order[1]],
+        difference=float(behind.mean()),
+        low=float(low[0]),
+        high=float(high[0]),
+        p=float(p.max()),
+        contenders=(
+            scores.runs[order[0]],
+            *(scores.runs[run] for run, one in zip(order[1:], p, strict=True) if one > alpha),
+        ),
+        alpha=alpha,
+    )
+
+
+def against_first(scores: Scores) -> tuple[NDArray[np.intp], Floats]:
+    """Return the runs from the first on, and the p-value of each of the others times their number.
+
+    Without the interval of `find_contenders`, which takes most of its time.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of two runs or more.
+
+    Returns
+    -------
+    order : ndarray of int, shape (runs,)
+    p : ndarray of float64, shape (runs - 1,)
+        Of the runs behind the first, in their order.
+    """
+    values = direction(scores.measure) * scores.values
+    order = np.argsort(-values.mean(axis=0), kind="stable")
+    differences = values[:, order[:1]] - values[:, order[1:]]
+    return order, np.minimum(1.0, (len(order) - 1) * sequential_p(differences, reach_of(scores)))

@@ -1,1 +1,0 @@
-"""Testing: intervals, significance tests and agreement of tests."""

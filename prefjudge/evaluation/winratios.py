@@ -1,0 +1,666 @@
+"""Win ratios: runs compared directly by which top passage people prefer."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import TopSplit, chosen_qrels, top_pairs
+from prefjudge.core.runs import Heads, Qrels, encode
+from prefjudge.errors import InputError
+from prefjudge.evaluation.measures.placings import Floats, Integers
+from prefjudge.evaluation.tests import VARIANT, sign_flip_p
+
+Votes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairVotes:
+    """The votes on each judged pair, by query.
+
+    Documents and queries are codes of the vocabularies that the votes were counted for.
+
+    Attributes
+    ----------
+    key : ndarray of int64, shape (pairs,)
+        One number for (query, smaller doc code, greater doc code), ascending.
+    smaller, greater, ties : ndarray of int64, shape (pairs,)
+        How many votes went to the document with the smaller code, to the other, and to neither.
+    width : int
+        How many documents the vocabulary holds.
+    """
+
+    key: Integers
+    smaller: Integers
+    greater: Integers
+    ties: Integers
+    width: int
+
+    def on(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
+
+        Parameters
+        ----------
+        query, a, b : ndarray of int64, shape (n,)
+            Codes; a negative document is one that does not exist.
+
+        Returns
+        -------
+        for_a, for_b, for_neither : ndarray of int64, shape (n,)
+        """
+        out = np.zeros((3, query.size), dtype=np.int64)
+        rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
+        if not self.key.size or not rows.size:
+            return out[0], out[1], out[2]
+        wanted = pair_key(query[rows], a[rows], b[rows], self.width)
+        # A key beyond the last is compared with the last, and differs.
+        slot = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
+        judged = self.key[slot] == wanted
+        rows, slot = rows[judged], slot[judged]
+        first = a[rows] < b[rows]
+        out[0, rows] = np.where(first, self.smaller[slot], self.greater[slot])
+        out[1, rows] = np.where(first, self.greater[slot], self.smaller[slot])
+        out[2, rows] = self.ties[slot]
+        return out[0], out[1], out[2]
+
+
+def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
+    """Return one number for a query and an unordered pair of documents."""
+    key: Integers = (query * width + np.minimum(a, b)) * width + np.maximum(a, b)
+    return key
+
+
+def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> PairVotes:
+    """Count the votes on each pair, in the codes of the given vocabularies.
+
+    Judgments on queries or documents that the vocabularies do not hold are left out.
+    """
+    query = encode(judgments.queries, queries).astype(np.int64)[judgments.query]
+    code = encode(judgments.docs, docs).astype(np.int64)
+    left, right = code[judgments.left], code[judgments.right]
+    known = (query >= 0) & (left >= 0) & (right >= 0)
+    query, left, right, choice = query[known], left[known], right[known], judgments.choice[known]
+    key, pair = np.unique(pair_key(query, left, right, len(docs)), return_inverse=True)
+    for_smaller = np.where(left < right, choice, -choice)
+    counts = [np.bincount(pair[for_smaller == sign], minlength=key.size) for sign in (1, -1, 0)]
+    return PairVotes(key=key, smaller=counts[0], greater=counts[1], ties=counts[2], width=len(docs))
+
+
+class VoteTables:
+    """The votes between the documents that several runs have for each query, for look-ups by the million.
+
+    Each query has a square table of the documents that somebody voted on.
+
+    Parameters
+    ----------
+    votes : PairVotes
+        The votes.
+    docs : ndarray of int64, shape (runs, queries)
+        The document of each run for each query; a negative one does not exist.
+    """
+
+    def __init__(self, votes: PairVotes, docs: Integers) -> None:
+        width = max(votes.width, 1)
+        smaller, greater = np.divmod(votes.key, width)
+        query = smaller // width
+        held, place = np.unique(np.concatenate([smaller, query * width + greater]), return_inverse=True)
+        of = held // width
+        sizes = np.bincount(of, minlength=docs.shape[1])
+        column = np.arange(held.size) - (np.cumsum(sizes) - sizes)[of]
+        cells = int((sizes**2).sum())
+        # A cell is where its row begins, and its column; what is beyond the last holds nothing.
+        row = np.append((np.cumsum(sizes**2) - sizes**2)[of] + column * sizes[of], cells)
+        column = np.append(column, cells)
+        one, other = np.split(place, 2)
+        two = one != other  # a vote on one document alone says nothing
+        forward, backward = (row[one] + column[other])[two], (row[other] + column[one])[two]
+        self._won, self._tied = (np.zeros(cells + 1, dtype=np.int32) for _ in range(2))
+        self._won[forward], self._won[backward] = votes.smaller[two], votes.greater[two]
+        self._tied[forward] = self._tied[backward] = votes.ties[two]
+        wanted = np.where(docs >= 0, np.arange(docs.shape[1]) * width + docs, -1)
+        found = np.searchsorted(held, wanted)
+        found[np.append(held, -1)[found] != wanted] = held.size
+        self._row, self._column, self._nothing = row[found], column[found], cells
+
+    def against_later(self, run: int) -> tuple[Votes, Votes, Votes]:
+        """Return the votes for a run's documents against those of each later run, for these, and for neither.
+
+        Returns
+        -------
+        for_it, for_later, for_neither : ndarray of int32, shape (later runs, queries)
+            0 for a pair that was never judged.
+        """
+        forward = np.minimum(self._row[run] + self._column[run + 1 :], self._nothing)
+        backward = np.minimum(self._row[run + 1 :] + self._column[run], self._nothing)
+        return self._won[forward], self._won[backward], self._tied[forward]
+
+
+# Win ratios: runs compared directly by which top passage people prefer.
+
+Count = Literal["majority", "votes"]
+
+PERFECT = "perfect ranking"
+BINOMIAL = "two-sided binomial test, exact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinRatio:
+    """Two runs compared on the queries where their top passages differ and were judged.
+
+    Attributes
+    ----------
+    a, b : str
+        The runs.
+    wins_a, wins_b, ties : int
+        On how many queries the top passage of a run was preferred, and how many were undecided. With raw
+        votes, how many votes.
+    same, unjudged : int
+        On how many queries both have the same top passage, and how many could not be compared because the
+        pair was never judged or a run has no top passage.
+    p : float
+        The test that `WinRatios` names, two-sided; ties do not count. 1 where there is no win.
+    p_bonferroni : float
+        ``p`` times the number of pairs of runs, at most 1.
+    """
+
+    a: str
+    b: str
+    wins_a: int
+    wins_b: int
+    ties: int
+    same: int
+    unjudged: int
+    p: float
+    p_bonferroni: float
+
+    @property
+    def ratio(self) -> float:
+        """The share of the wins that went to ``a``; NaN where there is none."""
+        decided = self.wins_a + self.wins_b
+        return self.wins_a / decided if decided else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinRatios:
+    """All pairs of runs compared by their top passages.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        The runs in the order given, the perfect ranking first where there is one.
+    pairs : tuple of WinRatio
+        Each pair once, ``a`` before ``b`` in ``runs``.
+    wins : dict of str to int
+        How many other runs each run beats: it wins more than it loses.
+    count : str
+        ``majority``: one outcome a query, the majority of all votes on the two passages. ``votes``: every
+        vote by itself.
+    queries : int
+        How many queries were looked at.
+    test : str
+        What ``p`` is: of majorities the binomial test; of votes the sign-flip test of each query's balance,
+        since the votes of a query depend on each other.
+    """
+
+    runs: tuple[str, ...]
+    pairs: tuple[WinRatio, ...]
+    wins: dict[str, int]
+    count: Count
+    queries: int
+    test: str = BINOMIAL
+
+    def matrix(self, alpha: float = 0.05) -> "WinMatrix":
+        """Return the ratios as the paper's Table 4 has them: the column beats the row.
+
+        Every table, file and plot takes its cells from here, so that none can be the transpose of another.
+
+        Parameters
+        ----------
+        alpha : float
+            The level at which a pair is significant, after Bonferroni's correction.
+        """
+        place = {run: number for number, run in enumerate(self.runs)}
+        ratio = np.full((len(self.runs), len(self.runs)), np.nan)
+        significant = np.zeros(ratio.shape, dtype=bool)
+        for pair in self.pairs:
+            a, b = place[pair.a], place[pair.b]
+            ratio[b, a], ratio[a, b] = pair.ratio, 1 - pair.ratio
+            significant[b, a] = significant[a, b] = pair.p_bonferroni <= alpha
+        return WinMatrix(runs=self.runs, ratio=ratio, significant=significant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinMatrix:
+    """Win ratios as a square matrix: the column beats the row.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        The rows and the columns.
+    ratio : ndarray of float64, shape (len(runs), len(runs))
+        How often the top passage of the column was preferred to that of the row; NaN on the diagonal, and
+        where nothing was decided.
+    significant : ndarray of bool, shape (len(runs), len(runs))
+        Whether the two runs differ significantly.
+    """
+
+    runs: tuple[str, ...]
+    ratio: Floats
+    significant: NDArray[np.bool_]
+
+
+RUNS_SHOWN = 12
+"""So many columns of a matrix fit a page."""
+
+
+def best_runs(result: WinRatios, number: int) -> tuple[str, ...]:
+    """Return the runs that beat most others, in their order, and the perfect ranking where there is one.
+
+    Parameters
+    ----------
+    result : WinRatios
+    number : int
+        How many runs at most, without the perfect ranking.
+    """
+    rivals = [run for run in result.runs if run != PERFECT]
+    best = {*sorted(rivals, key=lambda run: -result.wins[run])[:number], PERFECT}
+    return tuple(run for run in result.runs if run in best)
+
+
+def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the runs of these names, as they are ordered there.
+
+    Raises
+    ------
+    InputError
+        One of them is not among the runs.
+    """
+    for name in names:
+        if name not in result.runs:
+            raise InputError(f"there is no run {name!r} to show", f"Choose one of: {', '.join(result.runs)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def runs_to_show(ratios: WinRatios, chosen: int | str | Sequence[str]) -> tuple[str, ...]:
+    """Return the runs to show: a number, also as text, means the best ones.
+
+    Raises
+    ------
+    InputError
+        A name is not a run's, or no run would be shown.
+    """
+    names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
+    if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
+        if int(names[0]) < 1:
+            raise InputError(f"--runs-shown {names[0]}: no run would be shown", "Give 1 or more.")
+        return best_runs(ratios, int(names[0]))
+    return named_runs(ratios, names)
+
+
+def named_count(text: str) -> Count:
+    """Return the way of counting of this name.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    choices: dict[str, Count] = {"majority": "majority", "votes": "votes"}
+    if text not in choices:
+        raise InputError(f"there is no way to count {text!r}", "Choose majority or votes.")
+    return choices[text]
+
+
+def binomial_p(wins: Integers, losses: Integers) -> NDArray[np.float64]:
+    """Return the two-sided binomial test of wins against losses at one half.
+
+    Parameters
+    ----------
+    wins, losses : ndarray of int64, shape (n,)
+        The counts.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        The p-values, 1 where there is neither win nor loss.
+    """
+    fewer = np.minimum(wins, losses).astype(np.float64)
+    both: NDArray[np.float64] = np.minimum(1.0, 2.0 * scipy.special.bdtr(fewer, wins + losses, 0.5))
+    return both
+
+
+def win_ratios(
+    judgments: Judgments,
+    heads: Heads,
+    qrels: Qrels | None = None,
+    *,
+    queries: Collection[str] | None = None,
+    count: Count = "majority",
+) -> WinRatios:
+    """Compare all pairs of runs by their top passages.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes.
+    heads : Heads
+        The top passage of each run; rows below the first place are ignored.
+    qrels : Qrels, optional
+        Adds the perfect ranking, whose top passage is the qrel: of the highest grade, and the first in the
+        file among equals, as in section 3.1.
+    queries : collection of str, optional
+        Look at these queries only; by default at those with a judgment.
+    count : {'majority', 'votes'}
+        One outcome a query, or every vote by itself.
+
+    Returns
+    -------
+    WinRatios
+        One record for each pair, with wins, ties, p-values and Bonferroni's correction over all pairs.
+
+    Notes
+    -----
+    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the table's
+    sense (the same top passage) do not enter the ratio.
+    """
+    asked = (
+        {judgments.queries[query] for query in np.unique(judgments.query)}
+        if queries is None
+        else set(queries)
+    )
+    names, docs, tops, runs = top_documents(heads, qrels, asked)
+    if len(runs) < 2:
+        raise InputError(
+            "win ratios compare runs, and there is only one",
+            "Give at least two runs that were pooled, or one and qrels.",
+        )
+    tops = np.ascontiguousarray(tops.T)
+    votes = VoteTables(count_votes(judgments, names, docs), tops)
+    tables, tests = [], []
+    for number in range(len(runs) - 1):
+        outcomes = _against_later(votes, tops, number, count)
+        tables.append(np.stack([part.sum(axis=1) for part in outcomes], axis=1))
+        tests.append(
+            sign_flip_p((outcomes[0] - outcomes[1]).astype(np.int64))
+            if count == "votes"
+            else binomial_p(tables[-1][:, 0], tables[-1][:, 1])
+        )
+    # The pairs in the order of the tables: each run with every later one.
+    first = np.repeat(np.arange(len(runs)), np.arange(len(runs))[::-1])
+    second = np.concatenate([np.arange(number + 1, len(runs)) for number in range(len(runs) - 1)])
+    table, p = np.concatenate(tables), np.concatenate(tests)
+    corrected = np.minimum(1.0, p * p.size)
+    pairs = tuple(
+        WinRatio(
+            a=runs[first[row]],
+            b=runs[second[row]],
+            wins_a=int(table[row, 0]),
+            wins_b=int(table[row, 1]),
+            ties=int(table[row, 2]),
+            same=int(table[row, 3]),
+            unjudged=int(table[row, 4]),
+            p=float(p[row]),
+            p_bonferroni=float(corrected[row]),
+        )
+        for row in range(len(table))
+    )
+    wins = np.bincount(first[table[:, 0] > table[:, 1]], minlength=len(runs)) + np.bincount(
+        second[table[:, 1] > table[:, 0]], minlength=len(runs)
+    )
+    return WinRatios(
+        runs=runs,
+        pairs=pairs,
+        wins={run: int(number) for run, number in zip(runs, wins, strict=True)},
+        count=count,
+        queries=len(names),
+        test=VARIANT if count == "votes" else BINOMIAL,
+    )
+
+
+def top_documents(
+    heads: Heads, qrels: Qrels | None, asked: set[str]
+) -> tuple[tuple[str, ...], tuple[str, ...], Integers, tuple[str, ...]]:
+    """Return the queries, the documents, the top document of each query and run (-1: none), and the runs."""
+    names = [*heads.queries, *(qrels.queries if qrels else ())]
+    chosen = tuple(name for name in dict.fromkeys(names) if name in asked)
+    docs = tuple(dict.fromkeys([*heads.docs, *(qrels.docs if qrels else ())]))
+    columns = []
+    if qrels is not None:
+        best = chosen_qrels(qrels)
+        column = np.full(len(chosen), -1, dtype=np.int64)
+        row = encode(qrels.queries, chosen)[qrels.query[best]]
+        column[row[row >= 0]] = encode(qrels.docs, docs)[qrels.doc[best]][row >= 0]
+        columns.append(column)
+    tops = np.full((len(chosen), len(heads.runs)), -1, dtype=np.int64)
+    row = encode(heads.queries, chosen)[heads.query]
+    keep = (heads.position == 1) & (row >= 0)
+    tops[row[keep], heads.run[keep]] = encode(heads.docs, docs)[heads.doc[keep]]
+    runs = ((PERFECT,) if qrels else ()) + heads.runs
+    return chosen, docs, np.column_stack([*columns, tops]), runs
+
+
+def _against_later(
+    votes: VoteTables, tops: Integers, number: int, count: Count
+) -> Sequence[NDArray[np.int32] | NDArray[np.bool_]]:
+    """Compare one run with every later one, query by query.
+
+    Returns
+    -------
+    sequence of ndarray, each of shape (later runs, queries)
+        Wins, losses, ties, whether the top passage is the same, and whether the pair is unjudged.
+    """
+    found = votes.against_later(number)
+    for_a, for_b, neither = found
+    judged = (for_a > 0) | (for_b > 0) | (neither > 0)
+    same = (tops[number] == tops[number + 1 :]) & (tops[number] >= 0)
+    if count == "votes":
+        return *found, same, ~judged & ~same
+    return for_a > for_b, for_a < for_b, judged & (for_a == for_b), same, ~judged & ~same
+
+
+# Examples of judged pairs, drawn at random so that nobody can pick the telling ones.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A decided pair of a qrel and a run's top passage.
+
+    Attributes
+    ----------
+    query : str
+        The query_id.
+    category : str
+        ``A`` or ``B``: whether the qrel was the run's first passage.
+    preferred, other : str
+        The doc_ids, by the majority of the votes.
+    qrel_preferred : bool
+        Whether ``preferred`` is the qrel.
+    votes_for, votes_against : int
+    query_text, preferred_text, other_text : str
+        As the workers read them; empty where they are not known.
+    """
+
+    query: str
+    category: str
+    preferred: str
+    other: str
+    qrel_preferred: bool
+    votes_for: int
+    votes_against: int
+    query_text: str = ""
+    preferred_text: str = ""
+    other_text: str = ""
+
+
+def draw_examples(
+    judgments: Judgments,
+    heads: Heads,
+    qrels: Qrels,
+    run: str,
+    *,
+    count: int = 3,
+    rng: np.random.Generator,
+    queries: Collection[str] | None = None,
+) -> tuple[Example, ...]:
+    """Draw decided pairs, in turn from those in which the qrel and in which the other passage won.
+
+    Parameters
+    ----------
+    judgments, heads, qrels, run, queries
+        As for :func:`prefjudge.evaluation.winratios.top_against_qrel`.
+    count : int
+        How many; fewer where fewer pairs are decided.
+    rng : numpy.random.Generator
+        Draws them.
+
+    Notes
+    -----
+    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), Figure 1: "selected from our logs without
+    prior knowledge of the questions, passages or outcome".
+    """
+    pairs = top_pairs(heads, qrels, run, queries=queries)
+    votes = count_votes(judgments, pairs.queries, pairs.docs)
+    for_qrel, for_rival, _ = votes.on(pairs.query, pairs.qrel, pairs.rival)
+    sides = [
+        rng.permutation(np.flatnonzero(won)).tolist() for won in (for_qrel > for_rival, for_qrel < for_rival)
+    ]
+    sides = sides[:: 1 if rng.random() < 0.5 else -1]  # neither outcome is always the first
+    turns = [row for number in range(count) for side in sides for row in side[number : number + 1]]
+    agreed = pairs.agreed
+
+    def example(row: int) -> Example:
+        won = bool(for_qrel[row] > for_rival[row])
+        both = (pairs.docs[pairs.qrel[row]], pairs.docs[pairs.rival[row]])
+        counts = (int(for_qrel[row]), int(for_rival[row]))
+        return Example(
+            query=pairs.queries[pairs.query[row]],
+            category="A" if agreed[row] else "B",
+            preferred=both[0 if won else 1],
+            other=both[1 if won else 0],
+            qrel_preferred=won,
+            votes_for=max(counts),
+            votes_against=min(counts),
+        )
+
+    return tuple(example(row) for row in turns[:count])
+
+
+# The qrel against a run's top result: is a ranker already better than the labels that it is scored by?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryOutcome:
+    """What people preferred on the queries of one category.
+
+    Attributes
+    ----------
+    queries : int
+        How many queries the category holds.
+    qrel, rival, tied, unjudged : int
+        On how many the majority preferred the qrel, the other passage, neither, or was not asked.
+    no_rival : int
+        On how many there is nothing to compare the qrel with: the run returned it alone.
+    p : float
+        The two-sided binomial test of ``qrel`` against ``rival``.
+    """
+
+    queries: int
+    qrel: int
+    rival: int
+    tied: int
+    unjudged: int
+    no_rival: int
+    p: float
+
+    @property
+    def rival_ratio(self) -> float:
+        """The share of the decided queries on which the other passage won; NaN where there is none."""
+        decided = self.qrel + self.rival
+        return self.rival / decided if decided else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopAgainstQrel:
+    """One run's top passages against the qrels: every labelled query is of one category, or not retrieved.
+
+    Attributes
+    ----------
+    run : str
+        The run tag.
+    a, b : CategoryOutcome
+        Where run and qrels agree on the top passage, and where they differ. The ``rival_ratio`` of ``a`` is a
+        rough estimate of the judges' error, were the agreed passage the best; that of ``b`` above one half
+        says that the run is better than perfect.
+    not_retrieved : int
+        Labelled queries that the run does not answer.
+    """
+
+    run: str
+    a: CategoryOutcome
+    b: CategoryOutcome
+    not_retrieved: int
+
+    @property
+    def split(self) -> TopSplit:
+        """How all labelled queries split into the categories: Table 1."""
+        return TopSplit(
+            a=self.a.queries,
+            b=self.b.queries,
+            no_rival=self.a.no_rival,
+            not_retrieved=self.not_retrieved,
+        )
+
+    @property
+    def shares(self) -> tuple[float, float, float, float]:
+        """The parts of Figure 2, of the decided queries: rival and qrel of category B, then of A."""
+        parts = np.array([self.b.rival, self.b.qrel, self.a.rival, self.a.qrel], dtype=np.float64)
+        total = parts.sum()
+        first, second, third, fourth = parts / total if total else np.full(4, np.nan)
+        return float(first), float(second), float(third), float(fourth)
+
+
+def top_against_qrel(
+    judgments: Judgments, heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] | None = None
+) -> TopAgainstQrel:
+    """Compare the top passages of a run with the qrels, by the majority of the votes on each pair.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The votes on the pairs of :func:`top_pairs`; others do not matter.
+    heads, qrels, run, queries
+        As for :func:`top_pairs`.
+
+    Notes
+    -----
+    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 3, Tables 1 and 2, Figure 2.
+    """
+    pairs = top_pairs(heads, qrels, run, queries=queries)
+    votes = count_votes(judgments, pairs.queries, pairs.docs)
+    for_qrel, for_rival, neither = votes.on(pairs.query, pairs.qrel, pairs.rival)
+    paired = pairs.rival >= 0
+    judged = for_qrel + for_rival + neither > 0
+
+    def outcome(category: NDArray[np.bool_]) -> CategoryOutcome:
+        wins = np.array([(category & (for_qrel > for_rival)).sum()])
+        losses = np.array([(category & (for_qrel < for_rival)).sum()])
+        return CategoryOutcome(
+            queries=int(category.sum()),
+            qrel=int(wins[0]),
+            rival=int(losses[0]),
+            tied=int((category & judged & (for_qrel == for_rival)).sum()),
+            unjudged=int((category & paired & ~judged).sum()),
+            no_rival=int((category & ~paired).sum()),
+            p=float(binomial_p(wins, losses)[0]),
+        )
+
+    return TopAgainstQrel(
+        run=run,
+        a=outcome(pairs.agreed),
+        b=outcome(pairs.retrieved & ~pairs.agreed),
+        not_retrieved=pairs.split.not_retrieved,
+    )

@@ -1,0 +1,689 @@
+"""Publication: pairs packed into HITs, and each HIT published exactly once."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache, partial
+
+import numpy as np
+
+from prefjudge.core.gold import GoldPair, rotate_gold
+from prefjudge.core.hits import CENT, draw_decoys, pack_pairs, plan_hit, prorated
+from prefjudge.core.judgments import BarringPolicy
+from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
+from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
+from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
+from prefjudge.field import pay as intents
+from prefjudge.pages.hit import Example, HitPage, Slot, languages, render_hit_page
+from prefjudge.reading.files import write_text
+from prefjudge.study.assignments import count_workers, load_overlaps
+from prefjudge.study.config import DesignConfig, EarlyExit
+from prefjudge.study.hits import (
+    HitKey,
+    HitStatus,
+    StudyHit,
+    StudySlot,
+    delete_hit,
+    last_batch,
+    load_hits,
+    save_extension,
+    save_hits,
+    save_published,
+)
+from prefjudge.study.money import TOKEN_LIFE, Intent, intend_all, settle, void
+from prefjudge.study.pools import (
+    REVIEW_FILE,
+    count_hidden,
+    load_active_gold,
+    load_gold,
+    load_pairs_by_number,
+    load_passages,
+    load_practice,
+    load_queries,
+)
+from prefjudge.study.progress import Stage, count_rows, lacking, waiting_pairs
+from prefjudge.study.store import (
+    HAPPENED,
+    Study,
+    drop_setting,
+    forget_answers,
+    load_setting,
+    refuse_other_target,
+    save_setting,
+)
+
+_RETRY_SECONDS = 24 * 3600
+"""How long who took the test waits for another try, which has the same pairs."""
+_OFFERED = "test offered:"
+"""Before a target: the setting that is there while workers are offered a test."""
+
+
+def entry_test(study: Study) -> EntryTest | None:
+    """Return the test that the config asks for; None where it asks for none.
+
+    Raises
+    ------
+    StudyError
+        No gold pair is for practice.
+    """
+    rate = study.config.workers.min_practice_rate
+    if rate is None:
+        return None
+    with study.transaction(write=False) as db:
+        practice = load_practice(db)
+    if not practice:
+        raise StudyError(
+            "min_practice_rate in [workers] of study.toml asks for a test, and no gold pair is for practice",
+            f"Give two or three pairs a reason in the column practice of {study.folder / REVIEW_FILE}, "
+            "then: prefjudge gold --accept; or delete min_practice_rate.",
+        )
+    design, words = study.config.design, languages()[study.config.design.language]
+    notice = words["test_notice"].replace("{rate}", str(rate)).replace("{all}", str(len(practice)))
+    how = words["how"].replace("{all}", str(len(practice)))
+    return EntryTest(
+        group=WorkerGroup(
+            name=f"{words['test']} {_mark(study)}",
+            notice=notice.replace("{title}", study.config.hit.title),
+        ),
+        intro=f"{design.instructions or how}\n\n{design.question}",
+        choices=_choices(study, practice),
+        min_rate=rate,
+        work_seconds=study.config.hit.assignment_minutes * 60,
+        retry_seconds=_RETRY_SECONDS,
+    )
+
+
+def _mark(study: Study) -> str:
+    """Return the end of the names of the study's tests: one in each language that it was published in."""
+    return study.opaque("test", length=8)
+
+
+def note_test(study: Study, target: str) -> None:
+    """Remember that workers are offered a test, before it is made."""
+    with study.transaction() as db:
+        save_setting(db, f"{_OFFERED}{target}", _mark(study))
+
+
+def end_tests(study: Study, crowd: Crowd, target: str) -> None:
+    """Offer the test no more, as every pair is judged; the next ``publish`` offers it again."""
+    with study.transaction(write=False) as db:
+        mark = load_setting(db, f"{_OFFERED}{target}")
+    if mark is None or not isinstance(crowd, Testing):
+        return
+    crowd.end_tests(mark)
+    with study.transaction() as db:  # after the call: one that was interrupted is repeated
+        drop_setting(db, f"{_OFFERED}{target}")
+
+
+def _choices(study: Study, practice: tuple[GoldPair, ...]) -> tuple[Choice, ...]:
+    """Return the questions, in an order that tells nothing; half of the right answers come first.
+
+    So who always takes the first passage gets half of them. Key, order and side are the same each time: a
+    test that has not changed is not sent again.
+    """
+
+    def mark(pair: GoldPair, what: str) -> str:
+        return study.opaque("test", what, pair.query, pair.good, pair.bad)
+
+    sides = {pair: number % 2 for number, pair in enumerate(sorted(practice, key=lambda p: mark(p, "side")))}
+    return tuple(
+        Choice(
+            key=mark(pair, "key"),
+            text=pair.query,
+            options=(pair.bad, pair.good) if sides[pair] else (pair.good, pair.bad),
+            right=sides[pair],
+        )
+        for pair in sorted(practice, key=lambda p: mark(p, "key"))
+    )
+
+
+def refuse_test(crowd: Crowd, test: EntryTest | None) -> None:
+    """Refuse a test that the crowd cannot give, before anything is published.
+
+    Raises
+    ------
+    ConfigError
+        The crowd has no tests.
+    InputError
+        It does not take this one.
+    """
+    if test is None:
+        return
+    if not isinstance(crowd, Testing):
+        raise ConfigError(
+            f"{crowd.endpoint} cannot test workers, as min_practice_rate in [workers] of study.toml asks",
+            "Delete min_practice_rate: newcomers practise in their first HIT.",
+        )
+    if fault := crowd.fault_of_test(test):
+        raise InputError(fault, "Choose fewer or shorter gold pairs for practice.")
+
+
+# Keeps workers from HITs whose pairs they have judged before: a second vote of theirs would not count.
+
+_NOTICE = "Held by those who have judged some of these passages before."
+
+
+def exclude_earlier(
+    study: Study, crowd: Crowd, hits: Sequence[StudyHit]
+) -> dict[str, tuple[WorkerGroup, ...]]:
+    """Put the workers who should not take a HIT into a group of the HIT's own; return it by the HIT's key.
+
+    The HITs are of one target. A repeat is harmless. HITs whose pairs are new to everyone need no group.
+    """
+    with study.transaction(write=False) as db:
+        overlaps = load_overlaps(db, hits[0].target, [hit.hit_key for hit in hits])
+        known = count_workers(db, hits[0].target) if overlaps else 0
+    groups: dict[str, tuple[WorkerGroup, ...]] = {}
+    for hit in hits:
+        pairs = sum(slot.pair_id is not None for slot in hit.slots)
+        earlier = choose_excluded(overlaps.get(hit.hit_key, ()), pairs=pairs, known=known)
+        group = WorkerGroup(name=f"prefjudge {study.opaque('earlier', hit.hit_key)}", notice=_NOTICE)
+        for worker in earlier:
+            crowd.bar(worker, group)
+        groups[hit.hit_key] = (group,) if earlier else ()
+    return groups
+
+
+def choose_excluded(overlap: Sequence[tuple[str, int]], *, pairs: int, known: int) -> tuple[str, ...]:
+    """Return who may not take a HIT.
+
+    Parameters
+    ----------
+    overlap : sequence of (str, int)
+        Workers, and how many of the pairs each has judged.
+    pairs : int
+        How many pairs the HIT has.
+    known : int
+        How many workers have taken part and are not barred.
+
+    Returns
+    -------
+    tuple of str
+        Everybody who has judged all of the pairs. Of the others those who have judged most, as long as half
+        of the known workers stay: a small panel must not lock itself out for the sake of a few wasted votes.
+    """
+    ranked = sorted(overlap, key=lambda found: (-found[1], found[0]))
+    whole = sum(count >= pairs for _, count in ranked)
+    return tuple(worker for worker, _ in ranked[: max(whole, known // 2)])
+
+
+# HITs as tasks for a crowd: the page that workers see, and who may take it.
+
+PAGES_FOLDER = "pages"
+"""The folder of pages that are too large for the crowd, for the study's own web server."""
+
+
+class Pages:
+    """Renders the study's HITs: holds the texts while a batch is published."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        with study.transaction(write=False) as db:
+            self._queries, self._passages = load_queries(db), load_passages(db)
+            self._gold = load_gold(db)
+            practice = load_practice(db)
+            self._pairs = load_pairs_by_number(db)
+        pairs = tuple(
+            Example(query=pair.query, better=pair.good, worse=pair.bad, reason=pair.practice)
+            for pair in practice
+        )
+        # Who answered them in a test reads the reasons, rather than answer them again.
+        tested = study.config.workers.min_practice_rate is not None
+        self._practice = () if tested else pairs
+        self._explained = pairs if tested else ()
+        wanted = {doc for _, a, b in self._pairs.values() for doc in (a, b)}
+        without = [
+            *(f"query {query}" for query, _, _ in self._pairs.values() if query not in self._queries),
+            *(f"passage {doc}" for doc in sorted(wanted) if doc not in self._passages),
+        ]
+        if without:
+            what = f"{len(without)} of the texts to show are missing: {', '.join(without[:5])}"
+            raise lacking(study, Stage.TEXTS, what=what)
+
+    def page(self, hit: StudyHit, crowd: Crowd) -> Page:
+        """Return the page that a HIT shows, or the address of its file where the crowd refuses the page.
+
+        Raises
+        ------
+        InputError
+            The crowd refuses it, and the study has no web server for it.
+        """
+        html, url = self._html(hit), self._study.config.design.pages_url
+        fault = crowd.fault_of(html)
+        if not fault:
+            return Page(html=html)
+        if not url:
+            raise InputError(
+                fault,
+                "Put fewer pairs in a HIT, or serve the pages yourself: set design.pages_url in study.toml.",
+            )
+        name = f"{hit.hit_key}.html"
+        write_text(self._study.folder / PAGES_FOLDER / name, html)
+        return Page(address=f"{url.rstrip('/')}/{name}")
+
+    def _html(self, hit: StudyHit) -> str:
+        design, words = self._study.config.design, self._study.config.words
+        reward = hit.reward_cents * CENT
+        return render_hit_page(
+            HitPage(
+                title=self._study.config.hit.title,
+                question=design.question,
+                instructions=design.instructions,
+                consent=design.consent,
+                reward=f"${reward:.2f}" if reward else "",
+                shares=_shares(reward, len(hit.slots), self._study.config.pay.early_exit),
+                slots=tuple(self._slot(slot) for slot in hit.slots),
+                layouts=hit.layouts,
+                allow_ties=design.allow_ties,
+                strengths=design.strengths,
+                language=design.language,
+                examples=(
+                    *(Example(**one.model_dump()) for one in design.examples),
+                    *self._explained,
+                ),
+                practice=self._practice,
+                task=words.task,
+                passage=words.passage,
+                unable=design.allow_unable,
+                comments=design.comments,
+                keep_days=self._study.config.workers.keep_days,
+            )
+        )
+
+    def _slot(self, slot: StudySlot) -> Slot:
+        if slot.gold_id is not None:
+            gold = self._gold[slot.gold_id]
+            query, passages = gold.query, (gold.good, gold.bad)
+        else:
+            query_id, doc_a, doc_b = self._pairs[slot.pair_id or 0]
+            query, passages = self._queries[query_id], (self._passages[doc_a], self._passages[doc_b])
+        return Slot(name=slot.name, query=query, passages=passages, tokens=slot.tokens)
+
+    def task(self, hit: StudyHit, crowd: Crowd, who: Eligibility) -> Task:
+        """Return the task that a HIT is published as; its token is the same each time."""
+        config = self._study.config
+        return Task(
+            token=self._study.opaque("create", hit.hit_key, length=48),
+            key=hit.hit_key,
+            page=self.page(hit, crowd),
+            title=config.hit.title,
+            description=config.hit.description,
+            pay=hit.reward_cents * CENT,
+            workers=hit.assignments,
+            work_seconds=config.hit.assignment_minutes * 60,
+            lifetime_seconds=config.hit.lifetime_days * 86_400,
+            approval_seconds=config.hit.auto_approval_days * 86_400,
+            expected_seconds=round(config.design.seconds_per_pair * len(hit.slots)),
+            eligibility=who,
+        )
+
+
+@lru_cache(maxsize=64)
+def _shares(reward: Decimal, slots: int, early_exit: EarlyExit) -> tuple[str, ...]:
+    """Return what a worker is paid who stops after 0, 1, 2, … comparisons; nothing is paid for nothing."""
+    if not reward:
+        return ()
+    whole = early_exit is EarlyExit.FULL
+    shares = (reward if whole and done else prorated(reward, done, slots) for done in range(slots + 1))
+    return tuple(f"${share:.2f}" for share in shares)
+
+
+def eligibility(study: Study) -> Eligibility:
+    """Return who may take the study's HITs."""
+    workers = study.config.workers
+    return Eligibility(
+        locales=workers.locales,
+        approved_more_than=workers.approved_more_than,
+        min_approval_rate=workers.min_approval_rate,
+        closed_to=(barred_group(study),) if workers.exclude_barred else (),
+        limited_by=trusted_group(study) if climbs(study) else None,
+        tested_by=entry_test(study),
+    )
+
+
+def climbs(study: Study) -> bool:
+    """Return whether workers get more HITs only as fast as their work is screened."""
+    return study.config.screening.policy is BarringPolicy.LADDER
+
+
+def trusted_group(study: Study) -> WorkerGroup:
+    """Return the group by which the study limits how many HITs a worker takes."""
+    days = study.config.pay.doubt_days
+    first = f" The first ones are paid once a few were, after {days:g} days at the latest." if days else ""
+    return WorkerGroup(
+        name=f"prefjudge {study.opaque('trusted')}",
+        notice=f"How many of these tasks you may take; the number grows as your work is looked at.{first}",
+    )
+
+
+def barred_group(study: Study) -> WorkerGroup:
+    """Return the group of the barred workers. Its name says nothing to them, and is the study's own."""
+    return WorkerGroup(
+        name=f"prefjudge {study.opaque('mark')}",
+        notice="Held by those who have taken part as far as this study allows.",
+        bars=True,
+    )
+
+
+# Publication: each HIT is published exactly once, also when a call is interrupted.
+
+Progress = Callable[[int, int], None]
+_TOGETHER = 20
+"""HITs that are recorded together: enough that the disk waits little, few to look for after a kill."""
+
+
+def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
+    """Return the HITs whose publication was interrupted: the marketplace may have them, or not."""
+    with study.transaction(write=False) as db:
+        refuse_other_target(db, target)
+        return tuple(load_hits(db, target, HitStatus.PLANNED))
+
+
+def publish_hits(
+    study: Study, crowd: Crowd, hits: Sequence[StudyHit], progress: Progress | None = None
+) -> None:
+    """Publish HITs, each exactly once; those that are not reached are not recorded, and planned again.
+
+    Raises
+    ------
+    BudgetError
+        The budget does not allow some HIT; those before it are published.
+    CrowdError
+        The crowd refused one, failed or cannot be reached; what came of the others is recorded.
+    """
+    if not hits:
+        return
+    pages, who = Pages(study), eligibility(study)
+    refuse_test(crowd, who.tested_by)
+    if who.tested_by:
+        note_test(study, hits[0].target)
+    for start in range(0, len(hits), _TOGETHER):
+        some = hits[start : start + _TOGETHER]
+        # before anything is intended: a page may be one that the crowd does not take
+        tasks = [pages.task(hit, crowd, who) for hit in some]
+        batch, refused = _Batch.intend(study, crowd, some)
+        if batch.hits:
+            batch.publish(tasks, who, partial(_tell, progress, start, len(hits)))
+        if refused:
+            raise refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """HITs that are recorded together before their calls, and again after them.
+
+    A commit waits for the disk, so one HIT at a time would wait twice. A process that is killed between the
+    two leaves intents without an outcome: each call has its token, so a repeat finds what it made.
+    """
+
+    study: Study
+    crowd: Crowd
+    hits: Sequence[StudyHit]
+    intents: Sequence[Intent]
+    new: frozenset[str]
+    """The keys of the HITs that no interrupted call has recorded before."""
+
+    @classmethod
+    def intend(
+        cls, study: Study, crowd: Crowd, hits: Sequence[StudyHit]
+    ) -> "tuple[_Batch, BudgetError | None]":
+        """Record HITs together with the intents to publish them, as far as the budget allows."""
+        asked = [intents.creation(study, crowd.prices, hit) for hit in hits]
+        with study.transaction() as db:
+            known, refused = intend_all(db, asked, budget=study.config.budget)
+            pairs = list(zip(hits, asked, known, strict=False))
+            new = [hit for hit, intent, found in pairs if found is intent]
+            if new:
+                forget_answers(db, new[0].target)
+                save_hits(db, new)
+        return cls(study, crowd, hits[: len(known)], known, frozenset(hit.hit_key for hit in new)), refused
+
+    def publish(self, tasks: Sequence[Task], who: Eligibility, progress: Callable[[int], None]) -> None:
+        """Make the calls and record what came of them, also where one fails."""
+        made: list[str] = []
+        called = 0
+        try:
+            earlier = exclude_earlier(self.study, self.crowd, self.hits)
+            for task, intent in zip(tasks, self.intents, strict=False):
+                called += 1
+                closed = (*who.closed_to, *earlier[task.key])
+                closed_task = replace(task, eligibility=replace(who, closed_to=closed))
+                made.append(_publish_one(self.crowd, closed_task, intent))
+                progress(len(made))
+        except CrowdError as error:
+            self._record(made, called, refused=called > 0 and isinstance(error, RefusedError))
+            raise
+        self._record(made, called)
+
+    def _record(self, made: Sequence[str], called: int, *, refused: bool = False) -> None:
+        """Record the ids of the HITs made; forget what does not exist, so that it is planned again.
+
+        That is the HIT that was refused, and those new here that no call has reached. What came of a call
+        that failed nobody knows: its intent stays.
+        """
+        now = time.time()
+        pairs = list(zip(self.hits, self.intents, strict=True))
+        unmade = [pair for pair in pairs[called:] if pair[0].hit_key in self.new]
+        with self.study.transaction() as db:
+            for (hit, intent), hit_id in zip(pairs, made, strict=False):
+                settle(db, intent.token, hit_id, now)
+                save_published(db, hit.hit_key, hit_id, now)
+            for hit, intent in [*pairs[called - 1 : called], *unmade] if refused else unmade:
+                void(db, intent.token)
+                delete_hit(db, hit.hit_key)
+
+
+def _publish_one(crowd: Crowd, task: Task, intent: Intent) -> str:
+    """Publish a HIT, or find it where the crowd may have forgotten the token of the first call."""
+    # From an hour before the token expires the crowd is searched first: a call with an expired token would
+    # publish, and pay for, a second HIT.
+    if time.time() - intent.intended > TOKEN_LIFE - 3600 and (found := _find(crowd, task.key)):
+        return found
+    try:
+        return crowd.publish(task)
+    except RefusedError:
+        if found := _find(crowd, task.key):  # an earlier call made it, and the config has changed since
+            return found
+        raise
+
+
+def _tell(progress: Progress | None, before: int, of: int, done: int) -> None:
+    if progress:
+        progress(before + done, of)
+
+
+def _find(crowd: Crowd, key: str) -> str | None:
+    return next((listed.task_id for listed in crowd.tasks() if listed.key == key), None)
+
+
+# Extensions: a HIT is asked of one more worker for each assignment that was dropped whole.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The ``number``-th additional assignment of a HIT; without a ``call`` the crowd has it already."""
+
+    hit: StudyHit
+    number: int
+    call: bool
+
+
+def extend_hits(
+    study: Study, crowd: Crowd, wanted: Sequence[Extension]
+) -> tuple[Sequence[Extension], BudgetError | None]:
+    """Extend HITs as far as the budget allows; return what was extended, and why not all of it.
+
+    All are recorded together before their calls, and again after them: a commit waits for the disk. What a
+    killed process leaves has its intent, and the crowd tells how many assignments a HIT has.
+
+    Raises
+    ------
+    CrowdError
+        The crowd refused one, failed or cannot be reached; what came of those before is recorded.
+    """
+    if not wanted:
+        return (), None
+    wanted = sorted(wanted, key=lambda one: one.call)  # what the crowd has is recorded, whatever the budget
+    asked = [intents.extension(study, crowd.prices, one.hit, one.number) for one in wanted]
+    with study.transaction() as db:
+        known, refused = intend_all(db, asked, budget=study.config.budget)
+    new = {found.token for intent, found in zip(asked, known, strict=False) if found is intent}
+    made = 0
+    try:
+        for one, intent in zip(wanted, known, strict=False):
+            if one.call:
+                crowd.extend(one.hit.hit_id or "", 1, token=intent.token)
+            made += 1
+    except CrowdError as error:
+        # What was refused, or not reached, is not to be. What came of a call that failed nobody knows.
+        unmade = [one for one in known[made + 1 :] if one.token in new]
+        if isinstance(error, RefusedError):
+            unmade.append(known[made])
+        _record(study, wanted[:made], known, unmade)
+        raise
+    _record(study, wanted[:made], known, ())
+    return wanted[:made], refused
+
+
+def _record(
+    study: Study, made: Sequence[Extension], known: Sequence[Intent], unmade: Sequence[Intent]
+) -> None:
+    now = time.time()
+    with study.transaction() as db:
+        for one, intent in zip(made, known, strict=False):
+            settle(db, intent.token, "extended", now)
+            save_extension(db, one.hit.hit_key)
+        for intent in unmade:
+            void(db, intent.token)
+
+
+# Packs the pairs that wait into HITs.
+
+_LAYOUTS = 4
+"""How many ways there are to show a HIT, so that its workers see different sides."""
+
+
+def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
+    """Return the HITs for the waiting pairs; nothing is recorded.
+
+    Raises
+    ------
+    StudyError
+        The study has no pairs, or fewer gold pairs than a HIT hides.
+    """
+    with study.transaction(write=False) as db:
+        waiting = _by_votes(waiting_pairs(db, target))
+        pairs = count_rows(db, "pairs")
+        gold, used = load_active_gold(db), count_hidden(db, target)
+        batch = last_batch(db) + 1
+    if not pairs:
+        raise lacking(study, Stage.POOL)
+    if not waiting:
+        return ()
+    design = study.config.design
+    if len(gold) < design.gold_per_hit:
+        raise lacking(study, Stage.GOLD)
+    rng = study.hidden_rng("batch", batch)
+    packed = [
+        ([group[i] for i in members], votes)
+        for votes, group in waiting
+        for members in _pack(len(group), design, rng)
+    ]
+    dealt = rotate_gold(
+        len(gold),
+        design.gold_per_hit,
+        len(packed),
+        rng=rng,
+        used=[used.get(number, 0) for number in gold],
+    )
+    gold_ids = list(gold)
+    return tuple(
+        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
+        for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
+    )
+
+
+def _pack(count: int, design: DesignConfig, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Deal pairs to HITs, each to one; then give each HIT its decoys, which are pairs of others."""
+    packed = pack_pairs(count, design.new_pairs_per_hit, rng=rng)
+    if not design.decoys:
+        return packed
+    decoys = draw_decoys(packed, design.decoys, rng=rng)
+    return [(*pairs, *more) for pairs, more in zip(packed, decoys, strict=True)]
+
+
+def _by_votes(waiting: Sequence[tuple[int, str, str, str, int]]) -> list[tuple[int, list[int]]]:
+    """Group the pairs by the votes that they still need: a HIT has as many assignments."""
+    groups: dict[int, list[int]] = {}
+    for pair_id, *_, votes in waiting:
+        groups.setdefault(votes, []).append(pair_id)
+    return sorted(groups.items())
+
+
+def _study_hit(
+    study: Study,
+    target: str,
+    batch: int,
+    number: int,
+    pairs: Sequence[int],
+    gold: Sequence[int],
+    votes: int,
+) -> StudyHit:
+    config = study.config
+    opaque = study.opaque("hit", batch, number, length=24)
+    key = str(HitKey(mark=study.mark, batch=batch, number=number, assignments=votes, opaque=opaque))
+    # A stream for each HIT: what one page shows tells nothing about the places of gold pairs in another.
+    rng = study.hidden_rng("hit", opaque)
+    plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=_LAYOUTS, rng=rng)
+    slots = tuple(
+        StudySlot(
+            name=study.opaque(opaque, place),
+            pair_id=pairs[k] if k < len(pairs) else None,
+            gold_id=gold[k - len(pairs)] if k >= len(pairs) else None,
+            tokens=(study.opaque(opaque, place, "first"), study.opaque(opaque, place, "second")),
+        )
+        for place, k in enumerate(plan.slots)
+    )
+    return StudyHit(
+        hit_key=key,
+        batch=batch,
+        number=number,
+        target=target,
+        assignments=votes,
+        reward_cents=int(config.hit.reward / CENT),
+        layouts=plan.layouts,
+        slots=slots,
+    )
+
+
+# Tells a crowd whose people come from elsewhere when more may come, and when to pay them there.
+
+
+def recruit(study: Study, crowd: Crowd) -> tuple[str, ...]:
+    """Let as many people come as the published tasks need; return what keeps them away."""
+    return _noted(study, crowd.recruit()) if isinstance(crowd, Recruiting) else ()
+
+
+def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tuple[str, ...]:
+    """Return the calls by which people would be asked for, to show before anything is published."""
+    if not hits or not isinstance(crowd, Recruiting):
+        return ()
+    people: Recruiting = crowd
+    example = Pages(study).task(hits[0], crowd, eligibility(study))
+    return tuple(people.plan(example, sum(hit.assignments for hit in hits)))
+
+
+def settle_elsewhere(study: Study, crowd: Crowd, *, held: bool = False) -> tuple[str, ...]:
+    """Pay people where they come from, where somebody else pays than who has decided.
+
+    Returns what a person decided there, which stands; with ``held`` what was refused there is paid.
+    """
+    return _noted(study, crowd.settle(held=held)) if isinstance(crowd, Recruiting) else ()
+
+
+def _noted(study: Study, happened: tuple[str, ...]) -> tuple[str, ...]:
+    with study.transaction() as db:
+        save_setting(db, HAPPENED, json.dumps(happened))
+    return happened

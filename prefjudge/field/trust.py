@@ -1,0 +1,334 @@
+"""Trust: who may take how many HITs, whose pay waits, and which models' votes count."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import median_high
+
+from prefjudge.core.judgments import BarringRule, Judgments, climb, split_models
+from prefjudge.crowd.protocol import Crowd
+from prefjudge.errors import ConfigError, StudyError, quoted
+from prefjudge.evaluation.models import LEAST_PEOPLE, LEAST_VOTES, ModelGate, gate_model
+from prefjudge.field.publish import barred_group, climbs, trusted_group
+from prefjudge.findings.judgments import pseudonymous
+from prefjudge.study.assignments import forget_barred, load_gold_records, load_judgments, save_barred
+from prefjudge.study.hits import HitStatus
+from prefjudge.study.people import (
+    AFTER_MISS,
+    AS_GUESSED,
+    DECIDED,
+    GUESSED,
+    TOO_FAST,
+    UNPROVEN,
+    UNREAD,
+    UndecidedAssignment,
+    count_last_dropped,
+    count_workers_verdicts,
+    find_first_miss,
+    forget_decisions,
+    forgive,
+    load_allowances,
+    load_workers,
+    save_allowance,
+    save_exclusion,
+)
+from prefjudge.study.pools import count_hidden, load_active_gold
+from prefjudge.study.progress import count_hits, load_barred, waiting_pairs
+from prefjudge.study.store import Study
+from prefjudge.words import many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """Whose work counts all the same, and whose does not, by worker id, each with the reason."""
+
+    keep: Mapping[str, str]
+    drop: Mapping[str, str]
+
+
+def decisions_on_workers(study: Study) -> Decisions:
+    """Return what the config decides on workers, whom it names by pseudonyms as everything does.
+
+    Raises
+    ------
+    ConfigError
+        It names somebody of whom the study knows nothing.
+    """
+    screening = study.config.screening
+    if not (screening.keep or screening.drop):
+        return Decisions(keep={}, drop={})
+    with study.transaction(write=False) as db:
+        workers = load_workers(db)
+    ids = {study.opaque("worker", worker): worker for worker in workers}
+    unknown = [name for name in (*screening.keep, *screening.drop) if name not in ids]
+    if unknown:
+        raise ConfigError(
+            f"[screening] of study.toml decides on {unknown[0]}, and the study has no worker of this name",
+            f"`prefjudge workers {quoted(study.folder)}` names them.",
+        )
+    return Decisions(
+        keep={ids[name]: why for name, why in screening.keep.items()},
+        drop={ids[name]: why for name, why in screening.drop.items()},
+    )
+
+
+# Who may take how many HITs, and who none any more: by the gold pairs that were answered so far.
+
+
+def barring_rule(study: Study) -> BarringRule:
+    """Return the rule of a study's config."""
+    screening = study.config.screening
+    return BarringRule(
+        policy=screening.policy,
+        accuracy=screening.accuracy,
+        careless=screening.careless,
+        confidence=screening.confidence,
+    )
+
+
+def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> None:
+    """Bar the workers whom the policy or a decision bars, first at the crowd and then in the store.
+
+    Before that, those are let in again whom a decision keeps, or bars no longer. With ``again`` the crowd is
+    told of those who are barred already: it may have been restored from a backup.
+    """
+    rule, decided, group = barring_rule(study), decisions_on_workers(study), barred_group(study)
+    _readmit(study, crowd, target, decided)
+    with study.transaction(write=False) as db:
+        records, barred = load_gold_records(db, target), load_barred(db, target)
+        fast = count_workers_verdicts(db, target, TOO_FAST)
+    for worker in barred if again else ():
+        crowd.bar(worker, group)
+    for worker, record in sorted(records.items()):
+        if worker in barred or worker in decided.keep:
+            continue
+        if not (worker in decided.drop or worker in fast or rule.bars(record)):
+            continue
+        crowd.bar(worker, group)
+        met = record.missed + record.right
+        reason = f"missed {record.missed} of {many(met, 'gold pair')}"
+        if climbs(study) and rule.bars(record):
+            reason += f", {AS_GUESSED}" if rule.guesses(record) else f", lately {AS_GUESSED}"
+        if worker in fast:
+            reason = f"did {many(fast[worker], 'HIT')} of {len(record.hits)} {TOO_FAST}; {reason}"
+        if worker in decided.drop:
+            reason = f"{DECIDED}: {decided.drop[worker]}"
+        with study.transaction() as db:
+            save_barred(db, target, worker, reason, time.time())
+
+
+def _readmit(study: Study, crowd: Crowd, target: str, decided: Decisions) -> None:
+    """Let those in again whom a decision keeps, or bars no longer: first at the crowd, then in the store."""
+    with study.transaction(write=False) as db:
+        barred = load_barred(db, target)
+    for worker, why in barred.items():
+        if worker in decided.keep or (why.startswith(DECIDED) and worker not in decided.drop):
+            crowd.readmit(worker, barred_group(study))
+            with study.transaction() as db:
+                forget_barred(db, target, worker)
+
+
+def exclude_barred(study: Study, target: str) -> None:
+    """Drop the judgments of barred workers that never count, each with the reason; their pairs wait again.
+
+    These are all judgments of who guesses or does not read, and of who never showed anything else. Of others
+    it is what they did from the first HIT on in which they missed a gold pair or did not read. It is derived
+    from the log each time, so that work which comes after the worker was barred is found, and a repeat drops
+    nothing more.
+    """
+    decided = decisions_on_workers(study)
+    with study.transaction() as db:
+        for worker in decided.keep:
+            forgive(db, target, worker)
+        forget_decisions(db, target, decided.drop)
+        for worker, why in decided.drop.items():
+            save_exclusion(db, target, worker, f"{DECIDED}: {why}", time.time())
+    if not climbs(study):
+        return
+    rule = barring_rule(study)
+    with study.transaction(write=False) as db:
+        records = load_gold_records(db, target)
+        fast = count_workers_verdicts(db, target, TOO_FAST)
+        barred = [
+            worker
+            for worker, why in load_barred(db, target).items()
+            if worker in records and not why.startswith(DECIDED)
+        ]
+    with study.transaction() as db:
+        for worker in barred:
+            if worker in decided.keep:
+                continue
+            record = records[worker]
+            if rule.guesses(record):
+                save_exclusion(db, target, worker, GUESSED, time.time())
+            elif 2 * fast.get(worker, 0) >= len(record.hits):
+                save_exclusion(db, target, worker, UNREAD, time.time())
+            elif not rule.began_well(record):
+                save_exclusion(db, target, worker, UNPROVEN, time.time())
+            else:
+                since = find_first_miss(db, target, worker, TOO_FAST)
+                save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
+
+
+def has_fresh_gold(study: Study, target: str) -> bool:
+    """Return whether gold pairs are left for a HIT that no HIT has hidden yet.
+
+    Then what was dropped is asked for again in another HIT: where workers tell each other what they met, all
+    that comes back is pairs whose answer is not known.
+    """
+    with study.transaction(write=False) as db:
+        hidden, active = count_hidden(db, target), load_active_gold(db)
+    each = study.config.design.gold_per_hit
+    return 0 < each <= sum(number not in hidden for number in active)
+
+
+_LOOKED_AT, _ENOUGH = 50, 20
+"""How many of the last assignments tell the share that is dropped, and how many there must be."""
+
+
+def why_stopped(study: Study, target: str) -> str:
+    """Return why nothing should be published for now, as too much of what comes is dropped; else nothing."""
+    limit = study.config.screening.most_dropped
+    with study.transaction(write=False) as db:
+        came, dropped = count_last_dropped(db, target, _LOOKED_AT)
+    if came < _ENOUGH or dropped <= limit * came:
+        return ""
+    return (
+        f"{dropped} of the last {came} assignments were dropped, more than {limit:.0%}: nothing is published "
+        "until others come, or most_dropped in [screening] of study.toml allows it"
+    )
+
+
+def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
+    """Return the most HITs that a worker may take, where the workers have ``done`` so many.
+
+    Unless the config says, it follows from the gold pairs: nobody gets more HITs than they fill without a
+    repeat, until half of the workers have done as many. So a small panel goes on, and one worker of a crowd
+    does not get to know the gold pairs.
+    """
+    workers, each = study.config.workers, study.config.design.gold_per_hit
+    of_study = max(1, int(workers.most_share * published))
+    if workers.most_hits is not None:
+        return min(of_study, workers.most_hits)
+    if not each:
+        return of_study
+    fresh = max(1, gold // each)
+    return min(of_study, fresh * (1 + median_high(done) // fresh))
+
+
+def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> int:
+    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
+
+    The number is the whole one, so nothing is lost where the worker takes a HIT at the same moment. It is
+    recorded after the call: a call whose record is missing is repeated, and a repeat is harmless. With
+    ``again`` all are told: a crowd that was restored from a backup lets workers take less than is recorded.
+
+    Returns
+    -------
+    int
+        How many workers may take no more for now, only because others have done less (see ``_cap``).
+    """
+    if not climbs(study):
+        return 0
+    kept = decisions_on_workers(study).keep
+    with study.transaction(write=False) as db:
+        records, barred = load_gold_records(db, target), load_barred(db, target)
+        allowed = load_allowances(db, target)
+        published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
+    climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
+    if not climbing:
+        return 0
+    cap = _cap(study, published, gold, [len(record.hits) for record in climbing.values()])
+    waiting = 0
+    for worker, record in climbing.items():
+        screened = len(record.hits)
+        more = max(worker in kept, climb(record.hits, record.passed_over))
+        hits = min(screened + more, cap)
+        waiting += screened >= cap and cap < published and study.config.workers.most_hits is None
+        known = allowed.get(worker) == hits
+        if known and not again:
+            continue
+        crowd.allow(worker, trusted_group(study), hits, submitted=screened)
+        if known:
+            continue
+        with study.transaction() as db:
+            save_allowance(db, target, worker, hits)
+    return waiting
+
+
+# Whose pay waits: while the gold pairs leave room for doubt that a worker reads, and the study goes on.
+
+
+def waits_until(
+    study: Study, target: str, undecided: Iterable[UndecidedAssignment], now: float
+) -> dict[str, float]:
+    """Return which assignments are not paid yet, and when they are at the latest, in seconds since 1970.
+
+    Three gold pairs let a coin pass one HIT in eight, and a bar that is sure takes more than one. What is
+    paid before cannot be taken back, so pay waits until the worker's record has left doubt behind. Work in
+    good faith is paid in any case: after some days, or when there is no more of the study to do. The crowd
+    may pay by itself before: then that is the time to tell.
+    """
+    days = study.config.pay.doubt_days
+    if not (days and climbs(study) and study.config.design.gold_per_hit):
+        return {}
+    with study.transaction(write=False) as db:
+        if not (count_hits(db, target).get(HitStatus.OPEN, 0) or waiting_pairs(db, target)):
+            return {}
+        records = load_gold_records(db, target)
+    rule = barring_rule(study)
+    doubted = {worker for worker, record in records.items() if rule.in_doubt(record)}
+    until = {
+        one.assignment_id: min(one.submitted + 86_400 * days, one.pays_itself or inf)
+        for one in undecided
+        if one.worker_id in doubted and one.submitted is not None
+    }
+    return {assignment: when for assignment, when in until.items() if when > now}
+
+
+# Model gates: which models people's votes vouch for, before one of them orders, vetoes or counts.
+
+
+def study_votes(study: Study) -> Judgments:
+    """Return the votes of models that have judged in a study, and those of people, by their pseudonyms."""
+    with study.transaction(write=False) as db:
+        log = load_judgments(db, models=True)
+    return pseudonymous(study, log)
+
+
+def study_gates(study: Study) -> tuple[ModelGate, ...]:
+    """Test each model that has judged in a study against the votes of its people."""
+    people, models = split_models(study_votes(study))
+    return tuple(gate_model(people, name, votes) for name, votes in models.items())
+
+
+def check_gates(study: Study, models: Iterable[str], *, ungated: bool) -> tuple[str, ...]:
+    """Refuse models that people's votes do not vouch for; return what to say of those used all the same.
+
+    Raises
+    ------
+    StudyError
+        The gate of a model is shut, and ``ungated`` does not insist.
+    """
+    wanted = set(models)
+    shut = [gate for gate in study_gates(study) if gate.model in wanted and not gate.open] if wanted else []
+    if shut and not ungated:
+        raise StudyError(
+            f"people's votes do not vouch for {shut[0].model}: {why_shut(shut[0])}",
+            f"See prefjudge judge {quoted(study.folder)} --worth; --ungated uses the model all the same.",
+        )
+    return tuple(f"{gate.model} is used, though people's votes do not vouch for it" for gate in shut)
+
+
+def why_shut(gate: ModelGate) -> str:
+    """Return why a gate is shut, in words."""
+    if not gate.enough:
+        return (
+            f"{many(gate.votes, 'vote')} of people are on pairs that it and another person judged; "
+            f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed"
+        )
+    if gate.repeats:
+        return f"it votes as {gate.repeats[0]} does on every pair that both judged, as a copy would"
+    passes = f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"
+    return passes if gate.worse else f"{passes}, and more votes of people may tell"

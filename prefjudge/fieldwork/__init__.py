@@ -1,1 +1,0 @@
-"""Fieldwork: what the verbs that publish, collect and pay share."""

@@ -1,0 +1,317 @@
+"""A study's best answers: one source for its page, its release, its boards and its challenges."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.copies import candidates_of
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.planning.rounds import BySize, parse_strategy, taken_out
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.resolving.resolutions import (
+    PREFERENCE_NAME,
+    HowResolved,
+    Resolutions,
+    resolved,
+    to_qrels,
+    with_answers,
+)
+from prefjudge.core.resolving.tournaments import TieWorth
+from prefjudge.core.runs import Qrels
+from prefjudge.core.strategies import Strategy
+from prefjudge.errors import InputError, StudyError
+from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.findings.outputs import stamp_of, write_stamp
+from prefjudge.reading.files import Notice
+from prefjudge.reading.inputs import InputFile, paths_of
+from prefjudge.reading.labels import read_qrels, write_qrels
+from prefjudge.reading.lines import digest_of_content
+from prefjudge.reading.once import is_asking_once, once
+from prefjudge.study.answers import last_version, load_answers, load_open_challenge
+from prefjudge.study.hits import HitStatus
+from prefjudge.study.people import load_rehearsal
+from prefjudge.study.pools import load_copies, load_inputs
+from prefjudge.study.progress import (
+    ChallengeRecord,
+    Stage,
+    count_hits,
+    lacking,
+    load_challenges,
+    waiting_pairs,
+)
+from prefjudge.study.store import QRELS_FILE, Study, advised, live_since, save_setting
+from prefjudge.words import many
+
+
+def find_winners(
+    judgments: Judgments, how: HowResolved, *, pools: Pools | None, asked: Pairs | None
+) -> Resolutions:
+    """Return what `resolved` does; in a report, of the same votes once."""
+    ask = partial(resolved, judgments, how, pools=pools, asked=asked)
+    if not is_asking_once():
+        return ask()
+    log = judgments
+    columns: list[NDArray[np.integer[Any]]] = [
+        log.query,
+        log.left,
+        log.right,
+        log.choice,
+        log.strength,
+        log.worker,
+    ]
+    names = [log.queries, log.docs, log.workers]
+    if pools is not None:
+        columns += [pools.query, pools.doc]
+        names += [pools.queries, pools.docs]
+    if asked is not None:
+        columns += [asked.query, asked.doc_a, asked.doc_b]
+        names += [asked.queries, asked.docs]
+    key = ("winners", how, *names, *(column.tobytes() for column in columns))
+    return once(key, ask)
+
+
+# A study's best answers: one source for its page, its release, its leaderboards and its challenges.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestAnswers:
+    """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
+
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``how`` made the
+    tournaments, and ``derived`` says whether their winners are the answers.
+    """
+
+    votes: JudgmentInput
+    qrels: Qrels
+    version: int
+    resolutions: Resolutions
+    how: HowResolved
+    derived: bool
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswers:
+    """The answers that a strategy has kept of the votes that it asked for, and could keep of others."""
+
+    answers: Qrels
+    strategy: Strategy
+
+
+def kept_by_strategy(study: Study, answers: Qrels, version: int) -> KeptAnswers | None:
+    """Return the best answers with the strategy that found them.
+
+    None where none did, and where it cannot be asked again with other votes: it was taken out, a challenge
+    has brought votes of its own, a model chose what people were shown, or votes went where they told runs
+    apart.
+    """
+    name = study.setting("strategy")
+    with study.transaction(write=False) as db:
+        challenged = load_open_challenge(db) is not None
+    if version != 1 or challenged or not name or taken_out(name) or study.setting("strategy model"):
+        return None
+    strategy = parse_strategy(name)
+    sizes = strategy.steps if isinstance(strategy, BySize) else ((0, strategy),)
+    if any(isinstance(one, Sure) and one.runs is not None for _, one in sizes):
+        return None
+    return KeptAnswers(answers=answers, strategy=strategy)
+
+
+def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tuple[Qrels, int]:
+    """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
+
+    All copies of an answer are answers.
+
+    Raises
+    ------
+    StudyError
+        Neither has happened yet, or no query was judged far enough.
+    """
+    with study.transaction(write=False) as db:
+        version = last_version(db)
+        kept, rehearsed_until = load_answers(db, version, PREFERENCE_NAME), live_since(db)
+        copies = load_copies(db)
+    if version:
+        return copies.spread(kept), version
+    path = study.folder / QRELS_FILE
+    if not path.is_file() or path.stat().st_mtime < rehearsed_until:
+        raise lacking(study, Stage.ANSWERED)
+    if not path.stat().st_size:
+        more = "run" if study.setting("strategy") else "collect"
+        raise StudyError(
+            "no query of the study has a best answer yet",
+            f"Collect more judgments: {advised(study, more)}{'; then resolve' * (more != 'run')}.",
+        )
+    return copies.spread(read_qrels(path, name=PREFERENCE_NAME, notices=notices)), 0
+
+
+def load_versions(study: Study) -> dict[int, Qrels]:
+    """Return the versions of the answers that ``run`` keeps; all copies of an answer are answers."""
+    with study.transaction(write=False) as db:
+        copies, last = load_copies(db), last_version(db)
+        return {
+            number: copies.spread(load_answers(db, number, PREFERENCE_NAME)) for number in range(1, last + 1)
+        }
+
+
+def write_versions(study: Study) -> Path:
+    """Write all versions of the answers: the files may be those of a rehearsal, or of another store."""
+    out = study.folder / QRELS_FILE
+    with study.transaction(write=False) as db:
+        rehearsal = load_rehearsal(db)
+    versions = load_versions(study)
+    for number, answers in versions.items():
+        path = out if number == len(versions) else out.with_name(f"{out.stem}-v{number}{out.suffix}")
+        write_stamp(path, stamp_of(rehearsal))
+        write_qrels(path, answers, rehearsal=rehearsal)
+    return out
+
+
+def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
+    """Return the best-known answers with the tournaments that they won.
+
+    A notice says so where the judgments now lead to other answers than ``resolve`` wrote.
+
+    Raises
+    ------
+    StudyError
+        There are no judgments, or no answers.
+    """
+    with study.reading():
+        votes = gather_judgments(study, None, verb=verb)
+        qrels, version = load_best_answers(study)
+        votes, how, notices = votes_of_answers(study, votes, version, verb=verb)
+    found = find_winners(votes.log, how, pools=votes.pools, asked=votes.asked)
+    won = to_qrels(found)
+    if set(candidates_of(votes.copies.spread(won))) != set(candidates_of(qrels)):
+        won = qrels
+    answered = with_answers(found, won, (version and votes.driven_by) or how.rule)
+    others = np.unique(found.query[found.winner != answered.winner]).size
+    if others and not version:
+        made = "" if how_resolved(study) else "other options made it, or "
+        notices += (
+            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {how.rule} finds in the "
+            f"judgments as they are: {made}judgments have come since. `prefjudge resolve` makes it again",
+        )
+    return BestAnswers(
+        votes=votes,
+        qrels=qrels,
+        version=version,
+        resolutions=answered,
+        how=how,
+        derived=not version and not others,
+        notices=notices,
+    )
+
+
+def votes_of_answers(
+    study: Study, votes: JudgmentInput, version: int, *, verb: str
+) -> tuple[JudgmentInput, HowResolved, tuple[str, ...]]:
+    """Return those votes of a study that its answers rest on, how they are resolved, and what to say of it.
+
+    Version 0 of the answers is what ``resolve`` wrote, by the options that it had.
+    """
+    told = None if version else how_resolved(study)
+    if told is not None:
+        try:
+            if told.without or told.counted:
+                votes = gather_judgments(study, None, told.without, counted=told.counted, verb=verb)
+            return votes, told, ()
+        except InputError:  # such a worker was forgotten since, or is not barred any more
+            pass
+    (rule,), notices = ((votes.rule,), ()) if version else fitting_rule(votes)
+    return votes, HowResolved(rule=rule), notices
+
+
+_HOW = "resolved"
+"""The setting that holds how ``resolve`` made the study's answers, and the digest of their file."""
+
+
+def keep_how_resolved(study: Study, path: Path, how: HowResolved) -> None:
+    """Keep how a study's answers were made: reports, releases and boards resolve them so again."""
+    told = json.dumps({**asdict(how), "digest": digest_of_content(path)}, sort_keys=True)
+    with study.transaction() as db:
+        save_setting(db, _HOW, told)
+
+
+def how_resolved(study: Study) -> HowResolved | None:
+    """Return how the study's answers were made; None where the file is not the one that ``resolve`` wrote."""
+    path, kept = study.folder / QRELS_FILE, study.setting(_HOW)
+    told = json.loads(kept) if kept else {}
+    if not path.is_file() or told.pop("digest", None) != digest_of_content(path):
+        return None
+    found = HowResolved(**told)
+    return replace(
+        found, ties=TieWorth(found.ties), without=tuple(found.without), counted=tuple(found.counted)
+    )
+
+
+# The work that is open in a study that is under way.
+
+
+def what_is_open(study: Study) -> str:
+    """Return the open work in words; empty where all that was asked is judged."""
+    with study.transaction(write=False) as db:
+        hits, waiting = count_hits(db), len(waiting_pairs(db))
+        challenge = next((one for one in load_challenges(db) if one.concluded is None), None)
+    return open_words(hits, waiting, challenge)
+
+
+def open_words(hits: Mapping[str, int], waiting: int, challenge: ChallengeRecord | None) -> str:
+    """Return the same where it is counted: HITs by their state, pairs without one, and an open challenge."""
+    still_open = sum(count for name, count in hits.items() if name != HitStatus.CLOSED)
+    parts = [
+        *([f"{many(still_open, 'HIT')} open"] if still_open else []),
+        *([f"{many(waiting, 'pair')} waiting for one"] if waiting and hits else []),
+        *([f"challenge {challenge.challenge} under way"] if challenge else []),
+    ]
+    return ", ".join(parts)
+
+
+# Runs whose challenge is under way: their newcomers are not judged, so no board ranks them yet.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRuns:
+    """The runs of the challenge that is under way, and the query_id and doc_id of their newcomers."""
+
+    challenge: int
+    names: tuple[str, ...]
+    files: tuple[str | Path, ...]
+    newcomers: frozenset[tuple[str, str]]
+
+    def others(self, runs: Sequence[str | Path]) -> tuple[str | Path, ...]:
+        """Return the run files that do not wait, however they are called here."""
+        waiting = {Path(path).resolve() for path in self.files}
+        return tuple(path for path in runs if Path(path).resolve() not in waiting)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.names)
+        return (
+            f"challenge {self.challenge} is under way: {names} not judged yet, and not ranked; "
+            "`prefjudge run` continues it"
+        )
+
+
+def split_runs(study: Study) -> tuple[list[InputFile], WaitingRuns | None]:
+    """Return the study's run files that are judged, and those that wait for a challenge to end."""
+    with study.transaction(write=False) as db:
+        challenge = load_open_challenge(db)
+        runs = [found for found in load_inputs(db) if found.kind == "run"]
+    if challenge is None:
+        return runs, None
+    names = {source for _, _, source in challenge.rows}
+    waiting = [found for found in runs if found.name in names]
+    return [found for found in runs if found.name not in names], WaitingRuns(
+        challenge=challenge.number,
+        names=tuple(found.name for found in waiting),
+        files=paths_of(waiting, "run", study.folder),
+        newcomers=frozenset((query, doc) for query, doc, _ in challenge.rows),
+    )

@@ -1,0 +1,159 @@
+"""How sure the answers are, and which runs may still be the best: one source for all that show it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from prefjudge.core.planning.rounds import parse_strategy, taken_out
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.resolving.confidence import (
+    Confidence,
+    ConfidenceSummary,
+    assess_confidence,
+    check_model,
+    summarise_confidence,
+)
+from prefjudge.core.resolving.resolutions import Resolutions, resolve, to_qrels
+from prefjudge.core.runs import Qrels
+from prefjudge.errors import InputError, StudyError
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.measures.placings import place_candidates
+from prefjudge.evaluation.stability import Contenders, find_contenders, pooled_documents
+from prefjudge.findings.answers import explain_best_answers, split_runs
+from prefjudge.findings.inputs import generator
+from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
+from prefjudge.reading.inputs import paths_of
+from prefjudge.reading.runs.heads import Reading, RunFiles
+from prefjudge.study.answers import last_version
+from prefjudge.study.store import Study, load_setting
+
+_QUICK = 16 << 20
+"""Bytes of run files that are read in about a second."""
+
+
+def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None) -> Contenders | None:
+    """Say which runs of a study may still be the best; None where that is not known, or takes long.
+
+    Parameters
+    ----------
+    votes : JudgmentInput
+        The judgments of a study.
+    labels : Qrels
+        The best answers that they make.
+    wanted : bool, optional
+        Whether to read the runs; by default where they are small, and nothing is wrong with them.
+
+    Raises
+    ------
+    InputError
+        The runs are wanted and cannot be read, or their measure has no greatest score.
+    StudyError
+        They are wanted, and the queries were judged to tell two of them apart.
+    """
+    if wanted is False or votes.study is None or votes.pools is None or not labels.queries:
+        return None
+    try:
+        ranked, _ = split_runs(votes.study)
+        paths = paths_of(ranked, "run", votes.study.folder)
+        if len(paths) < 2 or (wanted is None and sum(map(_size, paths)) > _QUICK):
+            return None
+        if len(paths) > 2:
+            _refuse_chosen_queries(votes.study)
+        config = votes.study.config
+        runs = RunFiles(paths, Reading(order=config.pool.order))
+        placed = place_candidates(pooled_documents(votes.pools), votes.copies, runs.judged)
+        scores = score_matrix(placed.under(labels), placed.labels(labels), Measure.parse(config.measures[0]))
+        return find_contenders(scores)
+    except (InputError, StudyError):
+        if wanted:
+            raise
+        return None
+
+
+def _refuse_chosen_queries(study: Study) -> None:
+    """Refuse queries that were chosen by how two runs score: of the other runs they are no fair sample."""
+    with study.transaction(write=False) as db:
+        strategy = load_setting(db, "strategy")
+    parsed = None if strategy is None or taken_out(strategy) else parse_strategy(strategy)
+    if isinstance(parsed, Sure) and parsed.runs:
+        raise StudyError(
+            f"only queries on which {' and '.join(parsed.runs)} may differ were judged",
+            "They do not tell which of all runs is the best. Leave out --top.",
+        )
+
+
+def _size(path: str | Path) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # not a file of this machine
+        return _QUICK + 1
+
+
+# How sure the answers to judgments are: one source for all that show it.
+
+SURE_QUERIES = 20_000
+"""Up to this many queries, the probabilities are computed by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySureness:
+    """How many queries have each status, how sure their answers are, and which runs may be the best."""
+
+    statuses: dict[str, int]
+    confidence: ConfidenceSummary
+    top: Contenders | None
+
+
+def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySureness:
+    """Say how sure the answers of a study are, by the judgments as they are.
+
+    The answers are those that ``run`` keeps, else those that the rule of the study finds.
+
+    Parameters
+    ----------
+    study : Study
+    verb : str
+        Who asks.
+    top : bool, optional
+        Whether to read the runs; by default where they are small.
+
+    Raises
+    ------
+    StudyError
+        The study has no judgments.
+    """
+    with study.reading():
+        with study.transaction(write=False) as db:
+            kept = last_version(db)
+        if kept:
+            best = explain_best_answers(study, verb=verb)
+            votes, found = best.votes, best.resolutions
+        else:
+            votes = gather_judgments(study, None, verb=verb)
+            (rule,), _ = fitting_rule(votes)
+            found = resolve(votes.log, rule=rule, pools=votes.pools, asked=votes.asked)
+    # The stream of `resolve`: every verb gives the same figures.
+    _, sure = assess_answers(votes, found, rng=generator(study, "resolve"))
+    contenders = study_contenders(votes, to_qrels(found), wanted=top)
+    return StudySureness(statuses=found.counts(), confidence=sure, top=contenders)
+
+
+def assess_answers(
+    votes: JudgmentInput, resolutions: Resolutions, *, rng: np.random.Generator, strengths: bool = False
+) -> tuple[Confidence, ConfidenceSummary]:
+    """Return how probable it is that each candidate is the best, and how sure the winners are.
+
+    Parameters
+    ----------
+    votes : JudgmentInput
+        The judgments, and the pools.
+    resolutions : Resolutions
+        Their winners.
+    rng : numpy.random.Generator
+    strengths : bool
+        Whether a vote counts as often as it is strong.
+    """
+    chances = assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
+    checks = check_model(votes.log, chances.scales, rng=rng, pools=votes.pools)
+    return chances, summarise_confidence(resolutions, chances, checks)

@@ -1,1 +1,0 @@
-"""Labels: qrels, judgments, pools and what was resolved from them."""

@@ -1,1 +1,0 @@
-"""Runs: run files in chunks of whole queries, whatever columns they have."""

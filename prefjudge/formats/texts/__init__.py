@@ -1,1 +1,0 @@
-"""Texts: queries and collections, in every form that the field keeps them in."""

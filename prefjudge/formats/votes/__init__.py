@@ -1,1 +1,0 @@
-"""Votes that were collected elsewhere, in every form that the field keeps them in."""

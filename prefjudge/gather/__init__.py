@@ -1,1 +1,0 @@
-"""Gather: what the verbs that compute share: their inputs, their outputs, and how a result was made."""

@@ -1,0 +1,701 @@
+"""Labels: qrels and judgments, with the stamp of what rests on simulated votes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools, pools_of
+from prefjudge.core.runs import (
+    MOST_SUBTOPICS,
+    Codes,
+    Qrels,
+    Tokens,
+    number_subtopics,
+    same_token,
+    with_subtopics,
+)
+from prefjudge.errors import InputError
+from prefjudge.reading.fields import Fields, Numbering, fields, floats, joined, repeated_rows
+from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column, decode, encode, write_text
+from prefjudge.reading.lines import Block, Holds, blocks, stem
+from prefjudge.reading.memory import (
+    DOC,
+    QUERY,
+    Columns,
+    Held,
+    id_tokens,
+    nested_columns,
+    numbers,
+    pick,
+    row_problems,
+)
+from prefjudge.words import Rehearsal, joint, many
+
+ENDING = "rehearsal.txt"
+"""How the name of a stamp ends that lies beside a file."""
+_BEGINNING = b"rehearsal: "
+_STAMP = re.compile(
+    rb"^(#\s*)?rehearsal: ([0-9,]{1,20}) of ([0-9,]{1,20}) judgments? are simulated", re.MULTILINE
+)
+_COLUMN = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+rehearsal:([0-9]{1,20})/([0-9]{1,20})[ \t]", re.MULTILINE)
+_MOST = 4_096
+"""Bytes of a file beside another that are read: a longer one is not a stamp."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamped(Notice):
+    """A file that says of itself that it rests on simulated judgments."""
+
+    rehearsal: Rehearsal
+
+
+def second_column(rehearsal: Rehearsal | None) -> bytes:
+    """Return what stands in the second column of qrels: ``Q0``, or a stamp."""
+    return f"rehearsal:{rehearsal.simulated}/{rehearsal.judgments}".encode() if rehearsal else b"Q0"
+
+
+def with_stamps(path: str | Path, found: Iterable[Block], notices: list[Notice] | None) -> Iterator[Block]:
+    """Yield the blocks of a file, and note the stamps in its comments, in its second column and beside it."""
+    seen: list[Rehearsal] = []
+    for block in found:
+        if b"rehearsal:" in block.data:
+            columns = set(_COLUMN.findall(block.data))
+            seen += [Rehearsal(simulated=int(some), judgments=int(every)) for some, every in columns]
+        if _BEGINNING in block.data:
+            seen += _read(block.data, commented=True)
+        yield block
+    seen += _beside(path)
+    if notices is not None:
+        notices += [Stamped(where=fspath(path), what=str(one), rehearsal=one) for one in dict.fromkeys(seen)]
+
+
+def file_stamps(path: str | Path) -> list[Notice]:
+    """Return the stamps of a file that is not read for anything else."""
+    notices: list[Notice] = []
+    for _ in with_stamps(path, blocks(path, Holds.QRELS), notices):
+        pass
+    return notices
+
+
+def rehearsal_in(notices: Iterable[Notice]) -> Rehearsal | None:
+    """Return how much is rehearsed of the files that were read; None where none says so."""
+    return joint(one.rehearsal for one in notices if isinstance(one, Stamped))
+
+
+def write_beside(path: Path, stamp: str) -> None:
+    """Write a stamp beside a file whose format has no room for it, or remove that of an earlier file."""
+    file = path.with_name(f"{path.stem}.{ENDING}")
+    if stamp:
+        write_text(file, f"{stamp}: see {path.name}\n")
+    elif file.is_file() and _head(file).startswith(_BEGINNING):
+        file.unlink()
+
+
+def stamps_beside(path: str | Path) -> list[Notice]:
+    """Return the stamps that lie beside a file."""
+    return [Stamped(where=fspath(path), what=str(one), rehearsal=one) for one in _beside(path)]
+
+
+def _beside(path: str | Path) -> list[Rehearsal]:
+    """Return the stamps in the file beside another, which may have been compressed since."""
+    name = Path(fspath(path))
+    names = dict.fromkeys(name.with_name(f"{short}.{ENDING}") for short in (name.stem, stem(name)) if short)
+    return [one for file in names if file.is_file() for one in _read(_head(file), commented=False)]
+
+
+def _read(data: bytes, *, commented: bool) -> list[Rehearsal]:
+    return [
+        Rehearsal(simulated=_number(found[2]), judgments=_number(found[3]))
+        for found in _STAMP.finditer(data)
+        if bool(found[1]) == commented
+    ]
+
+
+def _number(digits: bytes) -> int:
+    return int(digits.replace(b",", b"") or b"0")
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MOST)
+    except OSError:
+        return b""
+
+
+# Judgments files: ``query doc_1 doc_2 preferred``, and perhaps the worker.
+
+_JUDGMENT_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+_PREFERRED_HINT = "the last column repeats one of the two documents, or is: tie"
+TIES = (b"tie", b"TIE", b"=")
+
+
+def read_judgments(
+    path: str | Path, *, sides: bool = False, notices: list[Notice] | None = None
+) -> Judgments:
+    """Read side-by-side judgments; ``preferred`` repeats a document, or is ``tie``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    sides : bool
+        Whether the first document of a line was shown on the left; a file does not say so itself.
+    notices : list of Notice, optional
+        Receives what is odd.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: columns, a preferred document that is neither of the two, a document
+        against itself.
+    """
+    if isinstance(path, Held):
+        if not isinstance(path.content, Judgments):
+            raise InputError(f"{path} does not hold judgments", _JUDGMENT_HINT)
+        return replace(path.content, sides=sides)
+    reader = _JudgmentReader(fspath(path), sides=sides)
+    try:
+        for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices):
+            rows = fields(block.data, block.line, reader.columns)
+            if len(rows):
+                reader.take(rows)
+    except Stop:
+        pass
+    reader.problems.check()
+    if reader.width is None:
+        raise InputError(f"{path} is empty: a judgments file needs at least one line", _JUDGMENT_HINT)
+    return reader.judgments()
+
+
+class _JudgmentReader:
+    def __init__(self, path: str, *, sides: bool) -> None:
+        self.path, self.sides = path, sides
+        self.problems = Problems(path, "judgments file")
+        self.width: int | None = None
+        self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
+        self.parts: list[tuple[Codes, Codes, Codes, NDArray[np.int8], Codes]] = []
+
+    def columns(self, count: int) -> int:
+        if self.width is None:
+            if count not in (3, 4, 5):
+                raise InputError(
+                    f"{self.path} is not a judgments file: its first line has {count}"
+                    f" column{'s'[: count != 1]}",
+                    _JUDGMENT_HINT,
+                )
+            self.width = max(count, 4)  # where the first line lacks the preferred document, it is said below
+        return self.width
+
+    def take(self, rows: Fields) -> None:
+        """Read the rows of a block."""
+        whole = rows.counts == self.width
+        left, right, preferred = rows.ids(1), rows.ids(2), rows.ids(3)
+        choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+        for row in np.flatnonzero(~whole | (choice == 0)).tolist():
+            self._check(rows, row)
+        pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
+        docs = self.docs.add(pairs).reshape(-1, 2)
+        rows = rows.take(whole)
+        query = self.queries.add(rows.ids(0))
+        worker = self.workers.add(rows.ids(4)) if self.width == 5 else np.full_like(query, -1)
+        self.parts.append((query, docs[:, 0], docs[:, 1], choice[whole], worker))
+
+    def _check(self, rows: Fields, row: int) -> None:
+        """Report a line without a preferred document, unless it is a tie."""
+        if rows.counts[row] != self.width:
+            where, raw, hint = 1, rows.line_of(row), _JUDGMENT_HINT
+            if rows.counts[row] == 3:
+                self.problems.add(
+                    int(rows.lines[row]), 1, "the preferred document is missing", raw, _PREFERRED_HINT
+                )
+                return
+            what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
+        else:
+            left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
+            if left == right:
+                where, raw, hint = rows.column_of(row, 2), right, _JUDGMENT_HINT
+                what = "the document is compared with itself"
+            elif preferred not in TIES:
+                where, raw = rows.column_of(row, 3), preferred
+                what = f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
+                hint = _PREFERRED_HINT
+            else:
+                return
+        self.problems.add(int(rows.lines[row]), where, what, raw, hint)
+
+    def judgments(self) -> Judgments:
+        """Return all that was read."""
+        columns = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+        query, left, right, choice, worker = columns
+        return Judgments(
+            queries=tuple(self.queries.vocabulary()),
+            docs=tuple(self.docs.vocabulary()),
+            workers=tuple(self.workers.vocabulary()),
+            query=query,
+            left=left,
+            right=right,
+            choice=choice,
+            strength=np.ones(choice.size, dtype=np.int8),
+            worker=worker,
+            sides=self.sides,
+        )
+
+
+def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
+    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known.
+
+    A comment is a line above them, behind a ``#``.
+    """
+    queries, docs, workers = (
+        [column(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
+    )
+    named = bool(len(judgments)) and int(judgments.worker.min()) >= 0
+    columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
+    with atomic_write(path) as file:
+        if comment:
+            file.write(f"# {comment}\n".encode())
+        for query, left, right, choice, worker in zip(*(column.tolist() for column in columns), strict=True):
+            preferred = b"tie" if choice == 0 else docs[left if choice > 0 else right]
+            parts = [queries[query], docs[left], docs[right], preferred]
+            file.write(b" ".join([*parts, workers[worker]] if named else parts) + b"\n")
+
+
+# Qrels and judgments in memory: columns of a table as what a file of them would be read into.
+
+SUBTOPIC = ("subtopic", "iteration")
+"""In qrels of subtopics; ir_measures has it among the fields of all qrels."""
+GRADE = ("relevance", "label", "rel", "grade", "score")
+LEFT = ("doc_1", "left", "doc_a", "doc_id_a")
+RIGHT = ("doc_2", "right", "doc_b", "doc_id_b")
+PREFERRED = ("preferred", "winner")
+WORKER = ("worker", "worker_id")
+SOURCES = ("contributors", "sources", "runs", "source", "run")
+"""What pooled a document: run names joined by commas, or a list of them."""
+
+
+def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[Qrels]:
+    """Return qrels in memory, from the columns of a table or a dictionary of dictionaries.
+
+    Raises
+    ------
+    InputError
+        They have no rows, lack a column, hold what is not an id or a grade, or grade a document twice.
+    """
+    where = f"qrels {name}"
+    if all(isinstance(docs, Mapping) for docs in given.values()):
+        columns = nested_columns(given, "relevance")
+    else:
+        columns = given  # type: ignore[assignment]
+    query, doc = pick(columns, QUERY, where, "queries"), pick(columns, DOC, where, "documents")
+    grade = pick(columns, GRADE, where, "grades")
+    if grade == "score" and "rank" in columns:
+        raise InputError(
+            f"{where} are not qrels: they have a score and a rank, as a run has",
+            f"If runs and qrels were swapped, swap them back. Grades are in a column {GRADE[0]}.",
+        )
+    if not len(columns[query]):
+        raise InputError(
+            f"{where} are empty: qrels need at least one row", "Check the program that made them."
+        )
+    grades = numbers(columns[grade], where, grade)
+    if np.isinf(grades).any():
+        odd = [(row, f"the {grade} is infinite") for row in np.flatnonzero(np.isinf(grades)).tolist()]
+        raise row_problems(where, "qrels", odd, "Grades are numbers such as 0, 1, 2.")
+    queries, docs = Numbering(), Numbering()
+    tokens = id_tokens(columns[doc], where, doc)
+    query_code, doc_code = queries.add_runs(id_tokens(columns[query], where, query)), docs.add(tokens)
+    group, subtopic = query_code.astype(np.int64), _subtopics(columns, query_code, where)
+    if subtopic is not None:  # a document may come once for each subtopic
+        group = group * MOST_SUBTOPICS + subtopic
+    again, first = repeated_rows(group, doc_code.astype(np.uint64), tokens)
+    twice = [
+        (row, f"document {decode(tokens.raw(row))!r} has another grade in row {before}")
+        for row, before in zip(again.tolist(), first.tolist(), strict=True)
+        if grades[row] != grades[before]
+    ]
+    if twice:
+        raise row_problems(where, "qrels", twice, "Keep the row with the right grade.")
+    keep = np.ones(len(tokens), bool)
+    keep[again] = False
+    found = Qrels(
+        name=name,
+        queries=tuple(queries.vocabulary()),
+        docs=tuple(docs.vocabulary()),
+        query=query_code[keep],
+        doc=doc_code[keep],
+        grade=grades[keep],
+    )
+    return Held(name, found if subtopic is None else with_subtopics(found, subtopic[keep]))
+
+
+def _subtopics(columns: Columns, query: Codes, where: str) -> NDArray[np.int64] | None:
+    """Return each row's subtopic, numbered within its query; None where no column tells them apart."""
+    named = next((name for name in SUBTOPIC if name in columns), None)
+    if named is None:
+        return None
+    tokens = id_tokens(columns[named], where, named)
+    return number_subtopics(query, Numbering().add_runs(tokens)) if tokens.changes().size else None
+
+
+def qrels_of(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:
+    """Return qrels that are in memory, by the name that a leaderboard gives them.
+
+    Raises
+    ------
+    InputError
+        They are something else, or some grades are fractions where none are allowed.
+    """
+    qrels = held.content
+    if not isinstance(qrels, Qrels):
+        raise InputError(f"{held} does not hold qrels", "Give a table of queries, documents and grades.")
+    odd = np.flatnonzero(qrels.grade % 1)
+    if odd.size and not fractions:
+        raise InputError(
+            f"{held}: grade {qrels.grade[odd[0]]:g} is a fraction, and a pool takes whole grades",
+            "Use whole grades.",
+        )
+    return replace(qrels, name=held.name if name is None else name)
+
+
+def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
+    """Return side-by-side judgments in memory; ``preferred`` repeats a document, or is ``tie``.
+
+    Raises
+    ------
+    InputError
+        They have no rows, lack a column, or a preferred document is neither of the two.
+    """
+    named = {
+        "queries": QUERY,
+        "first documents": LEFT,
+        "second documents": RIGHT,
+        "preferred documents": PREFERRED,
+    }
+    places = [pick(columns, accepted, name, what) for what, accepted in named.items()]
+    worker = next((one for one in WORKER if one in columns), None)
+    if not len(columns[places[0]]):
+        raise InputError(f"{name} are empty: at least one row is needed", "Check the program that made them.")
+    query, left, right, preferred = (id_tokens(columns[place], name, place) for place in places)
+    choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+    odd = []
+    for row in np.flatnonzero(choice == 0).tolist():
+        one, other, chosen = (decode(tokens.raw(row)) for tokens in (left, right, preferred))
+        if one == other:
+            odd.append((row, f"document {one!r} is compared with itself"))
+        elif encode(chosen) not in TIES:
+            odd.append((row, f"the preferred document {chosen!r} is neither {one!r} nor {other!r}"))
+    if odd:
+        raise row_problems(
+            name, "table of judgments", odd, "preferred repeats a document of its row, or is: tie"
+        )
+    queries, docs, workers = Numbering(), Numbering(), Numbering()
+    query_code, left_code, right_code = queries.add(query), docs.add(left), docs.add(right)
+    sides, names = _as_they_come(np.stack([left_code, right_code], 1), docs.vocabulary())
+    by = (
+        workers.add(id_tokens(columns[worker], name, worker)) if worker else np.full(len(query), -1, np.int32)
+    )
+    return Held(
+        name,
+        Judgments(
+            queries=tuple(queries.vocabulary()),
+            docs=names,
+            workers=tuple(workers.vocabulary()),
+            query=query_code,
+            left=sides[:, 0],
+            right=sides[:, 1],
+            choice=choice,
+            strength=np.ones(choice.size, np.int8),
+            worker=by,
+            sides=False,
+        ),
+    )
+
+
+def _as_they_come(codes: Codes, names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
+    """Return codes, and what they stand for, in the order in which they come row by row.
+
+    A file is numbered so, and what is drawn at random follows the numbers.
+    """
+    found, first = np.unique(codes, return_index=True)
+    order = found[np.argsort(first)]
+    places = np.empty(len(names), codes.dtype)
+    places[order] = np.arange(order.size)
+    return places[codes], tuple(names[code] for code in order.tolist())
+
+
+def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
+    """Return a pool in memory: the columns of a table, or each query's documents, perhaps with their runs.
+
+    Raises
+    ------
+    InputError
+        It has no rows, lacks a column, or lists a document twice.
+    """
+    columns = given if all(isinstance(cells, np.ndarray) for cells in given.values()) else _listed(given)
+    query, doc = pick(columns, QUERY, name, "queries"), pick(columns, DOC, name, "documents")
+    if not len(columns[query]):
+        raise InputError(f"{name} is empty: a pool needs at least one row", "Check the program that made it.")
+    source = next((one for one in SOURCES if one in columns), None)
+    tags = columns[source].tolist() if source else [""] * len(columns[query])
+    ids = (id_tokens(columns[one], name, one).to_bytes() for one in (query, doc))
+    members = [(decode(a), decode(b)) for a, b in zip(*ids, strict=True)]
+    first: dict[tuple[str, str], int] = {}
+    twice = [
+        (row, f"document {member[1]!r} is in the pool of query {member[0]!r} already, in row {first[member]}")
+        for row, member in enumerate(members)
+        if first.setdefault(member, row) != row
+    ]
+    if twice:
+        raise row_problems(name, "pool", twice, "Give each document of a query one row.")
+    rows = [
+        (*member, tag.strip())
+        for member, said in zip(members, tags, strict=True)
+        for tag in (said.split(",") if isinstance(said, str) else map(str, said) if _is_list(said) else [""])
+    ]
+    return Held(name, pools_of(sorted(rows)))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray) and len(value) > 0
+
+
+def _listed(given: Mapping[Any, Any]) -> Columns:
+    """Return the columns of ``{query: documents}``, which are listed, or have the runs that pooled them."""
+    rows = [
+        (query, doc, docs[doc] if isinstance(docs, Mapping) else "")
+        for query, docs in given.items()
+        for doc in docs
+    ]
+    columns = {}
+    for place, name in enumerate(("query_id", "doc_id", "contributors")):
+        columns[name] = np.empty(len(rows), object)
+        columns[name][:] = [row[place] for row in rows]
+    return columns
+
+
+def pool_of(held: Held[Any]) -> Pools:
+    """Return the pool that is in memory.
+
+    Raises
+    ------
+    InputError
+        Something else is.
+    """
+    if not isinstance(held.content, Pools):
+        raise InputError(
+            f"{held} does not hold a pool", "Give a table of queries, documents and contributors."
+        )
+    return held.content
+
+
+# Qrels files: TREC (``query Q0 doc grade``), or three columns (``query doc grade``) as BEIR has them.
+
+_MEND = "Keep the line with the right grade."
+_GREATEST_GRADE = 7
+"""No scale of relevance in use has more."""
+_QRELS_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
+
+
+def read_qrels(
+    path: str | Path, name: str | None = None, *, fractions: bool = False, notices: list[Notice] | None = None
+) -> Qrels:
+    """Read judged documents.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    name : str, optional
+        What leaderboards call the set; the file's name by default.
+    fractions : bool
+        Accept grades such as 0.5, which programs that read whole numbers take for 0.
+    notices : list of Notice, optional
+        Receives what was odd: a line that repeats another.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: columns, grades, and documents judged twice and differently.
+    """
+    if isinstance(path, Held):
+        return qrels_of(path, name, fractions=fractions)
+    reader = _QrelsReader(fspath(path), fractions, notices)
+    rows = joined(
+        fields(block.data, block.line, reader.columns)
+        for block in with_stamps(path, blocks(path, Holds.QRELS, notices=notices), notices)
+    )
+    if not len(rows):
+        raise InputError(f"{path} is empty: qrels need at least one line", "Check the program that wrote it.")
+    try:
+        qrels = reader.qrels(rows, stem(path) if name is None else name)
+    except Stop:
+        raise reader.problems.error() from None
+    reader.problems.check()
+    return qrels
+
+
+class _QrelsReader:
+    def __init__(self, path: str, fractions: bool, notices: list[Notice] | None) -> None:
+        self.path, self.fractions, self.notices = path, fractions, notices
+        self.problems = Problems(path, "qrels file")
+        self.width: int | None = None
+
+    def columns(self, count: int) -> int:
+        if self.width is None:
+            if count in (5, 6):
+                raise InputError(
+                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}, "
+                    f"as a run has",
+                    "If runs and qrels were swapped, swap them back. " + _QRELS_HINT,
+                )
+            if count == 1:
+                raise InputError(
+                    f"{self.path} is not a qrels file: it holds a word a line, as lists of ids do",
+                    _QRELS_HINT,
+                )
+            if count not in (3, 4):
+                raise InputError(
+                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}",
+                    _QRELS_HINT,
+                )
+            self.width = count
+        return self.width
+
+    def qrels(self, rows: Fields, name: str) -> Qrels:
+        """Read all rows; the vocabularies list what they hold as it first comes."""
+        assert self.width is not None
+        grade, fine = self._grades(rows, self.width - 1)
+        if not fine.all():
+            rows, grade = rows.take(fine), grade[fine]
+        queries, docs = Numbering(), Numbering()
+        query, doc = queries.add_runs(rows.ids(0)), docs.add(rows.ids(self.width - 2))
+        if self.width == 3 and _are_ranks(query, grade):
+            raise InputError(
+                f"{self.path} is not a qrels file: its third column counts 1, 2, 3 and so on in each "
+                "query, as the ranks of a run do",
+                "If runs and qrels were swapped, swap them back. " + _QRELS_HINT,
+            )
+        subtopic = self._subtopics(rows, query)
+        group = query.astype(np.int64)
+        if subtopic is not None:  # a document may come once for each subtopic
+            group = group * MOST_SUBTOPICS + subtopic
+        keep = self._unrepeated(rows, group, doc, grade)
+        found = Qrels(
+            name=name,
+            queries=tuple(queries.vocabulary()),
+            docs=tuple(docs.vocabulary()),
+            query=query[keep],
+            doc=doc[keep],
+            grade=grade[keep],
+        )
+        return found if subtopic is None else with_subtopics(found, subtopic[keep])
+
+    def _subtopics(self, rows: Fields, query: Codes) -> NDArray[np.int64] | None:
+        """Return each row's subtopic, numbered within its query; None where the file tells none apart."""
+        if self.width != 4 or not rows.ids(1).changes().size:
+            return None
+        found = number_subtopics(query, Numbering().add_runs(rows.ids(1)))
+        if self.notices is not None:
+            how = (
+                "too often for subtopics: it is not looked at"
+                if found is None
+                else "and is taken for subtopics: a document's grade is its greatest"
+            )
+            what = f"the second column differs from line to line, {how}"
+            self.notices.append(Notice(where=self.path, what=what))
+        return found
+
+    def _unrepeated(
+        self, rows: Fields, group: NDArray[np.int64], doc: Codes, grade: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell which rows say something new; it is a problem where a repeated one has another grade."""
+        assert self.width is not None
+        docs = rows.ids(self.width - 2)
+        again, first = repeated_rows(group, doc.astype(np.uint64), docs)
+        for row, before in zip(again.tolist(), first.tolist(), strict=True):
+            line = int(rows.lines[row])
+            if grade[row] != grade[before]:
+                self.problems.add(
+                    line,
+                    rows.column_of(row, self.width - 1),
+                    f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
+                    f" {grade[before]:g} on line {rows.lines[before]} and another here",
+                    rows.raw(row, self.width - 1),
+                    _MEND,
+                )
+            elif self.notices is not None:
+                what = f"repeats line {rows.lines[before]}; counted once"
+                self.notices.append(Notice(where=f"{self.path}:{line}", what=what))
+        keep = np.ones(len(rows), bool)
+        keep[again] = False
+        return keep
+
+    def _grades(self, rows: Fields, column: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        fine = rows.counts == self.width
+        for row in np.flatnonzero(~fine).tolist():
+            self.problems.add(
+                int(rows.lines[row]),
+                1,
+                f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line",
+                rows.line_of(row),
+                _QRELS_HINT,
+            )
+        grades, numbers = floats(rows.ids(column))
+        numbers &= np.isfinite(grades)
+        whole = np.ones(len(rows), bool) if self.fractions else np.mod(np.where(numbers, grades, 0), 1) == 0
+        for row in np.flatnonzero(fine & ~(numbers & whole)).tolist():
+            if numbers[row]:
+                what = "fractional grade, which most programs read as a whole number"
+                hint = "Use whole grades, or read it with fractional grades allowed (fractions=True)."
+            else:
+                what, hint = (
+                    "the grade is not a number",
+                    "Write a grade as a whole number: 0 is not relevant, 1 or more is.",
+                )
+            self.problems.add(
+                int(rows.lines[row]), rows.column_of(row, column), what, rows.raw(row, column), hint
+            )
+        return grades, fine & numbers & whole
+
+
+def _are_ranks(query: Codes, grade: NDArray[np.float64]) -> bool:
+    """Tell whether the numbers of every query are 1, 2 and so on, each once, beyond all grades."""
+    size = np.bincount(query)
+    if size.max(initial=0) <= _GREATEST_GRADE:
+        return False
+    order = np.lexsort((grade, query))
+    places = np.arange(query.size) - np.repeat(np.cumsum(size) - size, size) + 1
+    return bool((grade[order] == places).all())
+
+
+def write_qrels(
+    path: str | Path, qrels: Qrels, *, fractions: bool = False, rehearsal: Rehearsal | None = None
+) -> None:
+    """Write qrels in TREC format, atomically; grades are whole numbers unless ``fractions``.
+
+    A ``rehearsal`` stands in the second column of each line, which programs that read qrels do not look at.
+    """
+    if not fractions and np.mod(qrels.grade, 1).any():
+        row = int(np.flatnonzero(np.mod(qrels.grade, 1))[0])
+        raise InputError(
+            f"{path}: grade {qrels.grade[row]:g} of document {qrels.docs[qrels.doc[row]]!r} is a fraction",
+            "Allow fractional grades (fractions=True), or use whole ones, which most programs read.",
+        )
+    queries = [column(name) for name in qrels.queries]
+    docs, second = [column(name) for name in qrels.docs], second_column(rehearsal)
+    with atomic_write(path) as file:
+        for query, doc, grade in zip(
+            qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist(), strict=True
+        ):
+            written = repr(grade) if fractions and grade % 1 else str(int(grade))
+            file.write(b"%b %b %b %b\n" % (queries[query], second, docs[doc], written.encode()))

@@ -1,0 +1,308 @@
+"""Tables in memory: DataFrames and dictionaries, read as files would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prefjudge.core.runs import BACK, FRONT, Tokens, line_tokens
+from prefjudge.errors import InputError
+
+T = TypeVar("T")
+
+MEMORY = "memory:"
+"""What the name of an input in memory starts with, so that it is never taken for a file's."""
+
+QUERY = ("query_id", "qid", "q_id", "query-id", "query")
+DOC = ("doc_id", "docno", "docid", "doc-id", "corpus-id", "doc")
+"""What columns of ids are called by ir_measures, PyTerrier, ranx and BEIR: the first found is taken."""
+
+_SHOWN = 20
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A DataFrame of pandas or polars."""
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """The names of the columns."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column."""
+        ...
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the values."""
+        ...
+
+
+@runtime_checkable
+class Arrow(Protocol):
+    """A table that speaks Arrow's protocol, such as those of pyarrow and polars."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a stream of record batches."""
+        ...
+
+
+def is_record(item: object) -> bool:
+    """Return whether something is a row by itself: a named tuple, or a mapping of names to plain values."""
+    if isinstance(item, Mapping):
+        return any(name in item for name in QUERY) and not any(
+            isinstance(value, Mapping) for value in item.values()
+        )
+    return isinstance(item, tuple) and any(name in getattr(item, "_fields", ()) for name in QUERY)
+
+
+class Held(str, Generic[T]):
+    """An input in memory, which goes wherever a path does.
+
+    As a text it is its name. No engine, notice or record needs to know of it: readers look for what it holds
+    before they open a file. ``str(held)`` is the name alone, and ``Path(held)`` that of no file.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it, or what it is called for want of a name.
+    content : T
+        What a reader would have made of a file.
+    """
+
+    name: str
+    content: T
+
+    def __new__(cls, name: str, content: T) -> Held[T]:
+        """Make the text that holds it."""
+        made = super().__new__(cls, f"{MEMORY}{name}")
+        made.name, made.content = name, content
+        return made
+
+    def __getnewargs__(self) -> tuple[str, T]:  # type: ignore[override]
+        """Return what makes it again, for pickle."""
+        return self.name, self.content
+
+
+class NamedFile(str):
+    """The path of a run file that a program gives a name of its own, in the place of the tag in the file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    name : str
+        What the run is called.
+    """
+
+    name: str
+
+    def __new__(cls, path: str, name: str) -> NamedFile:
+        """Make the path that has a name."""
+        made = super().__new__(cls, path)
+        made.name = name
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what makes it again, for pickle."""
+        return str(self), self.name
+
+
+def row_problems(name: str, kind: str, found: list[tuple[int, str]], hint: str) -> InputError:
+    """Return what is wrong with rows of a table, counted from 0, as one error."""
+    lines = [f"row {row}: {what}" for row, what in found[:_SHOWN]]
+    more = f" (the first {_SHOWN})" if len(found) > _SHOWN else ""
+    return InputError(f"{name} is not a readable {kind}; rows count from 0{more}:", hint, lines)
+
+
+# Tables in memory: the columns of DataFrames, Arrow tables and records, without an object for each row.
+#
+# Nothing is imported for it: a table is known by what it can do.
+
+Columns = Mapping[str, NDArray[Any]]
+"""The columns of a table, by name."""
+
+
+def columns_of(given: Frame | Arrow | Sequence[Any], name: str) -> Columns:
+    """Return the columns of a table, or of a list of records.
+
+    Raises
+    ------
+    InputError
+        Records differ in their fields, a column is there twice, or a library is needed to read the table.
+    """
+    if isinstance(given, Sequence):
+        return _of_records(given, name)
+    if isinstance(given, Frame):
+        names = [str(column) for column in given.columns]
+        doubled = next((column for column in names if names.count(column) > 1), None)
+        if doubled is not None:
+            raise InputError(
+                f"{name}: two columns are called {doubled!r}", "Give each column a name of its own."
+            )
+        return {str(column): np.asarray(given[column]) for column in given.columns}
+    if find_spec("pyarrow") is None:
+        raise InputError(f"{name}: Arrow tables are read by pyarrow", "Run: pip install pyarrow")
+    import pyarrow  # type: ignore[import-not-found,unused-ignore]
+
+    table = pyarrow.table(given)
+    return {column: table[column].to_numpy() for column in table.column_names}
+
+
+def _of_records(records: Sequence[Any], name: str) -> Columns:
+    fields = list(records[0]) if isinstance(records[0], Mapping) else list(records[0]._fields)
+    try:
+        rows = [
+            [row[field] for field in fields]
+            if isinstance(row, Mapping)
+            else [getattr(row, field) for field in fields]
+            for row in records
+        ]
+    except (KeyError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"{name}: its records do not have the same fields: {error}",
+            f"The first has: {', '.join(map(str, fields))}.",
+        ) from None
+    columns: dict[str, NDArray[Any]] = {}
+    for place, field in enumerate(fields):
+        values = np.empty(len(rows), object)  # numpy would make one text of ids and numbers
+        values[:] = [row[place] for row in rows]
+        columns[str(field)] = values
+    return columns
+
+
+def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str:
+    """Return which of the names that are accepted for a column is there.
+
+    Raises
+    ------
+    InputError
+        None of them is.
+    """
+    found = next((one for one in accepted if one in columns), None)
+    if found is None:
+        raise InputError(
+            f"{name} has no column of {what}: its columns are {', '.join(columns) or 'none'}",
+            f"Name one: {' or '.join(accepted)}. An index is not a column: frame.reset_index().",
+        )
+    return found
+
+
+def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
+    """Return a column of ids: texts, or whole numbers throughout, which become their digits.
+
+    Raises
+    ------
+    InputError
+        Some are neither, texts and numbers are mixed, or an id is empty or holds a blank.
+    """
+    if values.dtype.kind in "iu":
+        return _digits(values)
+    if values.dtype.kind not in "OUT":
+        raise InputError(
+            f"{name}: column {column} holds {values.dtype.name}, not ids",
+            "Ids are texts, or whole numbers throughout; read files with dtype=str.",
+        )
+    listed = values.tolist()
+    try:
+        text = "\n".join(listed)
+    except TypeError:
+        listed = _whole_numbers(listed, name, column)
+        text = "\n".join(listed)
+    try:
+        data = text.encode("utf-8", "surrogateescape") + b"\n" * bool(listed)
+    except UnicodeEncodeError:
+        halves = [
+            (row, f"the id {one!r} in column {column} holds half a character")
+            for row, one in enumerate(listed)
+            if not _encodes(one)
+        ]
+        raise row_problems(name, "table", halves, "Give ids that UTF-8 can write.") from None
+    tokens = line_tokens(data)
+    # One look at the bytes: blanks, and the ends of lines inside ids, are below 33 as the separators are.
+    blanks = np.count_nonzero(np.frombuffer(data, np.uint8) <= 32)
+    if blanks != len(listed) or len(tokens) != len(listed) or bool((tokens.ends == tokens.starts).any()):
+        wrong = [
+            (row, f"the id {text!r} in column {column} is empty or holds a blank")
+            for row, text in enumerate(listed)
+            if text.split() != [text]
+        ]
+        if wrong:
+            raise row_problems(name, "table", wrong, "Ids are single words: replace the blanks.")
+    return tokens
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _digits(numbers: NDArray[Any]) -> Tokens:
+    """Return the digits of whole numbers, each in a cell as wide as the longest may be."""
+    cells = numbers.astype("S20")
+    starts = FRONT + np.arange(cells.size, dtype=np.int64) * cells.itemsize
+    text = b"\n" * FRONT + cells.tobytes() + b"\n" * BACK
+    return Tokens(text, starts, starts + np.char.str_len(cells))
+
+
+def _whole_numbers(values: list[Any], name: str, column: str) -> list[str]:
+    """Return the digits of whole numbers in a column of objects."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, np.int64, np.int32}:
+        return list(map(str, values))
+    is_text = [isinstance(value, str) for value in values]
+    odd = [row for row, text in enumerate(is_text) if not text]
+    found = [(row, f"column {column} holds {values[row]!r}, a {type(values[row]).__name__}") for row in odd]
+    hint = "Ids are texts, or whole numbers throughout: convert the column with .astype(str)."
+    if any(values[row] != values[row] or values[row] is None for row in odd):
+        hint = "An id is missing: leave out such rows, and read files with dtype=str, keep_default_na=False."
+    raise row_problems(name, "table", found, hint)
+
+
+def numbers(values: NDArray[Any], name: str, column: str) -> NDArray[np.float64]:
+    """Return a column of numbers.
+
+    Raises
+    ------
+    InputError
+        Some are not numbers, or NaN.
+    """
+    hint = f"Give each row a {column}, or leave the row out."
+    kind = values.dtype.kind
+    if kind in "OUT" and any(isinstance(value, str) for value in values.tolist()):
+        odd = [(row, value) for row, value in enumerate(values.tolist()) if isinstance(value, str)]
+        found = [(row, f"column {column} holds the text {value!r}") for row, value in odd]
+        raise row_problems(name, "table", found, f"Convert the column: .astype(float). {hint}")
+    try:
+        if kind in "bcMmSV":
+            raise TypeError(values.dtype.name)
+        if kind == "O" and any(isinstance(value, bool | np.bool_) for value in values.tolist()):
+            raise TypeError("some are True or False")
+        found_numbers = values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: column {column} does not hold numbers: {error}", hint) from None
+    missing = np.flatnonzero(np.isnan(found_numbers)).tolist()
+    if missing:
+        raise row_problems(name, "table", [(row, f"the {column} is NaN") for row in missing], hint)
+    return found_numbers
+
+
+def nested_columns(given: Mapping[Any, Any], value: str) -> Columns:
+    """Return the columns of a dictionary of dictionaries: ``{query: {document: score}}``."""
+    query = np.empty(len(given), object)
+    query[:] = list(given)
+    sizes = [len(docs) for docs in given.values()]
+    docs = np.empty(sum(sizes), object)
+    values = np.empty(sum(sizes), object)
+    for (start, end), found in zip(pairwise(np.cumsum([0, *sizes]).tolist()), given.values(), strict=True):
+        docs[start:end] = list(found)
+        values[start:end] = list(found.values())
+    return {"query_id": np.repeat(query, sizes), "doc_id": docs, value: values}

@@ -1,0 +1,783 @@
+"""Texts: queries and passages, in every form that the field keeps them in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prefjudge.errors import InputError
+from prefjudge.reading.files import Notice, Problems, comparisons, encode, is_text
+from prefjudge.reading.lines import (
+    LONGEST,
+    Block,
+    Holds,
+    blocks,
+    dataset_documents,
+    dataset_entries,
+    opened,
+    suffix_of,
+)
+from prefjudge.reading.memory import DOC, QUERY, Columns, Held, pick, row_problems
+from prefjudge.reading.runs.parquet import open_parquet
+from prefjudge.registers import Register
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+class Field(StrEnum):
+    """The parts of a TREC topic: a few words, a sentence, and what makes a document relevant."""
+
+    TITLE = "title"
+    DESC = "desc"
+    NARR = "narr"
+
+
+IDS = ("number", "num", "qid", "id", "_id", "query_id", "question_id", "topic_id", "query-id")
+FIELDS = {
+    Field.TITLE: ("title", "query", "content", "text", "query_txt", "question", "contents"),
+    Field.DESC: ("desc", "description", "question"),
+    Field.NARR: ("narr", "narrative", "background"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFields:
+    """Where the ids and the texts stand in files that name their fields.
+
+    Attributes
+    ----------
+    field : Field
+        The part of TREC topics that is the query's text.
+    id_field, text_field : str, optional
+        The names of the fields, where they are not among those that are known. A text that is named is taken
+        alone, without a title.
+    """
+
+    field: Field = Field.TITLE
+    id_field: str | None = None
+    text_field: str | None = None
+
+    def ids(self, known: tuple[str, ...] = IDS) -> tuple[str, ...]:
+        """Return the names of what may hold the id."""
+        return known if self.id_field is None else (self.id_field,)
+
+    def texts(self, known: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Return the names of what may hold the text: of a topic, unless others are ``known``."""
+        if self.text_field is not None:
+            return (self.text_field,)
+        return FIELDS[self.field] if known is None or self.field != Field.TITLE else known
+
+    @property
+    def with_title(self) -> bool:
+        """Whether a title is put before the text."""
+        return self.text_field is None and self.field == Field.TITLE
+
+    @property
+    def given(self) -> str:
+        """The words of ``--dataset`` that name a field, as they are typed."""
+        named = {"id": self.id_field, "text": self.text_field}
+        return ",".join(f"{word}={name}" for word, name in named.items() if name is not None)
+
+
+PLAIN = TextFields()
+"""The title, under the usual names."""
+
+
+def no_field(number: str, fields: TextFields, there: dict[str, str]) -> tuple[str, str]:
+    """Return what is wrong with a topic that lacks a field, and what to do."""
+    ways = [str(one) for one, names in FIELDS.items() if any(there.get(name) for name in names)]
+    names = ", ".join(name for name in there if there[name]) or "nothing else"
+    what = f"topic {number} has no {fields.text_field or fields.field}: it has {names}"
+    if fields.text_field is not None:
+        return what, "Name the field that holds the text: --dataset text=NAME."
+    if ways:
+        return what, f"Choose another field: --dataset field={' or field='.join(ways)}."
+    return what, "Write queries as lines of id, tab, text."
+
+
+# What the readers of text formats take and give, and what they share.
+
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One query or document: the number of its line, its id and its text."""
+
+    line: int
+    name: bytes
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a file is read: which ``fields``, which ids are ``wanted`` (None: all), where to report."""
+
+    problems: Problems
+    notices: list[Notice]
+    fields: TextFields = PLAIN
+    wanted: Collection[bytes] | None = None
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.problems.path
+
+    def notice(self, what: str) -> None:
+        """Notice something odd about the file."""
+        self.notices.append(Notice(where=self.problems.path, what=what))
+
+
+RecordReader = Callable[[Iterator[Block], Reading], Iterator[Record]]
+
+CSV_IDS = ("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)
+CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title")
+
+
+def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
+    """Return which columns of a table hold the id, the text, and the title that is put before it.
+
+    Raises
+    ------
+    InputError
+        One is not there.
+    """
+    fields, place = reading.fields, {column.lower(): column for column in reversed(header)}
+    found = []
+    for what, known in (("id", fields.ids(CSV_IDS)), ("text", fields.texts(CSV_TEXTS))):
+        column = next((place[name.lower()] for name in known if name.lower() in place), None)
+        if column is None:
+            raise InputError(
+                f"{reading.path} has no column that holds the {what}: it has {', '.join(header)}",
+                f"Call it one of: {', '.join(known)}. Or say which it is: --dataset {what}=NAME.",
+            )
+        found.append(column)
+    name, text = found
+    title = place.get("title") if fields.with_title else None
+    return name, text, title if title != text else None
+
+
+def whole(blocks: Iterator[Block], path: str) -> bytes:
+    """Return a file that can only be read as a whole.
+
+    Raises
+    ------
+    InputError
+        It is too large for that.
+    """
+    found, size = [], 0
+    for block in blocks:
+        found.append(block.data)
+        if (size := size + len(block.data)) > LONGEST:
+            raise InputError(
+                f"{path} is larger than {LONGEST >> 20} MB, too large for a file of topics",
+                "If it is a collection, give it with --collection, a document a line.",
+            )
+    return b"".join(found)
+
+
+def as_text(data: bytes, reading: Reading) -> str:
+    """Return the text of bytes; what is not UTF-8 is taken for Latin-1, as TREC's older files are."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        what = "the text is not UTF-8; it is read as Latin-1"
+        if not any(notice.what == what for notice in reading.notices):
+            reading.notice(what)
+        return data.decode("latin-1")
+
+
+def unescaped(text: str) -> str:
+    """Return text with the characters that HTML's entities stand for; ``AT&T`` stays as it is."""
+    if "&" not in text:
+        return text
+    from html import unescape  # its table of entities is large
+
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)
+
+
+# Queries and collections in CSV: a header that names an id and a text, and rows that may span lines.
+#
+# Columns are separated by commas, or by tabs where the first line holds one.
+
+
+def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the rows of a file, a title before the text where there is one."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
+    lines = _lines(blocks, reading)
+    first = next(lines)
+    rows = csv.reader(chain([first], lines), delimiter="\t" if "\t" in first else ",", strict=True)
+    path = reading.path
+    try:
+        header = [name.strip() for name in next(rows)]
+        name, texts = _csv_columns(header, reading)
+        line = rows.line_num + 1
+        for row in rows:
+            if row and len(row) != len(header):
+                what = f"{len(row)} cells where the header has {len(header)}"
+                reading.problems.add(line, 1, what, ",".join(row).encode(), "Quote cells that hold a comma.")
+            elif row:
+                said = [row[place].strip() for place in texts]
+                if not row[name].strip() or not said[-1]:
+                    what = "no id" if said[-1] else "no text"
+                    reading.problems.add(line, 1, what, ",".join(row).encode(), "Fill in the cell.")
+                else:
+                    yield Record(line, row[name].strip().encode(), "\n".join(filter(None, said)).encode())
+            line = rows.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{rows.line_num}: not CSV: {error}",
+            "Close each quotation mark, and double those in cells.",
+        ) from None
+
+
+def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
+    for block in blocks:
+        # splitlines would also split at the line separators of Unicode, which are text
+        yield from (line + "\n" for line in as_text(block.data, reading).split("\n")[:-1])
+
+
+def _csv_columns(header: list[str], reading: Reading) -> tuple[int, list[int]]:
+    """Return where the id stands, and where the title and the text do."""
+    name, text, title = columns_of(header, reading)
+    return header.index(name), [header.index(column) for column in (title, text) if column is not None]
+
+
+# The queries and documents of datasets of ir_datasets: which of their fields is the text.
+
+
+def dataset_queries(path: str, fields: TextFields) -> dict[str, str]:
+    """Return the texts of a dataset's queries by their ids, in its order."""
+    return {query.query_id: _query_text(path, query, fields) for query in dataset_entries(path, "queries")}
+
+
+def dataset_texts(path: str, doc_ids: Iterable[str], fields: TextFields) -> dict[str, str]:
+    """Return the texts of the documents that a dataset has, in the order asked for."""
+    wanted = list(dict.fromkeys(doc_ids))
+    found = dataset_documents(path, wanted)
+    named = fields.text_field
+    return {name: _document_text(path, found[name], named) for name in wanted if name in found}
+
+
+def _query_text(path: str, query: Any, fields: TextFields) -> str:
+    """Return the field that is asked for; of a query without a title, what the dataset says is its text."""
+    there = query._asdict()
+    text = next((there[one] for one in fields.texts() if isinstance(there.get(one), str)), "")
+    if not text and fields == PLAIN and hasattr(query, "default_text"):
+        text = query.default_text()
+    if not text.strip():
+        raise _no_text(path, query.query_id, fields.text_field or fields.field, there)
+    return text.strip()
+
+
+def _document_text(path: str, document: Any, named: str | None) -> str:
+    """Return the field that is named; else the text, behind the title where there is one. It may be empty."""
+    there = document._asdict()
+    text = there.get(named) if named else document.default_text()
+    if not isinstance(text, str):
+        raise _no_text(path, document.doc_id, named, there)
+    title = "" if named else str(there.get("title") or "").strip()
+    if title and text.startswith(title):  # as ir_datasets joins them, on a line
+        rest = text.removeprefix(title).strip()
+        return rest if rest.startswith(title) else "\n".join(filter(None, (title, rest)))
+    return text.strip()
+
+
+def _no_text(path: str, name: str, asked: str | None, there: Mapping[str, object]) -> InputError:
+    return InputError(
+        f"{path}: {name} has no {asked}: it has {', '.join(there)}",
+        "Name the field that holds the text: --dataset text=NAME.",
+    )
+
+
+# Texts in memory: a mapping of ids to texts, a table of them, or a function that knows them.
+
+Texts = Mapping[str, str] | Callable[[str], str | None]
+"""The text of each id; a function returns None for an id that has none."""
+
+TEXT = ("text", "body", "contents", "passage")
+
+
+def held_texts(given: Columns | Mapping[Any, Any] | Callable[[str], str | None], name: str) -> Held[Texts]:
+    """Return texts in memory: a mapping or a function as it is, and of a table the ids and texts.
+
+    Raises
+    ------
+    InputError
+        The table lacks a column, or gives an id two texts; an id or a text is something else.
+    """
+    if not isinstance(given, Mapping):
+        return Held(name, given)
+    texts: Mapping[Any, Any] = given
+    if given and not any(isinstance(value, str) for value in given.values()):
+        ids, column = _columns(given, name)
+        texts, twice = {}, []
+        for row, (key, text) in enumerate(zip(ids, column, strict=True)):
+            if (before := texts.setdefault(key, text)) is not text and before != text:
+                twice.append((row, f"{key!r} has another text in a row before"))
+        if twice:
+            raise row_problems(name, "table of texts", twice, "Give each id one text only.")
+    if texts and all(isinstance(key, int | np.integer) and not isinstance(key, bool) for key in texts):
+        texts = {str(key): text for key, text in texts.items()}  # as the ids of runs
+    odd = [
+        (row, f"{key!r} has {text!r}")
+        for row, (key, text) in enumerate(texts.items())
+        if not (isinstance(key, str) and isinstance(text, str))
+    ]
+    if odd:
+        hint = "Ids are texts, or whole numbers throughout; texts are str."
+        raise row_problems(name, "mapping of texts", odd, hint)
+    if not texts:
+        raise InputError(f"{name} is empty: at least one text is needed", "Give the text of each id.")
+    return Held(name, texts)
+
+
+def _columns(given: Columns, name: str) -> tuple[list[Any], list[Any]]:
+    """Return the ids and the texts of a table: of passages, or of queries, whose text may be called query."""
+    of_passages = any(column in given for column in DOC)
+    ids = pick(given, DOC if of_passages else QUERY, name, "ids")
+    text = pick(given, TEXT if of_passages else (*TEXT, "query", "title"), name, "texts")
+    return given[ids].tolist(), given[text].tolist()
+
+
+def texts_of(held: Held[Any], ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts of some ids, in the order asked for; those that are not known are left out.
+
+    Raises
+    ------
+    InputError
+        What is in memory is not texts, or a function returns something else.
+    """
+    look = held.content.get if isinstance(held.content, Mapping) else held.content
+    if not callable(look):
+        raise InputError(f"{held} does not hold texts", "Give a mapping of ids to texts.")
+    found = {one: text for one in ids if (text := _looked_up(look, one)) is not None}
+    _check(held, found)
+    return found
+
+
+def _looked_up(look: Callable[[str], str | None], one: str) -> str | None:
+    """Return what a function knows of an id; ``texts.__getitem__`` raises where there is nothing."""
+    try:
+        return look(one)
+    except LookupError:
+        return None
+
+
+def _check(held: Held[Any], texts: Mapping[str, object]) -> None:
+    """Refuse what a study and its pages cannot hold."""
+    for one, text in texts.items():
+        if not isinstance(text, str):
+            raise InputError(f"{held} has a {type(text).__name__} for {one!r}", "Give a text, or None.")
+        if "\0" in text or not is_text(text):
+            raise InputError(
+                f"the text of {one!r} in {held} holds NUL or half a character", "Take it out of the text."
+            )
+
+
+def queries_of(held: Held[Any]) -> dict[str, str]:
+    """Return all queries that are in memory.
+
+    Raises
+    ------
+    InputError
+        They are not a mapping, or an id holds a blank.
+    """
+    if not isinstance(held.content, Mapping):
+        raise InputError(f"{held} is not a mapping of queries", "Give all queries: {query_id: text}.")
+    odd = [
+        (row, f"the id {name!r} is empty or holds a blank")
+        for row, name in enumerate(held.content)
+        if len(encode(name).split()) != 1
+    ]
+    if odd:
+        raise row_problems(
+            held.name, "mapping of queries", odd, "No run can name such a query: replace the blanks."
+        )
+    _check(held, held.content)
+    return dict(held.content)
+
+
+# Queries and collections in Parquet: a column with ids and one with texts.
+
+_ROWS = 4096
+"""Rows that are unpacked at once."""
+
+
+def read_parquet_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the rows of a file; of a collection, only row groups in which one is wanted are unpacked.
+
+    Raises
+    ------
+    ConfigError
+        pyarrow is not installed.
+    InputError
+        The file is damaged, or lacks a column.
+    """
+    del blocks  # a file that is read from its end
+    with open_parquet(reading.path) as file:
+        yield from _records(file, reading)
+
+
+def _records(file: pq.ParquetFile, reading: Reading) -> Iterator[Record]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = columns_of(list(file.schema_arrow.names), reading)
+    _check_types(file, columns, reading)
+    name, wanted, start = columns[0], _wanted(reading), 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        if wanted is not None:
+            ids = file.read_row_group(group, columns=[name])[name].cast(pa.string())
+            if not pc.any(pc.is_in(ids, wanted)).as_py():
+                start += rows
+                continue
+        asked = [one for one in dict.fromkeys(columns) if one]
+        for batch in file.iter_batches(_ROWS, row_groups=[group], columns=asked):
+            keys = batch[name].cast(pa.string())
+            places = pa.array(range(batch.num_rows))
+            if wanted is not None:
+                places = places.filter(pc.is_in(keys, wanted))
+            body, head = (
+                batch[one].take(places).cast(pa.string()).to_pylist() if one else [None] * len(places)
+                for one in columns[1:]
+            )
+            cells = zip(places.to_pylist(), keys.take(places).to_pylist(), body, head, strict=True)
+            yield from _of_rows(start + 1, cells, reading)
+            start += batch.num_rows
+
+
+def _of_rows(
+    first: int, cells: Iterator[tuple[int, str | None, str | None, str | None]], reading: Reading
+) -> Iterator[Record]:
+    for place, key, body, head in cells:
+        line = first + place
+        parts = [part.strip() for part in (head, body) if part and part.strip()]
+        if key is None or not key.strip() or not parts:
+            what = "no id" if key is None or not key.strip() else "no text"
+            reading.problems.add(line, 1, what, str(key or "").encode(), "Fill in the cell.")
+        else:
+            yield Record(line, key.strip().encode(), "\n".join(parts).encode())
+
+
+def _wanted(reading: Reading) -> pa.Array | None:
+    import pyarrow as pa
+
+    if reading.wanted is None:
+        return None
+    names = (raw.decode("utf-8", "surrogateescape") for raw in reading.wanted)
+    return pa.array([name for name in names if is_text(name)], pa.string())
+
+
+def _check_types(file: pq.ParquetFile, columns: tuple[str, str, str | None], reading: Reading) -> None:
+    import pyarrow.types as kinds
+
+    for column in filter(None, columns):
+        kind = file.schema_arrow.field(column).type
+        kind = kind.value_type if kinds.is_dictionary(kind) else kind
+        is_word = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
+        if not (is_word or (column == columns[0] and kinds.is_integer(kind))):
+            raise InputError(
+                f"{reading.path}: the column {column} holds {kind}, not text",
+                "Say which columns hold the id and the text: --dataset id=NAME,text=NAME.",
+            )
+
+
+# Text formats: what holds queries or a collection besides lines of id, tab, text, and one reader for each.
+#
+# A reader turns the blocks of a file into records, and everything else follows: checks, look-up, notices.
+# The first bytes of a file say which of ours it is, and its suffix which of another package's.
+
+TEXT_FORMATS: Register[RecordReader] = Register(
+    "text format",
+    Callable,
+    {
+        "topics": "prefjudge.reading.texts.topics:read_trec_topics",
+        "XML topics": "prefjudge.reading.texts.topics:read_xml_topics",
+        "JSON topics": "prefjudge.reading.texts.topics:read_json_topics",
+        "questions with answers": "prefjudge.reading.texts.topics:read_answered",
+        "titles": "prefjudge.reading.texts.topics:read_titles",
+        "documents": "prefjudge.reading.texts.collections:read_trec_documents",
+        "CSV": "prefjudge.reading.texts.texts:read_csv_records",
+        "Parquet": "prefjudge.reading.texts.texts:read_parquet_records",
+    },
+)
+"""The reader of each format; tabs and JSON lines are read in bulk, elsewhere."""
+OF_QUERIES = {
+    **dict.fromkeys(("topics", "XML topics", "JSON topics"), "topics"),
+    **{kind: kind for kind in ("questions with answers", "titles")},
+}
+"""The formats that no collection has, in words."""
+LINES, JSON_LINES = "lines of an id, a tab and a text", "JSON lines"
+_WITH_NAMES = ("XML topics", "JSON topics", "CSV", "Parquet")
+"""Those of ours in which the fields have names of their own."""
+
+_XML = re.compile(rb"\s*<(\?xml\b|!DOCTYPE(?!\s+html)\b|!--|topics?\b|quer(y|ies)\b)", re.IGNORECASE)
+_DOC = re.compile(rb"(<\?xml[^<>]*>|<!--[^<>]*>|\s|<root>)*+<DOC>", re.IGNORECASE)
+_TOP = re.compile(rb"<top\b", re.IGNORECASE)
+_ANSWERED = re.compile(rb"[^\t\n]* [^\t\n]*\t\"?\[(['\"][^\n]*)?\]\"?\s*")
+_ANSWERED_JSON = re.compile(rb'\{\s*"question"\s*:\s*"[^\n]*"answers?"\s*:\s*\[')
+_TITLES = re.compile(rb"(enwiki:\S+|\S*%20\S*)\s*")
+
+
+def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
+    """Return the format of a file, and its blocks: none where nothing stands in it."""
+    every = blocks(reading.path, Holds.TEXTS, notices=reading.notices)
+    if kind := _file_format(reading.path):
+        return kind, every
+    first = next((block for block in every if block.data.strip()), None)
+    if first is None:
+        return LINES, iter(())
+    if other := comparisons(first.data):
+        raise InputError(*other.words(reading.path))
+    lines = JSON_LINES if first.data.lstrip().startswith(b"{") else LINES
+    kind = format_of(first.data, reading.fields) or lines
+    if kind not in _WITH_NAMES and reading.fields.given and kind is not JSON_LINES:
+        raise InputError(
+            f"{reading.path} holds {kind}, in which no field has a name of its own",
+            f"Leave out --dataset {reading.fields.given}.",
+        )
+    return kind, chain([first], every)
+
+
+def _file_format(path: str) -> str:
+    """Return the format of a file that is another package's, or that is not text; else nothing."""
+    if (suffix := suffix_of(path)) in TEXT_FORMATS.theirs:
+        return suffix
+    if not Path(path).is_file():
+        return ""
+    with opened(path) as file:
+        return "Parquet" if file.read(4) == b"PAR1" else ""
+
+
+def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
+    """Return the format of a text that has a reader here, from its first lines; else nothing."""
+    text = head[: 1 << 16].lstrip()
+    if text.startswith(b"<"):
+        if _DOC.match(text):
+            return "documents"
+        # FIRE wraps its SGML topics in <topics>, so the inner tag decides.
+        return "topics" if _TOP.search(text) else "XML topics" if _XML.match(text) else ""
+    if text.startswith(b"["):
+        return "JSON topics"
+    if text.startswith(b"{"):
+        if _ANSWERED_JSON.match(text) and not _has_id(text.partition(b"\n")[0]):
+            return "questions with answers"
+        return "JSON topics" if _is_one_object(head.lstrip(), fields) else ""
+    if _is_csv(text.partition(b"\n")[0], fields):
+        return "CSV"
+    lines = [line for line in text.split(b"\n")[:20] if line.strip()]
+    lines = lines[:-1] or lines
+    if lines and all(map(_ANSWERED.match, lines)):
+        return "questions with answers"
+    return "titles" if _are_titles(lines) else ""
+
+
+def _are_titles(lines: list[bytes]) -> bool:
+    """Tell TREC CAR's topics: single words, of which some have blanks as addresses write them."""
+    return any(map(_TITLES.fullmatch, lines)) and all(len(line.split()) == 1 for line in lines)
+
+
+def _has_id(line: bytes) -> bool:
+    """Tell whether an object of a line has an id; one that is cut off is left to its reader."""
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return isinstance(first, dict) and any(name in first for name in (*CSV_IDS, "document_id", "passage_id"))
+
+
+def _is_csv(line: bytes, fields: TextFields) -> bool:
+    """Tell a header of CSV: it names an id and a text, by commas, or by tabs where it has the names given."""
+    mark = b"\t" if b"\t" in line else b","
+    if mark == b"\t" and not fields.given:
+        return False
+    names = {name.strip().strip(b'"').lower().decode("utf-8", "replace") for name in line.split(mark)}
+    ids, texts = (map(str.lower, known) for known in (fields.ids(CSV_IDS), fields.texts(CSV_TEXTS)))
+    return not names.isdisjoint(ids) and not names.isdisjoint(texts)
+
+
+def read_as(kind: str, every: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the records of a file whose format has a reader."""
+    with TEXT_FORMATS.using(kind):
+        yield from TEXT_FORMATS[kind](every, reading)
+
+
+def _is_one_object(text: bytes, fields: TextFields) -> bool:
+    """Tell one JSON object of topics from a line for each."""
+    line, _, rest = text.partition(b"\n")
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        # cut off in the middle of a line, or pretty-printed, which a line that ends early shows
+        return line.rstrip().endswith((b"{", b",", b"["))
+    if rest.strip() or not isinstance(first, dict) or not first:
+        return False
+    usual = (*IDS, *(name for names in FIELDS.values() for name in names))
+    return not any(name in first for name in (*usual, *fields.ids(), *fields.texts()))
+
+
+# Records: lines that hold an id and a text, tab-separated or JSON.
+
+_ID_KEYS = tuple(
+    dict.fromkeys(
+        ("_id", "id", "pid", "docid", "doc_id", "qid", "query_id", "document_id", "passage_id", *IDS)
+    )
+)
+_TEXT_KEYS = ("text", "passage", "contents", "body", "segment", "query", "question", "query_txt")
+_TITLE_KEYS = ("title",)
+_AFTER_CR = re.compile(rb"\r[^\s]+\t")
+"""A CR, and what may be an id."""
+_NOT_UTF8 = "the text is not UTF-8"
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+
+
+def read_records(reading: Reading) -> Iterator[Record]:
+    """Yield the records of a file of queries, in any format; blank lines are passed over."""
+    kind, every = open_texts(reading)
+    if kind not in (LINES, JSON_LINES):
+        yield from read_as(kind, every, reading)
+        return
+    problems = reading.problems
+    parse = partial(parse_json, fields=reading.fields) if kind is JSON_LINES else parse_tabs
+    for block in every:
+        for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+            if (line := line.rstrip(b"\r")).strip() and (record := parse(line, number, problems)):
+                yield record
+
+
+def parse_tabs(line: bytes, number: int, problems: Problems) -> Record | None:
+    """Read ``id<tab>text``. With four columns (id, address, title, body) the address is left out."""
+    name, tab, text = line.partition(b"\t")
+    name = name.strip()
+    if not tab or not name:
+        what = "no tab between an id and a text" if not tab else "no id before the tab"
+        problems.add(number, 1, what, line, "Write each line as: id, a tab, the text.")
+        return None
+    if (place := hidden_line(line)) is not None:
+        problems.add(
+            number,
+            place + 1,
+            "a CR alone stands before what looks like another line",
+            line[place:],
+            "End every line with a newline, and remove CRs from the texts.",
+        )
+        return None
+    columns = text.split(b"\t")
+    if len(columns) > 1:
+        columns = [part for part in (columns[1:] if len(columns) >= 3 else columns) if part.strip()]
+        text = b"\n".join(columns)
+    return Record(number, name, text.strip())
+
+
+def hidden_line(line: bytes) -> int | None:
+    """Return where a CR stands that may have ended a line: before an id, and as many tabs as before it."""
+    if b"\r" not in line:
+        return None
+    tabs, before, start = line.count(b"\t"), 0, 0
+    for found in _AFTER_CR.finditer(line):
+        before += line.count(b"\t", start, found.start())
+        start = found.start()
+        if before and 2 * before == tabs:
+            return start
+    return None
+
+
+def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields = PLAIN) -> Record | None:
+    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use.
+
+    A title alone is the text. Another field than the title is that of a topic.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        column = getattr(error, "colno", 1)
+        what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
+        problems.add(number, column, what, line, "Write one JSON object with an id and a text on each line.")
+        return None
+    ids, keys, titles = _USUAL if fields is PLAIN else _keys(fields)
+    name, title = _member(record, ids), _member(record, titles)
+    text = _member(record, keys)
+    if text is None and (title is None or not title.strip()):
+        _refuse_vectors(record, number, problems)
+    elif text is None:
+        title, text = None, title
+    if name is None or text is None:
+        missing = "an id" if name is None else "a text"
+        known = ", ".join(ids if name is None else (*keys, *titles))
+        option = "id" if name is None else "text"
+        problems.add(
+            number,
+            1,
+            f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
+            line,
+            f"Put it under one of: {known}. Or say under which name it stands: --dataset {option}=NAME.",
+        )
+        return None
+    whole = f"{title}\n{text}" if title and title.strip() else text
+    return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))
+
+
+def _keys(fields: TextFields) -> tuple[tuple[str, ...], ...]:
+    """Return the names that ids, texts and titles may have."""
+    return fields.ids(_ID_KEYS), fields.texts(_TEXT_KEYS), _TITLE_KEYS if fields.with_title else ()
+
+
+_USUAL = _keys(PLAIN)
+"""The usual names: asking for them anew costs a sixth of the time that a line takes."""
+
+
+def _refuse_vectors(record: Any, number: int, problems: Problems) -> None:
+    """Refuse a file of vectors at its first line: every other would say the same."""
+    if isinstance(record, dict) and isinstance(record.get("vector", record.get("embedding")), list):
+        raise InputError(
+            f"{problems.path}:{number}: holds vectors, which nobody can read",
+            "Give the file of the texts that the vectors were made from.",
+        )
+
+
+def _trimmed(text: str) -> str:
+    """Drop the blank lines around a text, and keep the indentation of its first line: it may be code."""
+    return _BLANK_LINES.sub("", text).rstrip()
+
+
+def _member(record: Any, keys: tuple[str, ...]) -> str | None:
+    if isinstance(record, dict):
+        for key in keys:
+            value = record.get(key)
+            if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+                return str(value)
+    return None
+
+
+def readable(text: bytes, where: str, notices: list[Notice] | None) -> str:
+    """Return text for people; NUL and what is not UTF-8 become the replacement character.
+
+    The first of each file that is not UTF-8 is noticed.
+    """
+    if b"\0" in text:  # which no database keeps
+        if notices is not None:
+            notices.append(Notice(where=where, what="the text holds NUL bytes; they were replaced"))
+        text = text.replace(b"\0", "\N{REPLACEMENT CHARACTER}".encode())
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        file = where.rpartition(":")[0]
+        if notices is not None and not any(_NOT_UTF8 in one.what and file in one.where for one in notices):
+            odd = f"{_NOT_UTF8}: byte 0x{text[error.start]:02x} behind {text[: error.start][-20:].decode()!r}"
+            way = "odd bytes are replaced; if it is Latin-1, convert the file: iconv -f LATIN1 -t UTF-8"
+            notices.append(Notice(where=where, what=f"{odd}; {way}"))
+        return text.decode("utf-8", "replace")

@@ -1,0 +1,405 @@
+"""Topics: queries files, and TREC's topics in all their forms."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import fspath
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_plus
+from xml.etree.ElementTree import ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from prefjudge.errors import InputError
+from prefjudge.reading.files import Notice, Problems, Stop, decode
+from prefjudge.reading.lines import Block, is_dataset
+from prefjudge.reading.memory import Held
+from prefjudge.reading.texts.texts import (
+    PLAIN,
+    Field,
+    Reading,
+    Record,
+    TextFields,
+    as_text,
+    dataset_queries,
+    no_field,
+    queries_of,
+    read_records,
+    readable,
+    unescaped,
+    whole,
+)
+
+_BLANK = "the id holds a blank, and no run can name it"
+_WORD = "Write each line as: id, a tab, the text. If these are questions and answers, give each an id."
+
+
+def read_queries(
+    path: str | Path, *, fields: TextFields = PLAIN, notices: list[Notice] | None = None
+) -> dict[str, str]:
+    """Read the texts of queries by query_id, in the file's order; ``fields`` say where ids and texts stand.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit: lines without an id, topics without the field, an id with two texts
+        or a blank, an empty file.
+    """
+    if is_dataset(path):
+        return dataset_queries(fspath(path), fields)
+    if isinstance(path, Held):
+        return queries_of(path)
+    problems = Problems(fspath(path), "queries file")
+    notices = [] if notices is None else notices
+    texts: dict[bytes, tuple[int, bytes]] = {}
+    try:
+        for record in read_records(Reading(problems=problems, notices=notices, fields=fields)):
+            if len(record.name.split()) != 1:
+                problems.add(record.line, 1, _BLANK, record.name, _WORD)
+                continue
+            line, text = texts.setdefault(record.name, (record.line, record.text))
+            if text != record.text:
+                problems.add(
+                    record.line,
+                    1,
+                    f"the query has another text on line {line}",
+                    record.name,
+                    "Give each query_id one line only.",
+                )
+    except Stop:
+        pass
+    problems.check()
+    if not texts:
+        raise InputError(
+            f"{path} is empty: a queries file needs at least one line",
+            "Write each line as: id, a tab, the text.",
+        )
+    return {decode(name): readable(text, f"{path}:{line}", notices) for name, (line, text) in texts.items()}
+
+
+# Topics as one JSON document: a list of objects with ids, or an object of texts or objects by id.
+
+_SPACE = re.compile(r"\s*")
+
+
+def read_json_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the topics of a file."""
+    path = reading.problems.path
+    text = as_text(whole(blocks, path), reading)
+    try:
+        yield from _records(text, reading)
+    except (ValueError, RecursionError) as error:
+        where = f":{error.lineno}:{error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        what = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
+        raise InputError(f"{path}{where}: {what}", "Was the file cut off? Get it again.") from None
+
+
+def _records(text: str, reading: Reading) -> Iterator[Record]:
+    line, counted, ids = 1, 0, reading.fields.ids()
+    for place, name, value in _members(text):
+        line += text.count("\n", counted, place)
+        counted = place
+        parts = _texts({"text": value} if isinstance(value, str) else value)
+        number = name if name is not None else next((parts[key] for key in ids if parts.get(key)), "")
+        raw = text[place : place + 200].encode("utf-8", "replace")
+        if not number or number.split() != [number]:
+            what = "the id holds a blank" if number else "the topic has no id"
+            reading.problems.add(line, 1, what, raw, f"Put an id of one word under one of: {', '.join(ids)}")
+            continue
+        parts = {key: said for key, said in parts.items() if name is not None or key not in ids}
+        found = next((parts[key] for key in reading.fields.texts() if parts.get(key)), "")
+        if found:
+            yield Record(line, number.encode("utf-8", "replace"), found.encode("utf-8", "replace"))
+        else:
+            what, hint = no_field(number, reading.fields, parts)
+            reading.problems.add(line, 1, what, raw, hint)
+
+
+def _texts(value: Any) -> dict[str, str]:
+    """Return the members of an object that are texts or whole numbers."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        key: " ".join(str(said).split())
+        for key, said in value.items()
+        if isinstance(said, str) or (isinstance(said, int) and not isinstance(said, bool))
+    }
+
+
+def _members(text: str) -> Iterator[tuple[int, str | None, Any]]:
+    """Yield the members of the outermost list or object: where each starts, its name if any, its value."""
+    decoder = json.JSONDecoder()
+    place = _skip(text, 0)
+    named = text[place : place + 1] == "{"
+    end = "}" if named else "]"
+    place = _skip(text, place + 1)
+    while text[place : place + 1] != end:
+        start, name = place, None
+        if named:
+            name, place = decoder.raw_decode(text, place)
+            place = _skip(text, place)
+            if not isinstance(name, str) or text[place : place + 1] != ":":
+                raise json.JSONDecodeError("no name", text, place)
+            place = _skip(text, place + 1)
+        value, place = decoder.raw_decode(text, place)
+        yield start, name, value
+        place = _skip(text, place)
+        if text[place : place + 1] == ",":
+            place = _skip(text, place + 1)
+        elif text[place : place + 1] != end:
+            raise json.JSONDecodeError("no end", text, place)
+    if text[place + 1 :].strip():
+        raise json.JSONDecodeError("more behind the end", text, place + 1)
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+# Queries without ids: questions with their answers, as DPR has them, and the titles of TREC CAR.
+
+_NUMBERED = "the questions have no ids; they are numbered from 0 on, as Anserini numbers them"
+_HINT = "Write each line as: question, a tab, a list of answers; or as JSON with a question and an answer."
+_TITLE_HINT = "Write blanks as %20; or write each line as: id, a tab, the text."
+_WIKI = b"enwiki:"
+
+
+def read_answered(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the questions of a file, named by the places of their lines; the answers are left out."""
+    reading.notice(_NUMBERED)
+    for block in blocks:
+        for line, raw in enumerate(block.data.split(b"\n")[:-1], block.line):
+            if not raw.strip():
+                continue
+            if question := _question(raw):
+                yield Record(line, b"%d" % (line - 1), question)
+            else:
+                reading.problems.add(line, 1, "not a question with its answers", raw, _HINT)
+
+
+def _question(raw: bytes) -> bytes:
+    if not raw.startswith(b"{"):
+        cells = next(csv.reader([raw.decode("utf-8", "replace")], delimiter="\t"))  # some are quoted
+        return cells[0].strip().encode() if len(cells) > 1 else b""
+    try:
+        question = json.loads(raw)["question"]
+    except (ValueError, KeyError, RecursionError):
+        return b""
+    return question.strip().encode("utf-8", "replace") if isinstance(question, str) else b""
+
+
+def read_titles(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the topics of TREC CAR: ids are titles of articles and sections, as addresses have them."""
+    for block in blocks:
+        for line, raw in enumerate(block.data.split(b"\n")[:-1], block.line):
+            if name := raw.strip():
+                title = unquote_plus(name.removeprefix(_WIKI).decode("utf-8", "replace"))
+                if len(name.split()) > 1 or not title.strip():
+                    what = "not a title as addresses have it"
+                    reading.problems.add(line, 1, what, raw, _TITLE_HINT)
+                else:
+                    yield Record(line, name, title.strip().encode())
+
+
+# TREC topics in SGML: ``<top> <num> Number: 401 <title> … </top>``, with end tags or without.
+
+_TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
+_END = re.compile(r"</top\s*>", re.IGNORECASE)
+_TAG = re.compile(  # no others: a narrative may quote HTML
+    r"</?(?:num|title|desc|narr|head|dom|smry|con|fac|nat|def|time|query\w*|docid|url|subtopics?|note|type)\b"
+    r"[^<>\n]*>",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\w[\w.-]*")
+_LABELS = {
+    "num": re.compile(r"\s*(Number|Topic)\s*:", re.IGNORECASE),
+    "title": re.compile(r"\s*(Topic|Title)\s*:", re.IGNORECASE),
+    "desc": re.compile(r"\s*Description\s*:", re.IGNORECASE),
+    "narr": re.compile(r"\s*Narrative\s*:", re.IGNORECASE),
+}
+"""What the older files write behind a tag."""
+_OTHERS = {Field.TITLE: ("title", "query"), Field.DESC: ("desc",), Field.NARR: ("narr",)}
+"""The tags of a field: the microblog track calls its titles queries."""
+
+
+def read_trec_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the topics of a file."""
+    path = reading.problems.path
+    text = as_text(whole(blocks, path), reading)
+    tops = list(_TOP.finditer(text))
+    starts = [found.end() for found in tops]
+    ends = [*(found.start() for found in tops[1:]), len(text)]
+    found, line, counted = [], 1, 0
+    for start, end in zip(starts, ends, strict=True):
+        line += text.count("\n", counted, start)
+        counted = start
+        closed = _END.search(text, start, end)
+        if closed is None and end == len(text):
+            raise InputError(
+                f"{path}:{line}: the last topic has no </top>", "Was the file cut off? Get it again."
+            )
+        parts = _parts(text[start : closed.start() if closed else end])
+        if record := _record(parts, line, text[start : start + 200], reading):
+            found.append(record)
+    yield from _unpadded(found, reading)
+
+
+def _parts(topic: str) -> dict[str, str]:
+    """Return the text of each tag; the first of those that are there twice."""
+    parts: dict[str, str] = {}
+    name, since = "", 0
+    for tag in [*_TAG.finditer(topic), None]:
+        text = topic[since : tag.start() if tag else len(topic)]
+        if name:
+            label = _LABELS.get(name)
+            parts.setdefault(
+                name,
+                " ".join(
+                    unescaped(label.sub("", text, count=1) if label and label.match(text) else text).split()
+                ),
+            )
+        if tag is None:
+            break
+        raw = tag[0].strip()
+        word = _NAME.search(raw)
+        name = "" if raw.startswith("</") or word is None else word[0].lower()
+        since = tag.end()
+    return parts
+
+
+def _record(parts: dict[str, str], line: int, raw: str, reading: Reading) -> Record | None:
+    number = parts.get("num", "")
+    text = next((parts[name] for name in _OTHERS[reading.fields.field] if parts.get(name)), "")
+    if not number or number.split() != [number]:
+        what = "the topic has no <num>" if not number else "the number of the topic holds a blank"
+        reading.problems.add(
+            line, 1, what, raw.encode(), "Write each topic as: <top> <num> 1 <title> words </top>."
+        )
+        return None
+    if not text:
+        there = ", ".join(name for name in parts if name != "num" and parts[name])
+        ways = [str(field) for field, names in _OTHERS.items() if any(parts.get(name) for name in names)]
+        hint = (
+            f"Choose another field: --dataset field={' or field='.join(ways)}."
+            if ways
+            else "Write queries as lines of id, tab, text."
+        )
+        reading.problems.add(
+            line,
+            1,
+            f"topic {number} has no <{reading.fields.field}>, only {there or 'a number'}",
+            raw.encode(),
+            hint,
+        )
+        return None
+    return Record(line, number.encode(), text.encode())
+
+
+def _unpadded(records: list[Record], reading: Reading) -> list[Record]:
+    """Drop the zeros before numbers: TREC-1 to 3 wrote 051 in topics, and 51 in their qrels."""
+    padded = [record.name for record in records if record.name.isdigit() and record.name[:1] == b"0"]
+    if not padded or not all(record.name.isdigit() for record in records):
+        return records
+    short = [record.name.lstrip(b"0") or b"0" for record in records]
+    short_one = (padded[0].lstrip(b"0") or b"0").decode()
+    reading.notice(f"topic {padded[0].decode()} is read as {short_one}, as TREC's qrels have it")
+    return [Record(record.line, name, record.text) for record, name in zip(records, short, strict=True)]
+
+
+# Topics in XML: ``<topics><topic number="1"><query>…``, as the tracks on the web and COVID have them.
+
+_TOPICS = ("topic", "query", "top")
+_DEPTH = 50
+
+
+@dataclass(slots=True)
+class _Topic:
+    line: int
+    number: str
+    parts: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _Topics:
+    """What the parser tells: the topics below the root, and the texts of their parts."""
+
+    ids: tuple[str, ...]
+    parser: DefusedXMLParser | None = None
+    path: list[str] = field(default_factory=list)
+    topics: list[_Topic] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        assert self.parser is not None
+        line = self.parser.parser.CurrentLineNumber
+        if len(self.path) >= _DEPTH:
+            raise ParseError(f"nested more than {_DEPTH} deep: line {line}")
+        self.path.append(tag.lower())
+        if len(self.path) == 2 and tag.lower() in _TOPICS:
+            number = next((attributes[name] for name in self.ids if name in attributes), "")
+            self.topics.append(_Topic(line=line, number=number.strip()))
+        if len(self.path) <= 3:
+            self.said = []
+
+    def data(self, text: str) -> None:
+        if len(self.path) >= 2:
+            self.said.append(text)
+
+    def end(self, tag: str) -> None:
+        tag = self.path.pop()
+        if not self.topics or len(self.path) not in (1, 2) or self.path[0] in _TOPICS:
+            return
+        topic, text = self.topics[-1], " ".join("".join(self.said).split())
+        if len(self.path) == 2:
+            topic.parts.setdefault(tag, text)
+            self.said = []
+        elif tag in _TOPICS:
+            topic.text = text
+
+    def close(self) -> list[_Topic]:
+        return self.topics
+
+
+def read_xml_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the topics of a file; nothing outside of it is read, and no entity is expanded."""
+    path = reading.problems.path
+    ids = tuple(name.lower() for name in reading.fields.ids())
+    known = [name.lower() for name in reading.fields.texts()]
+    target = _Topics(ids=ids)
+    parser = DefusedXMLParser(target=target)
+    target.parser = parser
+    try:
+        parser.feed(whole(blocks, path))
+        topics = parser.close()
+    except DefusedXmlException as error:
+        raise InputError(
+            f"{path} declares XML entities, which are not read: {error}", "Write the text in their place."
+        ) from None
+    except ParseError as error:
+        raise InputError(f"{path} is not XML: {error}", "Was the file cut off? Get it again.") from None
+    if not topics:
+        raise InputError(
+            f"{path} is XML without topics", "Write each as: <topic number=…><title>…</title></topic>."
+        )
+    for topic in topics:
+        number = topic.number or next((topic.parts[name] for name in ids if topic.parts.get(name)), "")
+        if not number or number.split() != [number]:
+            what = "the number of the topic holds a blank" if number else "the topic has no number"
+            reading.problems.add(topic.line, 1, what, number.encode(), "Write each as: <topic number=…>.")
+            continue
+        parts = {name: text for name, text in topic.parts.items() if name not in ids}
+        texts = [parts[name] for name in known if parts.get(name)]
+        text = texts[0] if texts else topic.text * (not parts)
+        if text:
+            yield Record(topic.line, number.encode(), text.encode())
+        else:
+            what, hint = no_field(number, reading.fields, parts)
+            reading.problems.add(topic.line, 1, what, b"", hint)

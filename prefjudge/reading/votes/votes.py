@@ -1,0 +1,506 @@
+"""Reading votes: which form a file has; and our own forms, a release and the log of a board."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import chain, islice
+from os import fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prefjudge.core.judgments import ModelVote
+from prefjudge.errors import InputError, PluginError
+from prefjudge.reading.files import Notice, Problems, Stop, is_text
+from prefjudge.reading.labels import TIES, read_judgments, stamps_beside
+from prefjudge.reading.lines import Holds, blocks
+from prefjudge.reading.memory import Held
+from prefjudge.reading.pools import read_pool
+from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.votes.tables import (
+    Context,
+    JsonObject,
+    Row,
+    Rows,
+    VoteForm,
+    Votes,
+    Work,
+    check_parts,
+    choose_criterion,
+    flat,
+    read_rows,
+    read_table,
+)
+from prefjudge.registers import Register
+from prefjudge.words import json_text
+
+RECORD, LOG = "release.json", "judgments.jsonl"
+_MODELS = "models.jsonl"
+_COLUMNS = frozenset({"query", "left", "right", "choice", "worker", "judge", "phase", "assignment"})
+_RELEASE_PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
+
+
+def _release_fits(rows: Rows) -> bool:
+    return rows[0].keys() >= _COLUMNS
+
+
+def _release_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
+    also = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
+    for line, row in rows:
+        yield line, {**row, **{f"_{name}": row.get(name) for name in also}}
+
+
+RELEASE = VoteForm(fits=_release_fits, flatten=_release_flatten, parts=lambda rows: dict(_RELEASE_PARTS))
+
+
+def is_release(path: Path) -> bool:
+    """Return whether a folder is a release."""
+    return (path / RECORD).is_file() and (path / LOG).is_file()
+
+
+def refuse_unfinished(path: Path) -> None:
+    """Refuse a release that was not written to its end.
+
+    Raises
+    ------
+    InputError
+        Its record is missing what the last step writes.
+    """
+    try:
+        record = json.loads((path / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = None
+    if not isinstance(record, dict) or record.get("prefjudge") is None:
+        raise InputError(f"{path} is not a whole release", "Write it again: prefjudge release STUDY")
+
+
+def with_release(votes: Votes, folder: Path, notices: list[Notice]) -> Votes:
+    """Return the votes with what a release keeps in other files: pool, work and, where given, texts."""
+    pools = read_pool(folder / "pool.tsv", notices=notices)
+    sources = zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+    names: dict[int, list[str]] = {}
+    for row, source in sources:
+        names.setdefault(row, []).append(pools.sources[source])
+    pooled = [
+        (pools.queries[query], pools.docs[doc], source)
+        for row, (query, doc) in enumerate(zip(pools.query.tolist(), pools.doc.tolist(), strict=True))
+        for source in names.get(row, [""])
+    ]
+    queries: dict[str, str] = {}
+    passages: dict[str, str] = {}
+    if (folder / "queries.tsv").is_file():
+        queries = dict(read_queries(folder / "queries.tsv", notices=notices))
+        passages = read_texts(folder / "passages.tsv", pools.docs, notices=notices)
+    return replace(
+        votes,
+        log=replace(votes.log, sides=_sides_known(folder)),
+        work=_work(folder, notices),
+        models=_release_models(folder / _MODELS, notices),
+        pooled=pooled,
+        queries=queries,
+        passages=passages,
+    )
+
+
+def _sides_known(folder: Path) -> bool:
+    """Tell whether left and right are those of a screen, also in what the released study had imported."""
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    imports = record.get("imports")
+    return not any(
+        isinstance(one, dict) and one.get("sides") is False
+        for one in (imports if isinstance(imports, list) else ())
+    )
+
+
+def _release_models(path: Path, notices: list[Notice]) -> list[tuple[str, ModelVote]]:
+    """Return what language models said, as the release has it: which document in either order, or neither."""
+    if not path.is_file() or not path.stat().st_size:
+        return []
+    found = []
+    for line, row in read_rows(str(path), notices):
+        try:
+            a, b = str(row["a"]), str(row["b"])
+            said = {a: 1, b: -1, None: 0}
+            vote = ModelVote(
+                pair=(str(row["query"]), a, b), a_first=said[row["a_first"]], b_first=said[row["b_first"]]
+            )
+            found.append((str(row["model"]), vote))
+        except (KeyError, TypeError):
+            raise InputError(f"{path}:{line}: not a model's vote", "Copy the release again.") from None
+    return found
+
+
+def _work(folder: Path, notices: list[Notice]) -> dict[str, Work]:
+    path = folder / "assignments.jsonl"
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    found = {}
+    for line, row in read_rows(str(path), notices):
+        try:
+            found[str(row["assignment"])] = Work(
+                **{name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")},
+                seconds=float(row["seconds"] or 0),
+                verdict=str(row["verdict"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{path}:{line}: not an assignment", "Copy the release again.") from None
+    return found
+
+
+# Reading votes: what a file is, and its votes, whatever its form.
+
+FORMS: Register[VoteForm] = Register(
+    "vote",
+    VoteForm,
+    {
+        "board-log": "prefjudge.reading.votes.votes:BOARD_LOG",
+        "release": "prefjudge.reading.votes.votes:RELEASE",
+        "label-studio": "prefjudge.reading.votes.platforms:LABEL_STUDIO",
+        "potato": "prefjudge.reading.votes.platforms:POTATO",
+        "mturk-batch": "prefjudge.reading.votes.platforms:MTURK_BATCH",
+        "crowdrag": "prefjudge.reading.votes.platforms:CROWDRAG",
+        "arena": "prefjudge.reading.votes.platforms:ARENA",
+        "chosen": "prefjudge.reading.votes.platforms:CHOSEN",
+    },
+)
+"""The forms of votes that are known by their columns; the first that fits is taken."""
+
+_PLAIN = "prefjudge.reading.votes.platforms:PLAIN"
+_NEAR = 20
+"""Lines by which judgments in columns are known."""
+_LOOKED_AT = 1_000
+"""Rows by which a form and its columns are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowVotesAreRead:
+    """What a user says of a file: ``told`` maps parts of a vote to columns, ``items`` is another file."""
+
+    told: dict[str, str]
+    criterion: str | None = None
+    items: Path | None = None
+
+
+def read_votes(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
+    """Read the votes of a file, or of a release.
+
+    Raises
+    ------
+    InputError
+        With every problem up to a limit, each with its line; nothing is read then.
+    """
+    if isinstance(path, Held):
+        return _of_rows(path, how, notices)
+    if path.is_dir():
+        if not is_release(path):
+            raise InputError(f"{path} is a folder, and not a release", "Give a file of votes.")
+        refuse_unfinished(path)
+        return with_release(_read_file(path / LOG, how, notices), path, notices)
+    return _read_file(path, how, notices)
+
+
+def _read_file(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes:
+    if not how.told and _has_columns(path):
+        if how.criterion is not None:
+            choose_criterion((), how.criterion, str(path))
+        return _of_columns(path, notices)
+    return _of_rows(path, how, notices)
+
+
+def _has_columns(path: Path) -> bool:
+    """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie.
+
+    Where a mistake is on the first line, the next ones tell; a line of three words lacks the preferred one.
+    """
+    first = next(blocks(path, Holds.TEXTS), None)
+    lines = (
+        line for line in (first.data if first else b"").split(b"\n") if line.strip() and line[:1] != b"#"
+    )
+    near = list(islice(lines, _NEAR))
+    head = near[0].split() if near else []
+    if not near or b"," in near[0]:
+        return _is_judgment(head)
+    if b"\t" in near[0] and len(head) >= len(near[-1].split()):  # what may be a header has no fewer words
+        return _is_judgment(head)
+    return any(_is_judgment(line.split()) for line in near) or all(len(line.split()) == 3 for line in near)
+
+
+def _is_judgment(words: list[bytes]) -> bool:
+    return len(words) in (4, 5) and words[3] in (*words[1:3], *TIES)
+
+
+def _of_columns(path: Path, notices: list[Notice]) -> Votes:
+    log = read_judgments(path, notices=notices)
+    odd = next(
+        (name for names in (log.queries, log.docs, log.workers) for name in names if not is_text(name)), None
+    )
+    if odd is not None:
+        raise InputError(f"{path}: the id {odd!r} is not UTF-8", "Save the file as UTF-8.")
+    return Votes(form="judgments", log=log, milliseconds=np.zeros(len(log), dtype=np.int64))
+
+
+def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
+    if isinstance(path, Held):
+        rows = iter(path.content)
+    else:
+        notices += stamps_beside(path)
+        rows = read_rows(fspath(path), notices)
+    first = list(islice(rows, _LOOKED_AT))
+    if not first:
+        raise InputError(f"{path} has no votes", "Check how it was exported.")
+    heads = [row for _, row in first]
+    name, form = _form_of(heads, notices)
+    with FORMS.using(name):
+        criterion = choose_criterion(form.criteria(heads), how.criterion, str(path))
+        context = Context(path=str(path), criterion=criterion, items=_items(how.items, notices))
+        votes = form.flatten(chain(first, rows), context)
+        shown = list(islice(votes, _LOOKED_AT))
+        if not shown and not form.may_be_empty:
+            raise InputError(f"{path} has no votes", "Check that somebody has annotated, and the criterion.")
+        flats = [row for _, row in shown]
+        parts = {**form.parts(flats), **how.told}
+        columns = list(dict.fromkeys(column for row in flats for column in row if not column.startswith("_")))
+        if shown:
+            check_parts(_known(parts, how.told), how.told, columns, str(path))
+        problems = Problems(str(path), "file of votes")
+        try:
+            table = read_table(chain(shown, votes), _known(parts, how.told), problems)
+            found = table.votes(name, sides=form.sides(parts), notices=notices)
+        except Stop:
+            raise problems.error() from None
+        problems.check()
+    if not len(found.log) and not form.may_be_empty:
+        why = f": {notices[-1].what}" if notices else ""
+        raise InputError(f"{path} has no votes{why}", "Every row was left out.")
+    return replace(found, criterion=criterion)
+
+
+def _known(parts: dict[str, str], told: dict[str, str]) -> dict[str, str]:
+    """Return the parts, where what is told of one side takes the place of what was guessed of it."""
+    kept = dict(parts)
+    for side in ("left", "right"):
+        for other in ("", "_text", "_model"):
+            if (
+                any(f"{side}{one}" in told for one in ("", "_model"))
+                and f"{side}{other}" not in told
+                and other != "_text"
+            ):
+                kept.pop(f"{side}{other}", None)
+    return kept
+
+
+def _form_of(heads: Sequence[JsonObject], notices: list[Notice]) -> tuple[str, VoteForm]:
+    for name in FORMS:
+        try:
+            form = FORMS[name]
+        except PluginError as error:  # one that cannot be loaded must not keep others from being read
+            notices.append(Notice(where=name, what=error.message))
+            continue
+        if form.fits(heads):
+            return name, form
+    from prefjudge.reading.votes.platforms import PLAIN
+
+    return "table", PLAIN
+
+
+def _items(path: Path | None, notices: list[Notice]) -> dict[str, JsonObject]:
+    """Return the records of a data file by their ids."""
+    if path is None:
+        return {}
+    found: dict[str, JsonObject] = {}
+    for line, row in read_rows(fspath(path), notices):
+        name = flat(row.get("id", row.get("instance_id")))
+        if not name or name in found:
+            raise InputError(
+                f"{path}:{line}: {f'the id {name!r} is there twice' if name else 'no id'}",
+                "Give each item an id of its own, under `id`.",
+            )
+        found[name] = row
+    return found
+
+
+# The log of a board: a study as lines of JSON that are only ever added, each bound to those before it.
+#
+# A line with the key of an earlier one takes its place; ``gone`` takes it away. ``chain`` is a digest
+# (SHA-256, 128 bits) of the line without it and of the chain before: a line that is changed, left out or
+# moved breaks it.
+
+LOG_FORM = "board-log"
+HEAD: Mapping[str, str | int] = {"kind": "log", "format": 1}
+JUDGMENT, WORK, MODEL = "judgment", "assignment", "model"
+KEYS = {JUDGMENT: ("number",), WORK: ("assignment",), MODEL: ("model", "query", "a", "b")}
+"""What names a line, of those kinds that are not rows of a store; these are never taken away."""
+
+_LINE = re.compile(rb'(\{.*), "chain": "([0-9a-f]{32})"\}')
+_BOARD_LOG_PARTS = {
+    "query": "query",
+    "left": "left",
+    "right": "right",
+    "winner": "choice",
+    "worker": "worker",
+}
+_MOST = 2**53
+"""Numbers from here on are not counts."""
+_ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line: its number in the file, what kind of row it is, and the row."""
+
+    number: int
+    kind: str
+    row: Mapping[str, Any]
+
+
+def read_log(data: bytes, where: str) -> tuple[list[LogLine], str]:
+    """Return the lines of a log, and the end of its chain; every link is checked.
+
+    Raises
+    ------
+    InputError
+        A line is not one of a log, or the chain is broken.
+    """
+    found, chain = [], ""
+    lines = data.split(b"\n")
+    if lines[-1]:
+        raise InputError(f"{where}:{len(lines)}: the log ends in the middle of a line", _FROM_GIT)
+    for number, line in enumerate(lines[:-1], 1):
+        link = _LINE.fullmatch(line)
+        body = link[1] + b"}" if link else b""
+        if link is None or _linked(chain, body) != link[2].decode():
+            raise InputError(
+                f"{where}:{number}: the chain is broken: this line is not as it was written, or one before "
+                "it was changed, left out or moved",
+                _FROM_GIT,
+            )
+        chain = link[2].decode()
+        row = _parsed(body, where, number)
+        kind = row.pop("kind", None)
+        if number == 1 and {"kind": kind, **row} != HEAD:
+            raise InputError(f"{where}:1: not a log of a board that this version reads", _FROM_GIT)
+        if not isinstance(kind, str):
+            raise InputError(f"{where}:{number}: the line does not say what it is", _FROM_GIT)
+        if number > 1:
+            found.append(LogLine(number=number, kind=kind, row=row))
+    return found, chain
+
+
+_FROM_GIT = "Take the file from Git as it was committed: git log -p shows who changed what."
+
+
+def _parsed(body: bytes, where: str, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}:{number}: not JSON", _FROM_GIT) from None
+    assert isinstance(row, dict), "the line is in braces"
+    return row
+
+
+def _linked(chain: str, body: bytes) -> str:
+    return sha256(chain.encode() + body).hexdigest()[:32]
+
+
+def write_lines(rows: Iterable[Mapping[str, Any]], chain: str) -> bytes:
+    """Return the lines of rows, chained to those that end in ``chain``; the first ones have none before."""
+    made = []
+    for row in [*([] if chain else [HEAD]), *rows]:
+        body = json_text(dict(row), indent=None).encode()
+        chain = _linked(chain, body)
+        made.append(body[:-1] + f', "chain": "{chain}"}}\n'.encode())
+    return b"".join(made)
+
+
+def last_rows(lines: Iterable[LogLine], keys: Mapping[str, tuple[str, ...]]) -> dict[Any, LogLine]:
+    """Return what a log says in the end: the last line of each key, without what is gone, in their order.
+
+    Raises
+    ------
+    InputError
+        A line is of no kind in ``keys``, or lacks its key.
+    """
+    found: dict[Any, LogLine] = {}
+    for line in lines:
+        key = (line.kind, *(line.row.get(name) for name in keys.get(line.kind, ())))
+        if len(key) == 1 or not all(isinstance(part, str | int) for part in key):
+            raise InputError(f"line {line.number} of the log is a {line.kind!r} without its key", _FROM_GIT)
+        if line.row.get("gone"):
+            found.pop(key, None)
+        else:
+            found[key] = line
+    return found
+
+
+def with_log(votes: Votes, path: Path, keys: Mapping[str, tuple[str, ...]]) -> Votes:
+    """Return the votes of a log with what it carries beside them.
+
+    Raises
+    ------
+    InputError
+        The chain is broken, or a line is not what it says that it is.
+    """
+    lines, _ = read_log(path.read_bytes(), str(path))
+    rows = last_rows(lines, {**KEYS, **keys})
+    carried = [(line.kind, line.row) for line in rows.values() if line.kind in keys]
+    return replace(
+        votes,
+        work=dict(_works(rows.values(), path)),
+        models=list(_board_log_models(rows.values(), path)),
+        carried=carried,
+    )
+
+
+def _works(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, Work]]:
+    for line in lines:
+        if line.kind == WORK:
+            row = line.row
+            try:
+                numbers = {name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")}
+                work = Work(**numbers, seconds=float(row["seconds"] or 0), verdict=str(row["verdict"]))
+                if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
+                    raise ValueError
+            except (KeyError, TypeError, ValueError, OverflowError):
+                raise InputError(f"{path}:{line.number}: not an assignment", _FROM_GIT) from None
+            yield str(row["assignment"]), work
+
+
+def _board_log_models(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, ModelVote]]:
+    for line in lines:
+        if line.kind == MODEL:
+            row = line.row
+            said = {row["a"]: 1, row["b"]: -1, None: 0}
+            try:
+                vote = ModelVote(
+                    pair=(str(row["query"]), str(row["a"]), str(row["b"])),
+                    a_first=said[row["a_first"]],
+                    b_first=said[row["b_first"]],
+                )
+            except (KeyError, TypeError):
+                raise InputError(f"{path}:{line.number}: not a model's vote", _FROM_GIT) from None
+            yield str(row["model"]), vote
+
+
+def _board_log_fits(rows: Rows) -> bool:
+    return rows[0].keys() == HEAD.keys() | {"chain"} and rows[0].get("kind") == HEAD["kind"]
+
+
+def _board_log_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
+    last: dict[str, Row] = {}
+    for line, row in rows:
+        if row.get("kind") == JUDGMENT:
+            last[str(row.get("number"))] = (line, row)
+    for number, (line, row) in last.items():
+        yield line, {**row, "_id": number, **{f"_{name}": row.get(name) for name in _ALSO}}
+
+
+BOARD_LOG = VoteForm(
+    fits=_board_log_fits,
+    flatten=_board_log_flatten,
+    parts=lambda rows: dict(_BOARD_LOG_PARTS),
+    may_be_empty=True,
+)

@@ -1,1 +1,0 @@
-"""Render: results as tables, plots, pages and DataFrames."""

@@ -1,1 +1,0 @@
-"""Pages: what is read in a browser."""

@@ -1,1 +1,0 @@
-"""Plots: each result as a figure."""

@@ -1,1 +1,0 @@
-"""Tables: each result as rows and columns."""

@@ -1,1 +1,0 @@
-"""Text: tables and words for terminals, files and LaTeX."""

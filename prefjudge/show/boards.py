@@ -1,0 +1,904 @@
+"""The tables of boards: leaderboards, win ratios, official places; and DataFrames of them."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isnan, nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prefjudge.core.planning.plans import Power
+from prefjudge.core.pools import TopSplit
+from prefjudge.core.runs import Scores
+from prefjudge.evaluation.boards import (
+    FIRST_TOLD_FROM,
+    Board,
+    Leaderboard,
+    LeaderboardRow,
+    NotJudged,
+    Standing,
+    TieSensitivity,
+)
+from prefjudge.evaluation.correlation import (
+    Over,
+    RankCorrelation,
+    SampleAgreement,
+    Tau,
+    TwoVotings,
+    kendall_tau,
+)
+from prefjudge.evaluation.intervals import T_NEEDS
+from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
+from prefjudge.evaluation.outcomes import write_p
+from prefjudge.evaluation.stability import LeftOut
+from prefjudge.evaluation.submissions import OfficialBoard
+from prefjudge.evaluation.winratios import RUNS_SHOWN, Example, TopAgainstQrel, WinRatios, best_runs
+from prefjudge.show.cells import RING
+from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
+from prefjudge.words import many
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as DataFrame
+
+
+def leaderboard_table(
+    board: Leaderboard,
+    standings: Sequence[Standing] = (),
+    ties: Sequence[TieSensitivity] = (),
+    *,
+    provenance: Mapping[str, str] | None = None,
+) -> Table:
+    """Return one leaderboard; with tiers and rank intervals, and the ends of tie sensitivity, where given.
+
+    Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
+    """
+    columns = [
+        Column(name="rank", kind="integer", priority=0),
+        Column(name="run", priority=0),
+        Column(name="score", head=board.measure, kind="number"),
+        Column(name="low", kind="number", priority=3),
+        Column(name="high", kind="number", priority=3),
+    ]
+    if standings:
+        columns += [
+            Column(name="tier", kind="integer", priority=2),
+            Column(name="rank_low", head="rank from", kind="integer", priority=4),
+            Column(name="rank_high", head="to", kind="integer", priority=4),
+            Column(name="p_first", head="P(first)", kind="chance", priority=4),
+        ]
+    if ties:
+        columns += [
+            Column(name="ties_low", head="ties from", kind="number", priority=5),
+            Column(name="ties_high", head="to", kind="number", priority=5),
+        ]
+    firm = {one.run: (one.tier, one.highest, one.lowest, one.first) for one in standings}
+    loose = {one.run: (one.lowest, one.highest) for one in ties}
+    rows: list[tuple[Cell, ...]] = []
+    for row in board.rows:
+        cells: tuple[Cell, ...] = (row.rank, _mark(row, row.run), _mark(row, row.score), row.low, row.high)
+        if standings:
+            cells += firm.get(row.run, (None,) * 4)
+        if ties:
+            cells += loose.get(row.run, (None, None))
+        rows.append(cells)
+    return Table(
+        title=f"{board.measure} under {board.qrels}, {many(board.queries, 'query')}",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=_board_notes(board, standings, bool(ties)),
+        provenance=provenance or {},
+    )
+
+
+def leaderboard_records(
+    board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
+) -> list[dict[str, object]]:
+    """Return the rows of one leaderboard for JSON, with all that is known of each."""
+    records = to_records(leaderboard_table(board, standings, ties))
+    names = [column.name for column in _DETAILS]
+    return [
+        {**record, **dict(zip(names, _details(row), strict=True))}
+        for record, row in zip(records, board.rows, strict=True)
+    ]
+
+
+_DETAILS = (
+    Column(name="interval"),
+    Column(name="hit", kind="integer"),
+    Column(name="queries", kind="integer"),
+    Column(name="above_perfect", kind="flag"),
+    Column(name="above_perfect_by", kind="number"),
+    Column(name="p_above_perfect", kind="p"),
+)
+
+
+def _details(row: LeaderboardRow) -> tuple[Cell, ...]:
+    known = row.above_perfect is not None
+    against = (row.above_perfect, row.above_perfect_by, row.p_above_perfect) if known else (None,) * 3
+    return row.interval, row.hit, row.queries, *against
+
+
+def _mark(row: LeaderboardRow, value: str | float) -> Cell:
+    if row.above_perfect:
+        return Bold(value)
+    return Unsure(value) if row.above_perfect_by > 0 else value
+
+
+def _first_words(board: Leaderboard) -> str:
+    if board.queries < FIRST_TOLD_FROM:
+        return f"P(first) is not told from fewer than {FIRST_TOLD_FROM} queries: it would say too much."
+    return "P(first): how probable it is that the run is the best of these over many such queries."
+
+
+def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tuple[str, ...]:
+    centre = "Mean" if board.statistic == "mean" else "Median"
+    notes = [
+        f"{centre} over the judged queries with its {board.confidence:.0%} interval "
+        f"({_interval_words([board])}); documents ordered by {board.order}.",
+        *_perfect_notes([board]),
+    ]
+    if standings:
+        notes.append(
+            "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
+            "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %). "
+            f"{_first_words(board)} All of this holds the chance of the queries and, under labels from "
+            "votes, that of the votes."
+        )
+        if any(one.tier > after.tier for one, after in pairwise(standings)):
+            notes.append(
+                "Tiers interleave: a run may score less than one of a later tier and still not differ "
+                "significantly from its leader, because its differences from the leader vary more "
+                "over the queries."
+            )
+    if ties:
+        notes.append(
+            "Ties: the least and the greatest score that an order of equally scored documents gives."
+        )
+    return tuple(notes)
+
+
+def _interval_words(boards: Sequence[Leaderboard]) -> str:
+    """Say how the intervals were made, and where another way takes the usual one's place."""
+    used = {row.interval for board in boards for row in board.rows}
+    if "order statistics" in used:
+        return "order statistics"
+    gaffke = f"Gaffke's, where fewer than {T_NEEDS} queries differ from the run's most frequent score"
+    student = "Student's t, as far as the scale reaches"
+    if "Gaffke" not in used:
+        return student
+    return f"{student}; {gaffke}" if "t" in used else gaffke
+
+
+def _perfect_notes(boards: Sequence[Leaderboard]) -> list[str]:
+    """Say which runs are above the perfect ranking, on which queries, and by which test."""
+    found = [(board, board.perfect) for board in boards if board.perfect]
+    notes = [f"{board.measure} {board.qrels}: {perfect_words(board)}." for board, _ in found]
+    if found:
+        test = "sign tests" if found[0][0].statistic == "median" else "t tests"
+        notes.append(
+            f"Marked: better than perfect on these queries (paired {test}, Holm's correction over the runs, "
+            f"5 %); {RING}: above, not significant."
+        )
+    if any(bar.queries < board.queries for board, bar in found):
+        notes.append("The runs' own scores are over all their queries; with --common all are over the same.")
+    return notes
+
+
+def perfect_words(board: Leaderboard) -> str:
+    """Return what the perfect ranking of a board scores, and how many runs are better; empty without one."""
+    bar = board.perfect
+    if bar is None:
+        return ""
+    better = sum(row.above_perfect is True for row in board.rows)
+    unsure = sum(row.above_perfect is False and row.above_perfect_by > 0 for row in board.rows)
+    over = many(bar.queries, "query")
+    return (
+        f"{bar.run} scores {bar.score:.4f} on the {over} that both label sets judge; better than it: "
+        f"{better:,} of {many(len(board.ranked), 'run')}; above it, not significant: {unsure:,}"
+    )
+
+
+def side_by_side_table(
+    boards: Sequence[Leaderboard],
+    *,
+    same_queries: bool = True,
+    provenance: Mapping[str, str] | None = None,
+) -> Table:
+    """Return several leaderboards in one table, a row for each run in the order of the first board.
+
+    Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
+    its heading says how many it has.
+    """
+    runs = dict.fromkeys(row.run for board in boards for row in board.rows if not row.perfect)
+    bars = dict.fromkeys(board.perfect.run for board in boards if board.perfect)
+    columns = [Column(name="run", priority=0)]
+    for number, board in enumerate(boards, 1):
+        over = "" if same_queries else f", {many(board.queries, 'query')}"
+        columns += [
+            Column(name=f"score_{number}", head=f"{board.measure} {board.qrels}{over}", kind="number"),
+            Column(name=f"half_width_{number}", head="±", kind="number", priority=3),
+            Column(name=f"rank_{number}", head="rank", kind="integer", priority=2),
+        ]
+    found = [{row.run: row for row in board.rows} for board in boards]
+    rows: list[tuple[Cell, ...]] = []
+    for run in (*runs, *bars):
+        cells: list[Cell] = [run if run in runs else _bar_name(run, boards)]
+        for placed in found:
+            row = placed.get(run)
+            cells += (
+                [None] * 3
+                if row is None
+                else [_mark(row, row.score), max(row.high - row.score, row.score - row.low), row.rank]
+            )
+        rows.append(tuple(cells))
+    queries = f" over {many(boards[0].queries, 'query')}" if same_queries else ""
+    return Table(
+        title=f"Leaderboards{queries}",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=(
+            f"±: the longer half of the {boards[0].confidence:.0%} interval ({_interval_words(boards)}).",
+            *_perfect_notes(boards),
+        ),
+        provenance=provenance or {},
+    )
+
+
+def _bar_name(run: str, boards: Sequence[Leaderboard]) -> str:
+    """Return the name of a perfect ranking with the number of its queries on each board."""
+    counts = dict.fromkeys(
+        f"{board.perfect.queries:,}" for board in boards if board.perfect and board.perfect.run == run
+    )
+    plural = "query" if [*counts] == ["1"] else "queries"
+    return f"{run}, {' and '.join(counts)} {plural}"
+
+
+def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return every row of every board in long form, for CSV."""
+    return Table(
+        title="Scores",
+        columns=(
+            Column(name="qrels"),
+            Column(name="measure"),
+            Column(name="rank", kind="integer"),
+            Column(name="run"),
+            Column(name="score", kind="number"),
+            Column(name="low", kind="number"),
+            Column(name="high", kind="number"),
+            Column(name="perfect", kind="flag"),
+            Column(name="order"),
+            *_DETAILS,
+        ),
+        rows=tuple(
+            (
+                board.qrels,
+                board.measure,
+                row.rank,
+                row.run,
+                row.score,
+                row.low,
+                row.high,
+                row.perfect,
+                str(board.order),
+                *_details(row),
+            )
+            for board in boards
+            for row in board.rows
+        ),
+        provenance=provenance or {},
+    )
+
+
+def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return the score of every query under every run, in long form."""
+    return Table(
+        title="Scores per query",
+        columns=(
+            Column(name="qrels"),
+            Column(name="measure"),
+            Column(name="run", priority=0),
+            Column(name="query_id", priority=0),
+            Column(name="score", kind="number"),
+        ),
+        rows=tuple(
+            (matrix.qrels, matrix.measure, run, query, float(score))
+            for matrix in matrices
+            for column, run in enumerate(matrix.runs)
+            for query, score in zip(matrix.queries, matrix.values[:, column], strict=True)
+        ),
+        provenance=provenance or {},
+    )
+
+
+def correlation_table(results: Sequence[RankCorrelation]) -> Table:
+    """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most.
+
+    Boards over different queries have a row for what is printed and one for the queries that both have.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    apart = not all(result.same_queries for result in results)
+    votings = [one.two_votings for result in results for one in (result.printed, result.common)]
+    noisy = any(votings)
+    for result in results:
+        moved = max(result.shifts, key=lambda shift: abs(shift.shift))
+        words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
+        ways: list[tuple[Over, Tau]] = [("boards as printed", result.printed)]
+        if not result.same_queries:
+            ways.append(("common queries", result.common))
+        for over, found in ways:
+            queries = " and ".join(f"{count:,}" for count in dict.fromkeys(found.queries))
+            rows.append(
+                (
+                    result.reference,
+                    result.other,
+                    result.runs,
+                    *((over, queries) if apart else (result.queries,)),
+                    found.tau,
+                    found.tau_ap,
+                    *(votings_cells(found.two_votings) if noisy else ()),
+                    words if over == result.over else None,
+                )
+            )
+    return Table(
+        title="Kendall's τ and τ_AP between the leaderboards",
+        columns=(
+            Column(name="reference", priority=0),
+            Column(name="other", priority=0),
+            Column(name="runs", kind="integer", priority=4),
+            *([Column(name="over", priority=0)] if apart else []),
+            Column(name="queries", kind="text" if apart else "integer", priority=2),
+            Column(name="tau", head="τ", kind="number"),
+            Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
+            *(TWO_VOTINGS if noisy else ()),
+            Column(name="largest_shift", head="largest shift", priority=3),
+        ),
+        rows=tuple(rows),
+        notes=votings_notes(votings),
+    )
+
+
+TWO_VOTINGS = (
+    Column(name="two_votings", head="two votings", kind="number", priority=1),
+    Column(name="two_votings_low", head="from", kind="number", priority=5),
+    Column(name="two_votings_high", head="to", kind="number", priority=5),
+    Column(name="truth", head="truth", kind="number", priority=1),
+    Column(name="truth_low", head="from", kind="number", priority=5),
+    Column(name="truth_high", head="to", kind="number", priority=5),
+    Column(name="two_votings_by", head="by", priority=5),
+)
+"""Columns that stand beside a tau of a board that rests on votes."""
+_VOTINGS_WORDS = (
+    "Two votings: the τ at which boards of two rounds of voting like this one agree, which labels that are "
+    "nearer to the truth pass. Truth: the τ of a board of the truth with the one of these votes, as far as "
+    "they tell the truth; what knows nothing of the votes cannot be expected to agree better with them. "
+    "From, to: 95 % of such boards."
+)
+
+
+def votings_notes(found: Iterable[TwoVotings | None]) -> tuple[str, ...]:
+    """Return what to say below these columns; nothing where there are none."""
+    known = [one for one in found if one]
+    doubts = dict.fromkeys(words for one in known for words in one.doubts)
+    return (_VOTINGS_WORDS, *doubts) if known else ()
+
+
+def votings_words(result: RankCorrelation) -> str:
+    """Return how far two votings agree, in words that follow a τ; empty where that is not known."""
+    found = result.two_votings
+    if found is None or not found.pairs:
+        return ""
+    return f" (two rounds of voting agree at {_with_ends(found)})"
+
+
+def voting_sentence(found: TwoVotings) -> str:
+    """Return the same as a sentence that names its two lines."""
+    return f"Two rounds of voting agree at τ = {_with_ends(found)}." + "".join(
+        f" {words}" for words in found.doubts
+    )
+
+
+def _with_ends(found: TwoVotings) -> str:
+    ends = f", {found.low:.2f} to {found.high:.2f}" if found.pairs > 1 else ""
+    truth = (
+        f"; a board of the truth with one of them at {found.truth:.2f}, "
+        f"{found.truth_low:.2f} to {found.truth_high:.2f}"
+    )
+    return f"{found.value:.2f}{ends}{truth if math.isfinite(found.truth) else ''}"
+
+
+def votings_cells(found: TwoVotings | None) -> tuple[Cell, ...]:
+    """Return the cells of these columns."""
+    if found is None:
+        return (None,) * len(TWO_VOTINGS)
+    return (
+        found.value, found.low, found.high, found.truth, found.truth_low, found.truth_high, found.by,
+    )  # fmt: skip
+
+
+# DataFrames for users: the one place where records become pandas.
+
+
+def to_frame(table: Table) -> "DataFrame":
+    """Return the rows of any table, one column for each of its columns, values at full precision.
+
+    What the table was made from is in ``frame.attrs["provenance"]``.
+    """
+    from pandas import DataFrame
+
+    frame = DataFrame(to_records(table), columns=[column.name for column in table.columns])
+    frame.attrs["title"] = table.title
+    frame.attrs["provenance"] = dict(table.provenance)
+    return frame
+
+
+def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = None) -> "DataFrame":
+    """Return the square matrix of win ratios: how often the column beats the row.
+
+    What it was made from is in ``frame.attrs["provenance"]``.
+    """
+    from pandas import DataFrame, Index
+
+    runs = Index(result.runs)
+    frame = DataFrame(result.matrix().ratio, index=runs, columns=runs)
+    frame.attrs["provenance"] = dict(provenance or {})
+    return frame
+
+
+# Runs beside their places on an official leaderboard, as tables.
+
+
+def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return the runs in the official order with their scores (shallow pooling, Table 3)."""
+    unlisted = sum(row.rank is None and not row.perfect for row in board.rows)
+    notes = [
+        f"{board.measure}: {many(board.queries, 'query')}, all of the {board.original} qrels, and the "
+        f"{board.selected:,} selected ones, under the {board.original} qrels"
+        + (f" and under the {board.preference} qrels." if board.preference else "."),
+        "Rank and evaluation score are the leaderboard's own.",
+    ]
+    if unlisted:
+        runs = many(unlisted, "run")
+        notes.append(
+            f"{runs} not found: the run tag is not the id of an entry, nor the description of just one."
+        )
+    return Table(
+        title="The runs on the leaderboard",
+        columns=(
+            Column(name="run", priority=0),
+            Column(name="rank", head="leaderboard rank", kind="integer"),
+            Column(name="evaluation", head="evaluation set", kind="number"),
+            Column(name="all_queries", head="all queries", kind="number"),
+            Column(name="selected", head="selected queries", kind="number"),
+            Column(name="preference", head="preference qrels", kind="number"),
+            Column(name="reference", priority=5),
+        ),
+        rows=tuple(
+            (
+                row.run,
+                row.rank,
+                row.evaluation,
+                row.all_queries,
+                row.selected,
+                row.preference,
+                row.reference or None,
+            )
+            for row in board.rows
+        ),
+        notes=tuple(notes),
+        provenance=provenance or {},
+    )
+
+
+# Win ratios as tables: the matrix of the paper's Table 4, and a list of pairs.
+
+_NAMED_HEADINGS = 80
+"""Names stand above the columns where they take no more places than these; else numbers do."""
+
+
+def winratio_matrix(
+    result: WinRatios,
+    *,
+    shown: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    numbered: bool | None = None,
+    provenance: Mapping[str, str] | None = None,
+) -> Table:
+    """Return the matrix in which the column beats the row, bold where significant, with the wins below.
+
+    ``shown`` are the runs that it has, all by default. ``numbered`` headings are numbers, which stand before
+    the runs' names in the rows; so it is by default where names would take too much room.
+    """
+    runs = result.runs if shown is None else tuple(shown)
+    if numbered is None:
+        numbered = sum(len(run) + 2 for run in runs) > _NAMED_HEADINGS
+    found = result.matrix(alpha)
+
+    def cell(row: int, column: int) -> Cell:
+        ratio = float(found.ratio[row, column])
+        if row == column:
+            return None
+        return Bold(ratio) if found.significant[row, column] else ratio
+
+    places = [result.runs.index(run) for run in runs]
+    # the wins of the last row are counts in a column of percentages, so they are written out
+    rows = [(result.runs[row], *(cell(row, column) for column in places)) for row in places]
+    rows.append(("wins", *(str(result.wins[run]) for run in runs)))
+    columns = [Column(name="run beaten", head="beaten", priority=0)]
+    for number, run in enumerate(runs, 1):
+        columns.append(Column(name=run, head=str(number) if numbered else run, kind="percent", digits=1))
+    if numbered:
+        columns.insert(0, Column(name="number of the run", head="#", priority=0))
+        rows = [(str(number) if number <= len(runs) else "", *row) for number, row in enumerate(rows, 1)]
+    return Table(
+        title="Win ratios",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=_win_notes(result, runs, alpha),
+        provenance=provenance or {},
+    )
+
+
+def _win_notes(result: WinRatios, shown: Sequence[str], alpha: float) -> tuple[str, ...]:
+    unit = "queries, by the majority of their votes" if result.count == "majority" else "votes"
+    notes = (
+        f"How often the top passage of the column was preferred to that of the row, over {unit}.",
+        f"Marked: significant at {alpha:g} after a Bonferroni correction for "
+        f"{many(len(result.pairs), 'pair')} ({result.test}).",
+        "The last row counts the runs that each column beats.",
+    )
+    if len(shown) == len(result.runs):
+        return notes
+    return (*notes, f"{len(shown)} of {many(len(result.runs), 'run')}: winratio --runs-shown chooses.")
+
+
+def winratio_list(
+    result: WinRatios, *, alpha: float = 0.05, provenance: Mapping[str, str] | None = None
+) -> Table:
+    """Return one row for each pair of runs."""
+    kinds = {
+        "wins_a": "wins a",
+        "wins_b": "wins b",
+        "ties": "ties",
+        "same": "same top",
+        "unjudged": "unjudged",
+    }
+    return Table(
+        title="Win ratios",
+        columns=(
+            Column(name="a"),
+            Column(name="b"),
+            *(Column(name=name, head=head, kind="integer") for name, head in kinds.items()),
+            Column(name="ratio", head="a wins", kind="percent", digits=1),
+            Column(name="p", kind="p"),
+            Column(name="p_bonferroni", head="p (Bonferroni)", kind="p"),
+        ),
+        rows=tuple(
+            (
+                pair.a,
+                pair.b,
+                *(getattr(pair, name) for name in kinds),
+                Bold(pair.ratio) if pair.p_bonferroni <= alpha else pair.ratio,
+                pair.p,
+                pair.p_bonferroni,
+            )
+            for pair in result.pairs
+        ),
+        provenance=provenance or {},
+    )
+
+
+# All the tables of a scoring, and those that are neither leaderboards nor win ratios.
+
+
+def score_tables(
+    boards: Sequence[Board],
+    *,
+    tau: Sequence[RankCorrelation] = (),
+    winratio: WinRatios | None = None,
+    pair_agreement: Sequence[PairAgreement] = (),
+    pairings: Sequence[Pairings] = (),
+    cycles: int | None = None,
+    not_judged: Sequence[NotJudged] = (),
+    left_out: Sequence[LeftOut] = (),
+    left_out_votings: TwoVotings | None = None,
+    samples: Sequence[SampleAgreement] = (),
+    long: bool = False,
+    provenance: Mapping[str, str] | None = None,
+) -> list[Table]:
+    """Return what a reader wants of a scoring: the boards of each measure, how they agree, and the rest.
+
+    A measure under one label set gives a full leaderboard; under several, the boards side by side. ``long``
+    gives one table with every row of every board instead.
+    """
+    if long:
+        return [scores_table([board.leaderboard for board in boards], provenance=provenance)]
+    tables = []
+    for measure in dict.fromkeys(board.leaderboard.measure for board in boards):
+        same = [board for board in boards if board.leaderboard.measure == measure]
+        if len(same) == 1:
+            only = same[0]
+            tables.append(
+                leaderboard_table(only.leaderboard, only.standings, only.ties, provenance=provenance)
+            )
+        else:
+            queries = {(board.leaderboard.queries, frozenset(board.scores.queries)) for board in same}
+            shown = [board.leaderboard for board in same]
+            tables.append(side_by_side_table(shown, same_queries=len(queries) == 1, provenance=provenance))
+    if not_judged:
+        tables.append(not_judged_table(not_judged))
+    if tau:
+        tables.append(correlation_table(tau))
+    if winratio:
+        tables.append(winratio_matrix(winratio, shown=best_runs(winratio, RUNS_SHOWN)))
+    if any(row.agree + row.disagree for row in pair_agreement):  # none in runs of one document a query
+        tables.append(pair_agreement_table(pair_agreement))
+    if pairings:
+        tables.append(pairings_table(pairings, cycles))
+    if left_out:
+        tables.append(left_out_table(left_out, left_out_votings))
+    if samples:
+        tables.append(samples_table(samples))
+    return tables
+
+
+def not_judged_table(rows: Sequence[NotJudged]) -> Table:
+    """Return the runs that no board ranks yet, in the order of their tags."""
+    return Table(
+        title="Not judged yet",
+        columns=(
+            Column(name="run"),
+            Column(name="judged", kind="integer"),
+            Column(name="queries", kind="integer"),
+            Column(name="share", kind="percent", digits=0),
+        ),
+        rows=tuple(sorted((row.run, row.judged, row.queries, row.share) for row in rows)),
+        notes=(
+            "These runs' passages are being compared with the best answers; the runs are ranked after that. "
+            "judged: how many of their top passages were compared.",
+        ),
+    )
+
+
+def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:
+    """Return how often each run orders a judged pair near its top as people do, the best first."""
+    ordered = sorted(rows, key=lambda row: (-row.ratio if row.agree + row.disagree else 1.0, row.run))
+    return Table(
+        title="Agreement with the preferences",
+        columns=(
+            Column(name="run", priority=0),
+            Column(name="agree", kind="integer", priority=2),
+            Column(name="disagree", kind="integer", priority=2),
+            Column(name="ratio", head="agreement", kind="percent", digits=2),
+        ),
+        rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
+        notes=("Decided pairs with both passages in the run's top 10.",),
+    )
+
+
+def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table:
+    """Return how often the passages of each label set win (shallow pooling, section 5.1)."""
+    notes = ["Judged pairs with a relevant passage of the label set, by the majority of their votes."]
+    if cycles is not None:
+        notes.append(f"Queries that end in a cycle, with several best passages: {cycles:,}.")
+    return Table(
+        title="Pairings that the passages of each label set win",
+        columns=(
+            Column(name="qrels", priority=0),
+            Column(name="passages", kind="integer"),
+            Column(name="won", kind="integer"),
+            Column(name="lost", kind="integer"),
+            Column(name="tied", kind="integer"),
+            Column(name="share", head="% won", kind="percent", digits=1),
+        ),
+        rows=tuple((row.qrels, row.passages, row.won, row.lost, row.tied, row.share) for row in rows),
+        notes=tuple(notes),
+    )
+
+
+def left_out_table(rows: Sequence[LeftOut], two_votings: TwoVotings | None = None) -> Table:
+    """Return each run's score and rank without the passages that only it, or its team, contributed.
+
+    ``two_votings`` says what other votes like these do to the ranks.
+    """
+    teams = any(row.team != row.run for row in rows)
+    other = _other_queries(rows)
+    return Table(
+        title=f"Leaving out the passages that only one {'team' if teams else 'run'} contributed",
+        columns=(
+            Column(name="run", priority=0),
+            *((Column(name="team", priority=2),) if teams else ()),
+            Column(name="passages", kind="integer", priority=3),
+            Column(name="changed", head="queries changed", kind="integer", priority=2),
+            Column(name="score", kind="number"),
+            Column(name="rank", kind="integer"),
+            Column(name="score_without", head="without", kind="number"),
+            Column(name="rank_without", head="rank", kind="integer"),
+            *(
+                (Column(name="queries_without", head="on queries", kind="integer", priority=1),)
+                if other
+                else ()
+            ),
+        ),
+        rows=tuple(
+            (
+                row.run,
+                *((row.team,) if teams else ()),
+                row.passages,
+                row.changed,
+                row.score,
+                row.rank,
+                row.score_without,
+                row.rank_without or None,
+                *((row.queries_without,) if other else ()),
+            )
+            for row in rows
+        ),
+        notes=tuple(_left_out_notes(rows, two_votings, "team" if teams else "run")),
+    )
+
+
+def left_out_tau(rows: Sequence[LeftOut]) -> float:
+    """Return Kendall's tau between the runs' scores and those without; NaN where queries differ."""
+    if _other_queries(rows):
+        return nan
+    return kendall_tau(np.array([row.score for row in rows]), np.array([row.score_without for row in rows]))
+
+
+def _other_queries(rows: Sequence[LeftOut]) -> bool:
+    return any(row.queries_without != row.queries for row in rows)
+
+
+def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, whose: str) -> Iterator[str]:
+    if _other_queries(rows):
+        yield (
+            f"{many(rows[0].queries, 'query has', 'queries have')} an answer. Where other queries have one "
+            "without the passages, compare ranks and not scores."
+        )
+    tau = left_out_tau(rows)
+    if not isnan(tau):
+        yield f"The scores with and without what each {whose} alone contributed agree at τ = {tau:.2f}."
+    if two_votings and two_votings.pairs:
+        yield f"Other votes move ranks, too. {voting_sentence(two_votings)}"
+
+
+def samples_table(rows: Sequence[SampleAgreement]) -> Table:
+    """Return how far samples of the queries rank the runs as all of them do."""
+    return Table(
+        title="Samples of the queries against all",
+        columns=(
+            Column(name="measure", priority=0),
+            Column(name="qrels", priority=0),
+            Column(name="queries", kind="integer", priority=3),
+            Column(name="size", head="in a sample", kind="integer"),
+            Column(name="samples", kind="integer", priority=4),
+            Column(name="tau", head="mean τ", kind="number"),
+            Column(name="tau_low", head="τ from", kind="number", priority=2),
+            Column(name="tau_high", head="to", kind="number", priority=2),
+            Column(name="tau_ap", head="mean τ_AP", kind="number", priority=3),
+            Column(name="identical", head="same order", kind="percent", digits=1, priority=2),
+        ),
+        rows=tuple(
+            (
+                row.measure,
+                row.qrels,
+                row.queries,
+                row.size,
+                row.samples,
+                float(row.tau.mean()),
+                float(np.quantile(row.tau, 0.025)),
+                float(np.quantile(row.tau, 0.975)),
+                float(row.tau_ap.mean()),
+                row.identical,
+            )
+            for row in rows
+        ),
+        notes=("From and to: the middle 95 % of the samples.",),
+    )
+
+
+# One run's top passages against the qrels, as tables (shallow pooling, section 3).
+
+
+def categories_table(split: TopSplit, run: str, *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return how often run and qrels agree on the top passage, of all labelled queries (Table 1)."""
+    total = split.queries
+    rows = (
+        ("Category A: qrel at first rank", split.a),
+        ("Category B: another passage at first rank", split.b),
+        ("not retrieved: the run does not answer", split.not_retrieved),
+        ("total", total),
+    )
+    return Table(
+        title=f"Agreement between the qrels and the top results of {run}",
+        columns=(
+            Column(name="category", priority=0),
+            Column(name="queries", kind="integer"),
+            Column(name="share", head="% queries", kind="percent", digits=2),
+        ),
+        rows=tuple((name, count, count / total if total else None) for name, count in rows),
+        notes=("A hypothetical perfect ranking always has the qrel at first rank.",),
+        provenance=provenance or {},
+    )
+
+
+def preferred_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return which passage people preferred, by category (Table 2)."""
+    parts = (result.a, result.b)
+    rows = (
+        ("qrel preferred", [part.qrel for part in parts]),
+        ("comparison passage preferred", [part.rival for part in parts]),
+        ("tied", [part.tied for part in parts]),
+        ("unjudged", [part.unjudged for part in parts]),
+        ("no rival: the run returned the qrel alone", [part.no_rival for part in parts]),
+        ("total", [part.queries for part in parts]),
+    )
+    notes = ["In category A the comparison passage is the run's second, in category B its first."]
+    notes += [
+        f"Category {name}: the comparison passage won {part.rival_ratio:.1%} of {part.qrel + part.rival:,} "
+        f"decided pairs (two-sided binomial test, p {write_p(part.p)})."
+        for name, part in zip("AB", parts, strict=True)
+        if part.qrel + part.rival
+    ]
+    notes.append("Above 50 % in category B the run is better than the labels that it is scored by.")
+    return Table(
+        title=f"The qrel against the top results of {result.run}",
+        columns=(
+            Column(name="preferred", priority=0),
+            Column(name="a", head="category A", kind="integer"),
+            Column(name="b", head="category B", kind="integer"),
+        ),
+        rows=tuple((name, *counts) for name, counts in rows),
+        notes=tuple(notes),
+        provenance=provenance or {},
+    )
+
+
+def examples_table(rows: Sequence[Example], *, provenance: Mapping[str, str] | None = None) -> Table:
+    """Return judged pairs with their texts, the preferred passage first (Figure 1)."""
+    names = ("query", "question", "category", "preferred", "preferred_text", "other", "other_text")
+    return Table(
+        title="Examples, drawn at random from both outcomes",
+        columns=(
+            *(Column(name=name, head=name.replace("_", " ")) for name in names),
+            Column(name="qrel_preferred", head="qrel preferred", kind="flag"),
+            Column(name="votes_for", head="votes for", kind="integer"),
+            Column(name="votes_against", head="against", kind="integer"),
+        ),
+        rows=tuple(
+            (
+                one.query,
+                one.query_text,
+                one.category,
+                one.preferred,
+                one.preferred_text,
+                one.other,
+                one.other_text,
+                one.qrel_preferred,
+                one.votes_for,
+                one.votes_against,
+            )
+            for one in rows
+        ),
+        provenance=provenance or {},
+    )
+
+
+def power_table(rows: Sequence[Power]) -> Table:
+    """Return what this many pairs of category B can show."""
+    return Table(
+        title="What judged pairs of category B can show",
+        columns=(
+            Column(name="pairs", kind="integer", priority=0),
+            Column(name="sample", head="queries to judge", kind="integer"),
+            Column(name="wins", head="significant from", kind="integer", priority=2),
+            Column(name="ratio", head="of the pairs", kind="percent", digits=1),
+            Column(name="detectable", head="found 4 times in 5", kind="percent", digits=1),
+        ),
+        rows=tuple((row.pairs, row.sample, row.wins, row.ratio, row.detectable) for row in rows),
+        notes=(
+            "Two-sided binomial test at 5 %, one decided outcome a pair. A run whose top passage is "
+            "preferred as often as the last column says is found better four times in five.",
+            "--sample draws this many queries.",
+        ),
+    )

@@ -1,0 +1,232 @@
+"""Figures: how every plot is drawn, and where its labels go."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Literal
+
+from prefjudge.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
+
+
+INK, MUTED, GRID = "#1f2430", "#6b7280", "#e5e7eb"
+BLUE, ORANGE, RED, PALE = "#2563a8", "#d97706", "#b4232c", "#dbe7f5"
+FORMS = ("svg", "png")
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.parse_math": False,  # a run may be called $x$
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
+    "svg.hashsalt": "prefjudge",
+    "svg.fonttype": "path",
+}
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
+    """Open a figure with one plot in the common style.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches. The figure grows where names need more room, so that none is cut and the plot stays.
+    """
+    with drawing_grid(width, height) as (figure, grid):
+        yield figure, grid[0][0]
+
+
+@contextmanager
+def drawing_grid(
+    width: float, height: float, rows: int = 1, columns: int = 1
+) -> Iterator[tuple["Figure", list[list["Axes"]]]]:
+    """Open a figure with rows and columns of plots on common axes, in the common style: see `drawing`."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(width, height))
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        yield figure, grid.tolist()
+        _make_room(figure, width, height)
+        layout = ConstrainedLayoutEngine()
+        figure.set_layout_engine(layout)
+        for _ in range(8):  # where a plot keeps its proportions, half of what a figure grows by is margin
+            layout.execute(figure)
+            if not _grow(figure):
+                break
+        # Laid out once: drawing it must not move it. With any engine, also "none", each file is drawn twice.
+        figure.set_layout_engine(None)
+
+
+def _make_room(figure: "Figure", width: float, height: float) -> None:
+    """Widen a figure by what the names beside the plots take, where it is more than names usually do."""
+    names = [0.0, 0.0]
+    for axes in figure.axes:
+        outer, inner = axes.get_tightbbox(for_layout_only=True), axes.get_window_extent()
+        if outer is not None:
+            names[0] = max(names[0], (outer.width - inner.width) / figure.dpi)
+            names[1] = max(names[1], (outer.height - inner.height) / figure.dpi)
+    figure.set_size_inches(
+        max(width, _PLOT * width + names[0]),
+        max(height, _PLOT * height + names[1]),
+    )
+
+
+_PLOT = 0.6
+"""The share of the width and height that is left to the plot."""
+
+
+def _grow(figure: "Figure") -> bool:
+    """Enlarge a figure by what sticks out of it: a long title or legend."""
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    wide = max(0.0, box.x1 - width, -box.x0)
+    high = max(0.0, box.y1 - height, -box.y0)
+    if wide < 0.01 and high < 0.01:
+        return False
+    figure.set_size_inches(width + 2 * wide, height + 2 * high)
+    return True
+
+
+def count_by_whole_numbers(axis: "Axis", *, most: int = 8) -> None:
+    """Number an axis that counts by whole numbers, at most so many: there is no half query."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=most, min_n_ticks=1))
+
+
+def shades(name: str, *colors: str) -> "Colormap":
+    """Return the colours that pass through the given ones."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(name, list(colors))
+
+
+def render_figure(figure: "Figure", form: str, stamp: str = "") -> bytes:
+    """Return a figure as an SVG or PNG file, the same bytes for the same figure and stamp.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    form : str
+        ``svg`` or ``png``, or a file's suffix with its dot.
+    stamp : str
+        Words to print below the figure, which takes no room from it.
+    """
+    from matplotlib import rc_context
+
+    kind = form.lower().removeprefix(".")
+    if kind not in FORMS:
+        raise InputError(f"no plot can be written as {form!r}", f"Choose one of: {', '.join(FORMS)}.")
+    silent = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with rc_context(_STYLE), BytesIO() as file, _stamped(figure, stamp) as box:
+        figure.savefig(file, format=kind, dpi=200, metadata=silent, bbox_inches=box)
+        return file.getvalue()
+
+
+@contextmanager
+def _stamped(figure: "Figure", stamp: str) -> "Iterator[Bbox | None]":
+    """Print a stamp below a figure, once in each file, and yield the space, in inches, that both take."""
+    if not stamp:
+        yield None
+        return
+    from matplotlib.transforms import Bbox
+
+    width, height = map(float, figure.get_size_inches())
+    words = figure.text(
+        0.1 / width, -0.04 / height, stamp, va="top", color=RED, fontweight="bold",
+        fontsize=min(9.0, 110 * width / len(stamp)),
+    )  # fmt: skip
+    yield Bbox([[0.0, -0.26], [width, height]])
+    words.remove()  # the figure is written again in another form
+
+
+# Names beside the points of a scatter plot.
+
+Box = tuple[float, float, float, float]
+
+_SIDES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
+    (5, -3, "left"),
+    (-5, -3, "right"),
+    (0, 5, "center"),
+    (0, -12, "center"),
+    (4, 4, "left"),
+    (4, -11, "left"),
+)
+"""Where a name may stand: how far across and up from its point, and which end of it is there."""
+
+
+def label_points(
+    axes: "Axes", points: Sequence[tuple[float, float, str]], bars: tuple[Sequence[float], Sequence[float]]
+) -> None:
+    """Write names beside their points where they hide no other name, point or line; leave out the others.
+
+    Parameters
+    ----------
+    axes : Axes
+        With the points drawn.
+    points : sequence of (float, float, str)
+        Where each name belongs.
+    bars : (sequence of float, sequence of float)
+        Where vertical and horizontal lines cross the plot.
+    """
+    axes.autoscale_view()
+    scale = 72.0 / axes.figure.dpi
+
+    def to_points(x: float, y: float) -> tuple[float, float]:
+        across, up = axes.transData.transform((x, y))
+        return float(across * scale), float(up * scale)
+
+    frame = axes.get_window_extent()
+    left, right = frame.x0 * scale, frame.x1 * scale
+    taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in (to_points(x, y) for x, y, _ in points)]
+    taken += [(x - 1, -1e9, x + 1, 1e9) for x, _ in (to_points(bar, 0) for bar in bars[0])]
+    taken += [(-1e9, y - 1, 1e9, y + 1) for _, y in (to_points(0, bar) for bar in bars[1])]
+    for x, y, name in points:
+        width, height = 4.2 * len(name), 7.0
+        at, up = to_points(x, y)
+        for dx, dy, side in _SIDES:
+            start = at + dx - width * {"left": 0.0, "center": 0.5, "right": 1.0}[side]
+            box = (start, up + dy, start + width, up + dy + height)
+            if left <= box[0] and box[2] <= right and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                axes.annotate(
+                    name,
+                    (x, y),
+                    xytext=(dx, dy),
+                    textcoords="offset points",
+                    ha=side,
+                    fontsize=7,
+                    color=MUTED,
+                )
+                break
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

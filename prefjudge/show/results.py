@@ -1,0 +1,144 @@
+"""Results: what every verb returns, and how it shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prefjudge.show.cells import Column, Kind, Table, Value
+from prefjudge.show.tables import to_html
+
+if TYPE_CHECKING:
+    from prefjudge.show.boards import DataFrame
+
+
+def record_tables(record: object) -> tuple[Table, ...]:
+    """Return a table of a record's plain values, then one for each of its lists of records and mappings.
+
+    What a record leaves out of its ``repr`` is bulk, and left out here.
+    """
+    assert is_dataclass(record)
+    plain: list[tuple[Value, Value]] = []
+    further: list[Table] = []
+    for name, value in _values(record):
+        if _is_plain(value):
+            plain.append((_words(name), _said(value)))
+        elif isinstance(value, Mapping):
+            pairs = [(str(key), one) for key, one in value.items() if _is_plain(one)]
+            further += [_pairs(_words(name), pairs)] if pairs else []
+        elif isinstance(value, tuple | list) and all(map(is_dataclass, value)):
+            further.append(_rows(_words(name), value))
+        elif is_dataclass(value):
+            further.append(replace(record_tables(value)[0], title=_words(name)))
+    return (_pairs(_title(record), plain), *further)
+
+
+def _values(record: Any) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(record, field.name)) for field in fields(record) if field.repr]
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_is_plain(item) for item in value)
+    return value is None or isinstance(value, str | int | float | Decimal | Path | Enum)
+
+
+def _said(value: Any) -> Value:
+    """Return a value as a cell holds it: lists as words, paths and members of enumerations as text."""
+    if isinstance(value, tuple | list):
+        return ", ".join(str(_said(item)) for item in value) or None
+    if isinstance(value, Enum):
+        return str(value.value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def _pairs(title: str, pairs: list[tuple[Value, Value]] | list[tuple[str, Any]]) -> Table:
+    rows = tuple((name, _said(value)) for name, value in pairs)
+    return Table(title=title, columns=(Column(name="name", head=""), Column(name="value")), rows=rows)
+
+
+def _rows(title: str, records: Sequence[Any]) -> Table:
+    """Return a row for each record, a column for each of its plain values."""
+    found = [dict(_values(record)) for record in records]
+    names = [name for name in found[0] if all(_is_plain(one.get(name)) for one in found)]
+    rows = tuple(tuple(_said(one.get(name)) for name in names) for one in found)
+    columns = (
+        Column(name=name, head=_words(name), kind=_kind([one.get(name) for one in found])) for name in names
+    )
+    return Table(title=title, columns=tuple(columns), rows=rows)
+
+
+def _kind(values: list[Any]) -> Kind:
+    kinds = {type(value) for value in values if value is not None}
+    known: dict[type, Kind] = {bool: "flag", int: "integer", float: "number", Decimal: "money"}
+    return known[kinds.pop()] if len(kinds) == 1 and kinds <= set(known) else "text"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _title(record: object) -> str:
+    return type(record).__name__.removesuffix("Result").lower()
+
+
+# Shown results: what a notebook makes of a result, the tables that a terminal shows.
+
+
+class Shown:
+    """A result with tables: as text at a terminal, as HTML in a notebook, as DataFrames for further work.
+
+    Two are equal where all that they hold is, arrays and NaN included; a dataclass gets ``eq=False`` for it.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another result holds the same."""
+        return _same(self, other) if isinstance(other, Shown) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables that a terminal shows; by default, what the record holds."""
+        return record_tables(self)
+
+    def frames(self) -> "tuple[DataFrame, ...]":
+        """Return every table as a pandas DataFrame, values at full precision.
+
+        A frame's title and what it was made from are in ``frame.attrs``.
+        """
+        from prefjudge.show.boards import to_frame  # only those who ask for frames pay for it
+
+        return tuple(map(to_frame, self.tables()))
+
+    def to_frame(self) -> "DataFrame":
+        """Return the first table, which is the result's own, as a pandas DataFrame; see `frames`."""
+        from prefjudge.show.boards import to_frame
+
+        return to_frame(self.tables()[0])
+
+    def _repr_html_(self) -> str:
+        """Return the tables as HTML, which notebooks show."""
+        stamp = str(getattr(self, "rehearsal", None) or "")
+        return "\n".join(to_html(table.stamped(stamp)) for table in self.tables())
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same, however deep their arrays stand."""
+    if is_dataclass(one):
+        compared = [field.name for field in fields(one) if field.compare]
+        return type(one) is type(other) and all(
+            _same(getattr(one, name), getattr(other, name)) for name in compared
+        )
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if hasattr(one, "dtype"):
+        import numpy as np
+
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(one == other or (one != one and other != other))
