@@ -34,15 +34,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what known_failures.txt names fail for now: each is open work, and is taken off as it is mended."""
-    lines = Path(__file__).with_name("known_failures.txt").read_text(encoding="utf-8").splitlines()
-    known = {line for line in lines if line and not line.startswith("#")}
-    for item in items:
-        if item.nodeid.partition("[")[0] in known:
-            item.add_marker(pytest.mark.xfail(reason="open: tests/known_failures.txt", strict=False))
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     _drawn.seed(f"{SEED} {item.nodeid}")
 
