@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from prefjudge.steps.compare import compare as compare
     from prefjudge.steps.export import export as export
     from prefjudge.steps.gold import gold as gold
-    from prefjudge.steps.import_votes.import_votes import import_votes as import_votes
+    from prefjudge.steps.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
     from prefjudge.steps.judge.judge import judge as judge
     from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.plan.plan import plan as plan
-    from prefjudge.steps.pool.pool import pool as pool
+    from prefjudge.steps.pool import pool as pool
     from prefjudge.steps.publish import publish as publish
     from prefjudge.steps.reject import reject as reject
     from prefjudge.steps.release.release import release as release
     from prefjudge.steps.report.report import report as report
     from prefjudge.steps.reproduce.reproduce import reproduce as reproduce
     from prefjudge.steps.resolve.resolve import resolve as resolve
-    from prefjudge.steps.run.run import run as run
+    from prefjudge.steps.run import run as run
     from prefjudge.steps.score.score import score as score
     from prefjudge.steps.serve.serve import serve as serve
-    from prefjudge.steps.stability.stability import stability as stability
-    from prefjudge.steps.status.status import status as status
+    from prefjudge.steps.stability import stability as stability
+    from prefjudge.steps.status import status as status
     from prefjudge.steps.store.store import store as store
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work

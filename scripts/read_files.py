@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.reading.labels import read_qrels
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 
 KINDS: dict[str, Callable[[Path], int]] = {
     "qrels": lambda path: int(read_qrels(path, fractions=True).grade.size),

@@ -14,8 +14,9 @@ import pytest
 import prefjudge
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError, StudyError
-from prefjudge.reading.inputs import paths_of, take_runs
-from prefjudge.reading.memory import Held
+from prefjudge.reading.given import paths_of
+from prefjudge.reading.held import Held
+from prefjudge.reading.inputs import take_runs
 from prefjudge.steps.reproduce.shallow_pooling import SHALLOW_POOLING
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import Study

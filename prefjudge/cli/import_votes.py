@@ -8,7 +8,7 @@ from prefjudge.errors import quoted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.import_votes.import_votes import ImportResult
+    from prefjudge.steps.import_votes import ImportResult
 
 
 def import_votes(result: "ImportResult", *, study: Path) -> None:

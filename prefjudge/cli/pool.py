@@ -11,7 +11,7 @@ from prefjudge.errors import quoted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.pool.pool import PoolResult
+    from prefjudge.steps.pool import PoolResult
 
 
 def pool(

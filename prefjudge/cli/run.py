@@ -15,7 +15,7 @@ from prefjudge.words import chance_text, many
 
 if TYPE_CHECKING:
     from prefjudge.steps.publish import PublishResult
-    from prefjudge.steps.run.run import RunResult
+    from prefjudge.steps.run import RunResult
 
 
 def run(

@@ -10,7 +10,7 @@ from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.boards import Leaderboard
-    from prefjudge.steps.score.result import ScoreResult
+    from prefjudge.steps.score.score import ScoreResult
 
 
 def score(

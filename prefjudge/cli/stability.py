@@ -7,7 +7,7 @@ import typer
 from prefjudge.cli.output import print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
-    from prefjudge.steps.stability.stability import Condition, StabilityResult
+    from prefjudge.steps.stability import Condition, StabilityResult
 
 
 def stability(result: "StabilityResult") -> None:

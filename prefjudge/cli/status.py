@@ -10,8 +10,8 @@ from prefjudge.errors import quoted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.status.history import History
-    from prefjudge.steps.status.status import StatusResult
+    from prefjudge.field.history import History
+    from prefjudge.steps.status import StatusResult
 
 
 def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = False) -> None:

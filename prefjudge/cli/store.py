@@ -12,9 +12,8 @@ from prefjudge.errors import NotFinished, quoted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.store.backup import BackupResult
+    from prefjudge.steps.store.backup import BackupResult, RecoverResult
     from prefjudge.steps.store.check import StoreCheckResult
-    from prefjudge.steps.store.recover import RecoverResult
 
 _COLORS = {"well": "green", "wrong": "red", "skipped": "yellow"}
 

@@ -7,7 +7,7 @@ from prefjudge.cli.output import print_json, print_tables, say
 from prefjudge.words import many
 
 if TYPE_CHECKING:
-    from prefjudge.steps.workers.person import PersonResult
+    from prefjudge.steps.workers.conduct import PersonResult
     from prefjudge.steps.workers.workers import WorkersResult
 
 

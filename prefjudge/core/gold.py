@@ -1,5 +1,7 @@
 """Gold pairs: comparisons whose answer is known, and suggestions of them for review by a person."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -330,7 +332,7 @@ class _Search:
     def __init__(
         self,
         shelf: _Shelf,
-        known: "_KnownRelevant",
+        known: _KnownRelevant,
         queries: Mapping[str, str],
         avoid: Mapping[str, frozenset[str]],
         rng: np.random.Generator,
@@ -410,7 +412,7 @@ class _KnownRelevant:
         for at in order[:most].tolist():
             yield self.query_ids[self.query[at]], int(self.row[at])
 
-    def without(self, query_id: str) -> "_KnownRelevant":
+    def without(self, query_id: str) -> _KnownRelevant:
         """Return what is left when a query is used."""
         rest = self.query != self.query_ids.index(query_id)
         return replace(self, query=self.query[rest], row=self.row[rest])

@@ -7,7 +7,6 @@ from enum import StrEnum
 from math import log
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Codes, encode
@@ -513,7 +512,9 @@ def _log_odds(probability: float) -> float:
 
 def _chance_below(accuracy: float, record: GoldRecord) -> float:
     """Return the posterior chance, from a uniform prior, of an accuracy below ``accuracy``."""
-    return float(scipy.special.betainc(record.right + 1, record.missed + 1, accuracy))
+    from scipy.special import betainc
+
+    return float(betainc(record.right + 1, record.missed + 1, accuracy))
 
 
 def _decides_careless(rule: BarringRule, record: GoldRecord) -> bool:

@@ -18,11 +18,11 @@ from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, drop_candida
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import load_best_answers
-from prefjudge.reading.inputs import input_files
+from prefjudge.reading.given import input_files
 from prefjudge.reading.opened import Reader
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.texts import PLAIN, TextFields
+from prefjudge.reading.texts.records import PLAIN, TextFields
 from prefjudge.study.answers import (
     OpenChallenge,
     last_version,

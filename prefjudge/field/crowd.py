@@ -1,5 +1,7 @@
 """The crowd of a study: opened, always the same one, and watched for work."""
 
+from __future__ import annotations
+
 import json
 import os
 import time
@@ -7,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefjudge.crowd.crowds import MARKETPLACE, connect, prices_of
 from prefjudge.crowd.protocol import Crowd, CrowdSettings, Prices, RefusedError
 from prefjudge.errors import CrowdError, StudyError, quoted
-from prefjudge.study.config import StudyConfig, TargetConfig
 from prefjudge.study.store import (
     BEING_REBUILT,
     CONFIG_FILE,
@@ -25,6 +26,9 @@ from prefjudge.study.store import (
     command,
     keep_setting,
 )
+
+if TYPE_CHECKING:
+    from prefjudge.study.config import StudyConfig, TargetConfig
 
 _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 
@@ -256,6 +260,8 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
 
 def read_prices(config: StudyConfig) -> Prices:
     """Return the prices of a study's live crowd, or of its sandbox where there is none."""
+    from prefjudge.study.config import TargetConfig
+
     target = config.targets.get("live") or config.targets.get("sandbox") or TargetConfig()
     return prices_of(target.crowd, _settings(config, target))
 

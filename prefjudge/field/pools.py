@@ -11,7 +11,7 @@ from prefjudge.core.pools import Pairs, Pools
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.reading.files import write_alike
-from prefjudge.reading.inputs import InputFile
+from prefjudge.reading.given import InputFile
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pools import (

@@ -31,8 +31,8 @@ from prefjudge.evaluation.measures.measures import Measure, direction, score_mat
 from prefjudge.evaluation.measures.placings import place_candidates, relabel, union_documents
 from prefjudge.field.challenge import resume_challenge, rule_of
 from prefjudge.field.trust import check_gates
-from prefjudge.reading.lines import can_reread, digest
 from prefjudge.reading.runs.heads import Reading, RunFiles
+from prefjudge.reading.unpacking import can_reread, digest
 from prefjudge.study.answers import OpenChallenge, load_open_challenge
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.imports import load_votes

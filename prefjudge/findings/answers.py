@@ -30,10 +30,10 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.findings.outputs import stamp_of, write_stamp
 from prefjudge.reading.files import Notice
-from prefjudge.reading.inputs import InputFile, paths_of
+from prefjudge.reading.given import InputFile, paths_of
 from prefjudge.reading.labels import read_qrels, write_qrels
-from prefjudge.reading.lines import digest_of_content
 from prefjudge.reading.once import is_asking_once, once
+from prefjudge.reading.unpacking import digest_of_content
 from prefjudge.study.answers import last_version, load_answers, load_open_challenge
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.people import load_rehearsal

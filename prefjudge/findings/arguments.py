@@ -24,10 +24,9 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args,
 from annotated_types import Ge, Interval
 
 from prefjudge.errors import InputError
-from prefjudge.reading.files import is_remote, without_secrets
+from prefjudge.reading.datasets import downloads_allowed
 from prefjudge.reading.inputs import InMemory, NotTaken
-from prefjudge.reading.lines import downloads_allowed
-from prefjudge.reading.text_options import asks_to_download
+from prefjudge.reading.remote import is_remote, without_secrets
 from prefjudge.renamed import told
 from prefjudge.study.store import Study
 
@@ -67,11 +66,22 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
             raise _unbound(verb.__name__, expected, kwargs, error) from None
         for name, value in bound.arguments.items():
             bound.arguments[name] = _taken(verb.__name__, name, expected.parameters[name].annotation, value)
-        with downloads_allowed(allowed=asks_to_download(bound.arguments.get("dataset"))):
+        with downloads_allowed(allowed=_asks_to_download(verb.__name__, bound.arguments.get("dataset"))):
             return verb(*bound.args, **bound.kwargs)
 
     call.__signature__ = expected  # type: ignore[attr-defined]
     return call
+
+
+def _asks_to_download(verb: str, words: str | None) -> bool:
+    if not words:
+        return False
+    from prefjudge.reading.text_options import asks_to_download  # and with it what reads texts
+
+    try:
+        return asks_to_download(words)
+    except InputError as error:
+        raise InputError(f"{verb}: {error.message}", error.hint) from None
 
 
 def full_signature(verb: Callable[..., object]) -> Signature:

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prefjudge.core.copies import NO_COPIES, Copies, heads_of_candidates, labels_of_candidates
 from prefjudge.core.judgments import Judgments, only_queries
@@ -47,9 +46,10 @@ from prefjudge.findings.answers import (
     votes_of_answers,
 )
 from prefjudge.findings.judgments import gather_judgments
-from prefjudge.reading.files import Notice, is_remote, without_secrets
+from prefjudge.reading.files import Notice
+from prefjudge.reading.given import QRELS_NAME, expand, given_file, paths_of
+from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import (
-    QRELS_NAME,
     LabelSets,
     Measures,
     Pooled,
@@ -57,10 +57,7 @@ from prefjudge.reading.inputs import (
     Source,
     Texts,
     Votes,
-    expand,
-    given_file,
     maybe,
-    paths_of,
     take_judgments,
     take_measures,
     take_pool,
@@ -70,21 +67,17 @@ from prefjudge.reading.inputs import (
 from prefjudge.reading.labels import file_stamps, read_judgments, read_qrels, rehearsal_in
 from prefjudge.reading.leaderboards import read_aliases, read_leaderboard
 from prefjudge.reading.lines import stem
-from prefjudge.reading.memory import Held
 from prefjudge.reading.once import is_asking_once, state_of
 from prefjudge.reading.opened import Reader, beside_each_other, tops_not_judged, with_named
 from prefjudge.reading.pools import read_pool
+from prefjudge.reading.remote import is_remote, without_secrets
 from prefjudge.reading.runs.runs import RunForm
-from prefjudge.reading.texts.texts import PLAIN, TextFields
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import PLAIN, TextFields
+from prefjudge.reading.texts.texts import read_queries
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import QRELS_FILE, Study
 from prefjudge.version import __version__
 from prefjudge.words import Rehearsal, joint, many
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 _NAMED = 3
 """Files of one form that are named."""
@@ -113,7 +106,7 @@ def digesting(
     InputError
         When the result is asked for: a file changed meanwhile, so that nobody can say what was read.
     """
-    from prefjudge.reading.lines import digest
+    from prefjudge.reading.unpacking import digest
 
     named = list(files)
     met = [state_of(path) for _, path in named]
@@ -657,24 +650,3 @@ def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tu
     if pairs and by_pairs:
         matrices += [preference_matrix(ranks[-1], pairs, measure) for measure in by_pairs]
     return tuple(matrices)
-
-
-# The random numbers of a verb: from the study's streams, or from a seed.
-
-DEFAULT_SEED = 2021
-"""The seed of what is drawn on plain files; a study has its own."""
-
-
-def generator(study: Study | None, stream: str, seed: int | None = None) -> "np.random.Generator":
-    """Return a generator of the seed given, else the study's stream of that name."""
-    import numpy as np
-
-    if seed is None and study is not None:
-        return study.rng(stream)
-    return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
-
-
-def seed_words(study: Study | None, seed: int | None) -> str:
-    """Return the seed that `generator` takes, in words."""
-    own = seed is None and study is not None
-    return "the study's" if own else str(DEFAULT_SEED if seed is None else seed)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from prefjudge.errors import InputError
 from prefjudge.reading.files import atomic_write, is_text, write_text
-from prefjudge.reading.inputs import is_address
+from prefjudge.reading.given import is_address
 from prefjudge.reading.labels import write_beside
-from prefjudge.reading.runs.cluster import tables_of
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.show.figures import FORMS, render_figure
 from prefjudge.show.tables import Table, check_table_form, render_table, to_records
@@ -189,6 +188,8 @@ def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp:
     """
     table = table.stamped(stamp)
     if is_parquet(path):
+        from prefjudge.reading.runs.cluster import tables_of
+
         with closing(tables_of(engine)) as writer:
             writer.save(to_arrow(table, path), str(path))
     else:

@@ -21,12 +21,11 @@ from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import place_candidates
 from prefjudge.evaluation.stability import Contenders, find_contenders, pooled_documents
 from prefjudge.findings.answers import explain_best_answers, split_runs
-from prefjudge.findings.inputs import generator
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
-from prefjudge.reading.inputs import paths_of
+from prefjudge.reading.given import paths_of
 from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.study.answers import last_version
-from prefjudge.study.store import Study, load_setting
+from prefjudge.study.store import Study, generator, load_setting
 
 _QUICK = 16 << 20
 """Bytes of run files that are read in about a second."""

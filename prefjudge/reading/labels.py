@@ -26,18 +26,9 @@ from prefjudge.core.runs import (
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, Numbering, fields, floats, joined, repeated_rows
 from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column, decode, encode, write_text
+from prefjudge.reading.held import DOC, QUERY, Held
 from prefjudge.reading.lines import Block, Holds, blocks, stem
-from prefjudge.reading.memory import (
-    DOC,
-    QUERY,
-    Columns,
-    Held,
-    id_tokens,
-    nested_columns,
-    numbers,
-    pick,
-    row_problems,
-)
+from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
 from prefjudge.words import Rehearsal, joint, many
 
 ENDING = "rehearsal.txt"

@@ -14,8 +14,9 @@ import yaml
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import BASELINE, RECORD, Submission
 from prefjudge.reading.files import Notice
-from prefjudge.reading.lines import has_reader, pieces, read_text, stem
+from prefjudge.reading.lines import has_reader, read_text, stem
 from prefjudge.reading.runs.parquet import is_parquet
+from prefjudge.reading.unpacking import pieces
 from prefjudge.words import many, printable
 
 _LIMIT = 20

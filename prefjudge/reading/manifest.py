@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from prefjudge.errors import InputError
-from prefjudge.reading.lines import pieces
+from prefjudge.reading.unpacking import pieces
 from prefjudge.resources import resource_dir
 from prefjudge.words import many
 

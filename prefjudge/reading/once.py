@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TypeVar, cast
 
-from prefjudge.reading.files import is_remote
+from prefjudge.reading.remote import is_remote
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def once_each(keys: Sequence[Hashable], ask: Callable[[], list[T]]) -> list[T]:
 def state_of(path: str | Path) -> tuple[int | str, ...]:
     """Return what tells whether a file is still the same; nothing for what cannot be read twice."""
     if is_remote(path):
-        from prefjudge.reading.files import version
+        from prefjudge.reading.remote import version
 
         return (version(path),)
     try:

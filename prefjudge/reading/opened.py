@@ -19,25 +19,19 @@ from prefjudge.core.pools import Pools, unpooled_tops
 from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, without_runs
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.placings import relabel, union_documents
-from prefjudge.reading.files import (
-    Notice,
-    is_remote,
-    is_text,
-    kept_addresses,
-    knowing,
-    way_of_writing,
-    without_secrets,
-)
-from prefjudge.reading.inputs import doubt_ranks, is_address
-from prefjudge.reading.lines import FilePart, can_reread
-from prefjudge.reading.memory import Held
+from prefjudge.reading.files import Notice, is_text, way_of_writing
+from prefjudge.reading.given import is_address
+from prefjudge.reading.held import Held
 from prefjudge.reading.once import is_asking_once, once_each, state_of
+from prefjudge.reading.remote import is_remote, kept_addresses, knowing, without_secrets
 from prefjudge.reading.run_options import DEFAULTS, ReadOptions
 from prefjudge.reading.runs.cluster import Engine, tables_of
 from prefjudge.reading.runs.heads import Reading, RunFiles, Runs, units_of
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.runs import OnDuplicate
 from prefjudge.reading.runs.tables import TableRuns
+from prefjudge.reading.sniffing import doubt_ranks
+from prefjudge.reading.unpacking import FilePart, can_reread
 from prefjudge.words import many
 
 if TYPE_CHECKING:

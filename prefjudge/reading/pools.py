@@ -1,10 +1,12 @@
 """Pools, gold pairs and resolutions, as files."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +14,19 @@ from prefjudge.core.copies import Copies, folded
 from prefjudge.core.gold import GoldPair
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools, pools_of
-from prefjudge.core.resolving.confidence import Confidence
-from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.core.runs import BACK, Codes, Tokens, Vocabulary, encode, vocabulary_of
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column, decode
 from prefjudge.reading.files import encode as encode_id
+from prefjudge.reading.held import Held
 from prefjudge.reading.labels import pool_of, second_column
-from prefjudge.reading.lines import Holds, blocks, can_reread, read_text
-from prefjudge.reading.memory import Held
+from prefjudge.reading.lines import Holds, blocks, read_text
+from prefjudge.reading.unpacking import can_reread
 from prefjudge.words import Rehearsal, json_text, many
+
+if TYPE_CHECKING:
+    from prefjudge.core.resolving.confidence import Confidence
+    from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 
 _ROWS = 1 << 14
 """Rows of a pool that are written at once."""

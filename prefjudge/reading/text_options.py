@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from prefjudge.errors import InputError
-from prefjudge.reading.texts.texts import PLAIN, Field, TextFields
+from prefjudge.reading.texts.records import PLAIN, Field, TextFields
 
 _NAMED = ("field", "id", "text")
 _DOWNLOAD = "download"
@@ -56,6 +56,6 @@ def _words(dataset: str | None) -> dict[str, str]:
         name, is_named, value = word.partition("=")
         known = value if is_named and name in _NAMED else word == _DOWNLOAD
         if not known or (name == "field" and value not in {*Field}):
-            raise InputError(f"--dataset: {word!r} is none of its words", _WAY)
+            raise InputError(f"there is no dataset word {word!r}", _WAY)
         found[name] = value
     return found

@@ -8,25 +8,18 @@ from annotated_types import Ge, Interval
 
 from prefjudge.core.runs import OrderLike
 from prefjudge.evaluation.agreement import Agreement, split_half
-from prefjudge.findings.inputs import (
-    InputDigest,
-    digesting,
-    gather,
-    generator,
-    need_files,
-    score_matrices,
-    seed_words,
-)
+from prefjudge.findings.inputs import InputDigest, digesting, gather, need_files, score_matrices
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_table
 from prefjudge.reading.files import Notice
+from prefjudge.reading.given import as_path
 from prefjudge.reading.input_options import InputOptions, run_options
-from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, as_path
+from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
 from prefjudge.reading.text_options import text_fields
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import agreement_table
-from prefjudge.study.store import Study, open_study
+from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal
 
 

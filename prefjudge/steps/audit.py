@@ -14,7 +14,8 @@ from prefjudge.evaluation.submissions import audit as examine
 from prefjudge.findings.inputs import InputDigest, digesting, made_with
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice
-from prefjudge.reading.inputs import Runs, as_path, expand
+from prefjudge.reading.given import as_path, expand
+from prefjudge.reading.inputs import Runs
 from prefjudge.reading.labels import file_stamps, rehearsal_in
 from prefjudge.reading.leaderboards import read_aliases, read_leaderboard, read_measure
 from prefjudge.reading.opened import reading

@@ -14,26 +14,17 @@ from prefjudge.core.copies import copies_in
 from prefjudge.core.runs import Order, OrderLike, Qrels
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice, Problems, Stop
-from prefjudge.reading.inputs import (
-    OneLabelSet,
-    Sniffed,
-    Texts,
-    expand,
-    given_file,
-    maybe,
-    several,
-    sniff,
-    take_one_qrels,
-    take_texts,
-)
+from prefjudge.reading.given import expand, given_file, several
+from prefjudge.reading.inputs import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.reading.opened import copies_labelled, each, qrels_surprises, run_surprises, working
 from prefjudge.reading.runs.health import RunHealth, identical_runs
+from prefjudge.reading.sniffing import Sniffed, sniff
 from prefjudge.reading.text_options import TextOptions, text_fields
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.texts import Reading, read_records, readable
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import Reading
+from prefjudge.reading.texts.texts import read_queries, read_records, readable
 from prefjudge.show.results import Shown
 
 _CHECKED = ("run", "qrels", "judgments", "texts")

@@ -13,18 +13,11 @@ from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.outcomes import Outcomes, describe_outcomes, describe_pair, outcomes_of_pairs
 from prefjudge.evaluation.tests import Correction, Significance, SignificanceTest, compare_runs
-from prefjudge.findings.inputs import (
-    InputDigest,
-    ScoreInputs,
-    digesting,
-    gather,
-    generator,
-    need_files,
-    score_matrices,
-    seed_words,
-)
+from prefjudge.findings.inputs import InputDigest, ScoreInputs, digesting, gather, need_files, score_matrices
 from prefjudge.findings.outputs import beside_each, check_outputs, stamp_of, write_table
 from prefjudge.reading.files import Notice
+from prefjudge.reading.given import as_path, several
+from prefjudge.reading.held import Held
 from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import (
     LabelSets,
@@ -34,20 +27,17 @@ from prefjudge.reading.inputs import (
     Source,
     Texts,
     Votes,
-    as_path,
     maybe,
-    several,
     take_one_run,
     take_runs,
 )
-from prefjudge.reading.memory import Held
 from prefjudge.reading.opened import reading, tag_of
 from prefjudge.reading.runs.runs import renamed
 from prefjudge.reading.text_options import text_fields
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
-from prefjudge.study.store import Study, open_study
+from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal, many
 
 

@@ -8,17 +8,16 @@ from shutil import copytree, ignore_patterns
 
 from prefjudge.errors import StudyError, quoted
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.reading.inputs import as_folder
+from prefjudge.reading.given import as_folder
 from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.result import ScoreResult
-from prefjudge.steps.score.score import score
+from prefjudge.steps.score.score import ScoreResult, score
 from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from prefjudge.words import many

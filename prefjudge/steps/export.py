@@ -13,7 +13,7 @@ from prefjudge.findings.answers import load_best_answers
 from prefjudge.findings.judgments import gather_judgments
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_stamp, write_table
 from prefjudge.reading.files import write_text
-from prefjudge.reading.inputs import as_path
+from prefjudge.reading.given import as_path
 from prefjudge.reading.labels import second_column
 from prefjudge.reading.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
 from prefjudge.show.results import Shown

@@ -16,7 +16,7 @@ from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.findings.answers import load_best_answers
 from prefjudge.findings.outputs import check_outputs
-from prefjudge.reading.inputs import in_memory, paths_of
+from prefjudge.reading.given import in_memory, paths_of
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.show.results import Shown

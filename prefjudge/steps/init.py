@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.reading.inputs import as_folder
+from prefjudge.reading.given import as_folder
 from prefjudge.show.results import Shown
 from prefjudge.study.store import CONFIG_FILE, new_study
 

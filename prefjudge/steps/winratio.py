@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.runs import OrderLike
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.runs import Heads, OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.winratios import (
     RUNS_SHOWN,
@@ -22,11 +23,12 @@ from prefjudge.evaluation.winratios import (
     top_against_qrel,
     win_ratios,
 )
-from prefjudge.findings.inputs import InputDigest, digesting, gather, generator, made_with, official_qrels
+from prefjudge.findings.inputs import InputDigest, digesting, gather, made_with, official_qrels
 from prefjudge.findings.outputs import beside, beside_each, check_outputs, stamp_of, write_figure, write_table
-from prefjudge.reading.files import Notice
+from prefjudge.reading.files import Notice, write_alike
+from prefjudge.reading.given import as_path
 from prefjudge.reading.input_options import InputOptions, run_options
-from prefjudge.reading.inputs import OneLabelSet, Pooled, Runs, Texts, Votes, as_path, take_one_qrels
+from prefjudge.reading.inputs import OneLabelSet, Pooled, Runs, Texts, Votes, take_one_qrels
 from prefjudge.reading.opened import heads_beside_each_other, pooled_only, reading, tag_of
 from prefjudge.reading.text_options import text_fields
 from prefjudge.show.boards import (
@@ -40,7 +42,7 @@ from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_examples, plot_shares, plot_win_ratios
 from prefjudge.show.results import Shown
 from prefjudge.study.pools import load_passages, load_queries
-from prefjudge.study.store import Study, open_study
+from prefjudge.study.store import Study, generator, open_study
 from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
@@ -179,6 +181,7 @@ def winratio(
     assert found.judgments is not None
     with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         heads = found.heads(reader.top(2 if against_qrel else 1))
+        _need_common(found.judgments, heads)
         wanted = asked or tuple(found.judgments.queries)
         reader.runs.notices.extend(heads_beside_each_other(heads, wanted, 1))
         against: TopAgainstQrel | None = None
@@ -203,6 +206,15 @@ def winratio(
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     return replace(result, files=(*_write(result, out), *_draw(result, plot)))
+
+
+def _need_common(judgments: Judgments, heads: Heads) -> None:
+    if len(judgments) and not {*judgments.queries} & {*heads.queries}:
+        raise InputError(
+            f"no query of the judgments is in any run: they have {judgments.queries[0]!r}, the runs have "
+            f"{heads.queries[0]!r}",
+            write_alike("query_id", judgments.queries, heads.queries, "judgments and runs"),
+        )
 
 
 def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":

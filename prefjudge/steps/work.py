@@ -16,7 +16,7 @@ from prefjudge.core.judgments import SLIP
 from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.field.crowd import Address, open_marketplace
-from prefjudge.reading.inputs import as_path
+from prefjudge.reading.given import as_path
 from prefjudge.reading.lines import read_text
 from prefjudge.show.results import Shown
 from prefjudge.study.answers import load_newcomers

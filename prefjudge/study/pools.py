@@ -10,7 +10,7 @@ from prefjudge.core.pools import Pairs, Pools, pools_of_columns
 from prefjudge.database import Connection, row_of
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.reading.files import is_text
-from prefjudge.reading.inputs import InputFile
+from prefjudge.reading.given import InputFile
 from prefjudge.reading.pools import COLUMNS_IN_WORDS
 from prefjudge.study.store import COUNTED, IMPORTED, JUDGES
 

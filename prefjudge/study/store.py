@@ -654,3 +654,24 @@ def _leaves(db: Connection, target: str) -> bool:
 def live_since(db: Connection) -> float:
     """Return when the first HIT was published at the live target; 0 where none is."""
     return float(db.execute("SELECT min(published) FROM hits WHERE target = :live", live=LIVE)[0][0] or 0)
+
+
+# The random numbers of a verb: from the study's streams, or from a seed.
+
+DEFAULT_SEED = 2021
+"""The seed of what is drawn on plain files; a study has its own."""
+
+
+def generator(study: Study | None, stream: str, seed: int | None = None) -> "np.random.Generator":
+    """Return a generator of the seed given, else the study's stream of that name."""
+    import numpy as np
+
+    if seed is None and study is not None:
+        return study.rng(stream)
+    return np.random.default_rng(DEFAULT_SEED if seed is None else seed)
+
+
+def seed_words(study: Study | None, seed: int | None) -> str:
+    """Return the seed that `generator` takes, in words."""
+    own = seed is None and study is not None
+    return "the study's" if own else str(DEFAULT_SEED if seed is None else seed)

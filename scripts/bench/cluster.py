@@ -257,7 +257,8 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
 
     from prefjudge.core.resolving.resolutions import resolve, to_qrels
     from prefjudge.reading.runs.cluster import SparkTables
-    from prefjudge.reading.runs.tables import ParquetTables, resolve_judgments
+    from prefjudge.reading.runs.tables import ParquetTables
+    from prefjudge.steps.resolve.tables import resolve_judgments
 
     log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
     queries, docs = pa.array(log.queries), pa.array(log.docs)
@@ -287,9 +288,8 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
             status: n for status, n in theirs.counts().items() if n
         }
         qrels = to_qrels(theirs)
-        pairs = set(
-            zip(*(pq.read_table(out)[column].to_pylist() for column in ("query", "doc")), strict=True)
-        )
+        written = pq.read_table(out)
+        pairs = set(zip(written["query"].to_pylist(), written["doc"].to_pylist(), strict=True))
         ours = zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
         assert pairs == {(qrels.queries[query], qrels.docs[doc]) for query, doc in ours}
     print("the same answers")

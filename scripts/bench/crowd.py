@@ -25,7 +25,7 @@ from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import drawn_truth, simulated_truth

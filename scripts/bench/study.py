@@ -18,7 +18,7 @@ from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.work import work

@@ -18,7 +18,7 @@ from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pools import build_pools
 from prefjudge.core.strategies import scale_of_error
 from prefjudge.field.challenge import USUAL_RULE
-from prefjudge.reading.inputs import expand
+from prefjudge.reading.given import expand
 from prefjudge.reading.runs.heads import RunFiles
 
 FORM = "{:<26} {:>7} {:>6} {:>6} {:>6} {:>15} {:>6} {:>15}"

@@ -17,13 +17,12 @@ from prefjudge.errors import ConfigError, InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.collect import collect
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status.status import status
-from prefjudge.steps.store.backup import backup
-from prefjudge.steps.store.recover import recover
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.store import Study
@@ -31,7 +30,7 @@ from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
-ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: \d(?:\S*\w)?)?)*")
+ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: [a-z:-]*\d(?:\S*\w)?)?)*")
 FILES = {
     "--runs": COLLECTION / "runs" / "*.txt", "--qrels": COLLECTION / "qrels.txt",
     "--queries": COLLECTION / "queries.tsv", "--collection": COLLECTION / "collection.tsv",

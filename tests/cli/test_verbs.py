@@ -183,10 +183,12 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
 ) -> None:
     from prefjudge.cli import app
 
-    def interrupted(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
+    def interrupted(
+        study: object, *, confidence: bool | None, top: bool | None, history: bool, moves: bool
+    ) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("prefjudge.steps.status.status.status", interrupted)
+    monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
     monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         app.main()
@@ -220,10 +222,12 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
 ) -> None:
     from prefjudge.cli import app
 
-    def vanished(study: object, confidence: bool | None = None, top: bool | None = None) -> None:
+    def vanished(
+        study: object, *, confidence: bool | None, top: bool | None, history: bool, moves: bool
+    ) -> None:
         (tmp_path / "gone").read_text()
 
-    monkeypatch.setattr("prefjudge.steps.status.status.status", vanished)
+    monkeypatch.setattr("prefjudge.steps.status.status", vanished)
     monkeypatch.setattr(sys, "argv", ["prefjudge", "status", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         app.main()

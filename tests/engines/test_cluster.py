@@ -14,7 +14,7 @@ from prefjudge.errors import InputError
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs import heads as files
 from prefjudge.reading.runs.tables import TableRuns
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 
 from .test_tables import as_rows, parquet_rows, same, save_pool
 

@@ -16,9 +16,9 @@ import zstandard
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice
-from prefjudge.reading.lines import FilePart, parts_of, pieces
 from prefjudge.reading.runs import heads as in_parts
 from prefjudge.reading.runs.heads import RunFiles
+from prefjudge.reading.unpacking import FilePart, parts_of, pieces
 
 SIZE = 2000
 """Bytes of a part here."""

@@ -11,7 +11,7 @@ from prefjudge.reading.runs.heads import Reading, top_of_run
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
 
 from prefjudge.reading.runs import cluster, tables  # noqa: E402
-from prefjudge.reading.runs.parquet import GROUP, whole_groups  # noqa: E402
+from prefjudge.reading.runs.rows import GROUP, whole_groups  # noqa: E402
 from prefjudge.reading.runs.tables import TableRun, brought_together, found_in_rows, joined_runs  # noqa: E402
 
 ROWS = [
@@ -53,7 +53,7 @@ def test_runs_do_not_depend_on_how_their_rows_come(monkeypatch, size):
     runs = [TableRun(path, f"tag {path}", ("q1", "d"), "x.parquet", listed) for path in ("a", "b")]
     found = []
     for block in (99, 1, 10):
-        monkeypatch.setattr(tables, "_BLOCK", block)
+        monkeypatch.setattr(tables, "BLOCK", block)
         work = top_of_run(3, Reading())
         parts = found_in_rows(batches(ROWS, size), work=lambda path, of=work: (of(path), None), how=Reading())
         ended = [one for one, _ in reversed(list(parts))]  # as executors end: in any order

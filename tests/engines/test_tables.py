@@ -20,18 +20,18 @@ from hypothesis import strategies as st
 from prefjudge.core.runs import Order
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.findings.outputs import to_arrow
-from prefjudge.reading.files import without_secrets
 from prefjudge.reading.labels import read_qrels
-from prefjudge.reading.lines import parts_of
+from prefjudge.reading.remote import without_secrets
 from prefjudge.reading.runs import heads as files
 from prefjudge.reading.runs.cluster import tables_of
 from prefjudge.reading.runs.heads import Reading, Runs, units_of
-from prefjudge.reading.runs.parquet import COLUMNS
+from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.runs.tables import ParquetTables, TableRuns
+from prefjudge.reading.unpacking import parts_of
 from prefjudge.show.tables import Column, Table
 from prefjudge.steps.compare import compare
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 
@@ -765,7 +765,7 @@ def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "pre
 @pytest.mark.parametrize("block", [1, 1 << 18])
 def test_judgments_in_parquet_are_resolved_as_those_of_a_file(engine, tmp_path, monkeypatch, block):
     """Whole queries at a time, wherever their rows are: the same counts and winners by every rule asked."""
-    monkeypatch.setattr("prefjudge.reading.runs.tables._BLOCK", block)
+    monkeypatch.setattr("prefjudge.steps.resolve.tables.BLOCK", block)
     (tmp_path / "log").write_text(JUDGMENTS.lstrip())
     folder = judgments_in_parquet(tmp_path / "log.parquet", JUDGMENTS)
     asked = {"rule": ["most-wins", "schulze"], "ties": "half"}

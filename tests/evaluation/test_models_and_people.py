@@ -19,7 +19,7 @@ from prefjudge.evaluation.models import (
     prediction_powered_mean,
 )
 from prefjudge.field import trust as model_gates
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.judge.judge import judge
 from prefjudge.study.store import Study

@@ -7,7 +7,7 @@ import pytest
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 from prefjudge.steps.check import check
 
 DOCS = """<DOC>

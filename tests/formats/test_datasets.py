@@ -6,12 +6,12 @@ import pytest
 
 from prefjudge import check, pool, score
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.reading import inputs as hub
-from prefjudge.reading import lines as datasets
+from prefjudge.reading import datasets
+from prefjudge.reading import given as hub
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.texts import Field, TextFields
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import Field, TextFields
+from prefjudge.reading.texts.texts import read_queries
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import open_study
 

@@ -7,8 +7,8 @@ import pytest
 
 from prefjudge import check, score
 from prefjudge.errors import InputError
-from prefjudge.reading.inputs import sniff
 from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.sniffing import sniff
 
 SCORES = {"q1": {"d1": 9.5, "d2": 8.5}, "q2": {"d2": 3.0, "d1": 2.0}}
 TREC = "".join(

@@ -14,7 +14,7 @@ from prefjudge.reading.leaderboards import read_aliases, read_leaderboard
 from prefjudge.reading.pools import read_gold, read_pool
 from prefjudge.reading.runs.heads import Reading, RunFiles, per_chunk
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 
 from . import plain_readers as plain
 

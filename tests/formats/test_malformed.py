@@ -13,7 +13,7 @@ from prefjudge.reading.manifest import read_manifest
 from prefjudge.reading.pools import read_gold
 from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 
 COLUMNS = "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
 MOVED = (

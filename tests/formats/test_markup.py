@@ -6,7 +6,7 @@ import pytest
 
 from prefjudge.reading.texts.collections import markup_in
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from tests.steps.conftest import COLLECTION
 
 

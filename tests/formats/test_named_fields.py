@@ -13,8 +13,8 @@ from prefjudge.reading import lines as blocks
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.texts import Field, TextFields
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import Field, TextFields
+from prefjudge.reading.texts.texts import read_queries
 
 OWN = TextFields(id_field="Key", text_field="Body")
 ROWS = [{"Key": "k1", "title": "t", "Body": "one, two"}, {"Key": "k2", "title": "t", "Body": "three"}]
@@ -134,7 +134,7 @@ def test_the_options_reach_every_verb_that_reads_texts(tmp_path):
     pooled = pool(runs=folder / "run", collection=folder / "docs.csv", out=tmp_path / "p.tsv", **own)
     assert pooled.queries == 1
     for words in ("field=x", "name=Key", "download=yes", "text="):
-        with pytest.raises(InputError, match=r"--dataset: .* is none of its words"):
+        with pytest.raises(InputError, match="there is no dataset word"):
             score(runs=folder / "run", qrels=folder, queries=folder / "own.jsonl", dataset=words)
 
 

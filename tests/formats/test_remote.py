@@ -15,12 +15,12 @@ import prefjudge
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.findings.inputs import digesting
-from prefjudge.reading import files as addresses
-from prefjudge.reading import files as remote
-from prefjudge.reading.inputs import expand
-from prefjudge.reading.lines import Holds, digest, opened, whole_lines
+from prefjudge.reading import remote
+from prefjudge.reading.given import expand
+from prefjudge.reading.lines import Holds, whole_lines
 from prefjudge.reading.opened import reading
 from prefjudge.reading.runs import copies
+from prefjudge.reading.unpacking import digest, opened
 from tests.formats.store import Proxy, after, busy, cut, dripping, silent, unasked
 
 DEMO = Path(prefjudge.__file__).parent / "demo"
@@ -289,21 +289,17 @@ def test_only_what_is_named_is_fetched_and_a_look_is_small(long: Any) -> None:
     ],
 )
 def test_what_is_shown_of_an_address_holds_no_secret(given: str, said: str) -> None:
-    assert (
-        addresses.without_secrets(given)
-        == addresses.without_secrets(addresses.without_secrets(given))
-        == said
-    )
+    assert remote.without_secrets(given) == remote.without_secrets(remote.without_secrets(given)) == said
     if "host" in said and "=" not in said:
-        assert addresses.whole(said).replace("://", ":/") == given.replace("://", ":/")
-    first, second = (addresses.without_secrets(f"https://host/d?key={key}") for key in "ab")
+        assert remote.whole(said).replace("://", ":/") == given.replace("://", ":/")
+    first, second = (remote.without_secrets(f"https://host/d?key={key}") for key in "ab")
     assert first != second
-    assert addresses.whole(second) == "https://host/d?key=b"
-    kept = addresses.kept_addresses([Path("runs/a.txt"), second])
-    addresses._whole.clear()
+    assert remote.whole(second) == "https://host/d?key=b"
+    kept = remote.kept_addresses([Path("runs/a.txt"), second])
+    remote._whole.clear()
     with pytest.raises(InputError, match="was not kept"):
-        addresses.whole(second)
-    assert addresses.knowing(kept, addresses.whole, second) == "https://host/d?key=b"
+        remote.whole(second)
+    assert remote.knowing(kept, remote.whole, second) == "https://host/d?key=b"
 
 
 def test_no_secret_is_in_a_result_or_an_error(long: Any) -> None:

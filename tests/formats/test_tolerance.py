@@ -17,7 +17,7 @@ from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.runs.heads import RunFiles
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 
 RUN = "q1 Q0 d1 1 9.5 tag\nq1 Q0 d2 2 8.5 tag\n007 Q0 NA 1 1e3 tag\n"
 
@@ -95,7 +95,7 @@ def test_a_mark_before_the_text_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("size", [7, 64 << 10])
 def test_a_cr_that_ends_a_line_alone_is_noticed_wherever_pieces_end(tmp_path, monkeypatch, size):
-    monkeypatch.setattr("prefjudge.reading.lines._PIECE", size)
+    monkeypatch.setattr("prefjudge.reading.unpacking._PIECE", size)
     text = "".join(f"q{n // 50} Q0 d{n} {n % 50 + 1} {9 - n % 50} t\n" for n in range(500))
     (tmp_path / "lf").write_bytes(text.encode())
     for name, end in (("crlf", "\r\n"), ("cr", "\r")):

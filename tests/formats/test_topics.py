@@ -8,8 +8,8 @@ from prefjudge import check, pool
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.texts import Field, TextFields
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import Field, TextFields
+from prefjudge.reading.texts.texts import read_queries
 
 OPEN = """<top>
 <num> Number: 401
@@ -163,5 +163,5 @@ def test_a_pool_takes_the_field_of_its_topics(tmp_path):
     (tmp_path / "topics").write_text(OPEN)
     given = {"runs": tmp_path / "run", "queries": tmp_path / "topics", "out": tmp_path / "p.tsv"}
     assert pool(**given, dataset="field=narr").queries == 1
-    with pytest.raises(InputError, match="--dataset: 'field=nar' is none of its words"):
+    with pytest.raises(InputError, match="there is no dataset word 'field=nar'"):
         pool(**given, dataset="field=nar")

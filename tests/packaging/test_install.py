@@ -27,7 +27,7 @@ from prefjudge.resources import resource_dir
 for name, pattern in (("hit_templates", "*.html"), ("configs", "*.toml")):
     print(len(list(resource_dir(name).glob(pattern))))
 from prefjudge.pages.page import ground_style, page_templates
-assert ground_style() and [page_templates().get_template(name) for name in ("report.html", "site/page.html")]
+assert ground_style() and [page_templates().get_template(name) for name in ("report.html", "site_page.html")]
 """
 
 

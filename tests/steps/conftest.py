@@ -9,7 +9,7 @@ import pytest
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.study.store import Study
 
 COLLECTION = Path(str(files("prefjudge"))) / "demo"

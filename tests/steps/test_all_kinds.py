@@ -18,9 +18,9 @@ from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketpla
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import WorkResult, work
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.store import Study

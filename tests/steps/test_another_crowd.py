@@ -19,9 +19,9 @@ from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import recover
 from prefjudge.steps.store.check import examine
-from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.store import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform

@@ -12,7 +12,7 @@ from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import BudgetError, CrowdError
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.status.status import StatusResult, status
+from prefjudge.steps.status import StatusResult, status
 from prefjudge.steps.work import work
 from prefjudge.study.assignments import KEPT
 from prefjudge.study.progress import count_verdicts

@@ -20,8 +20,8 @@ from prefjudge.cli.app import app, repeat_runs
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.board import board
-from prefjudge.steps.board.log import LOG_FILE, extend_log
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.board.repository import LOG_FILE, extend_log
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.store import Study

@@ -19,8 +19,7 @@ from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.board import BoardResult, board
-from prefjudge.steps.board.git import Git
-from prefjudge.steps.board.log import LOG_FILE
+from prefjudge.steps.board.repository import LOG_FILE, Git
 from prefjudge.steps.board.submissions import FOLDER
 from tests.steps.repositories import TODAY, commit_all, git, write_submission
 

@@ -14,12 +14,12 @@ from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_copies, read_gold, read_pool
 from prefjudge.steps.check import check
 from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.answers import save_answers

@@ -13,12 +13,12 @@ from prefjudge.field.crowd import open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import RecoverResult, recover
 from prefjudge.steps.store.check import examine
-from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits
 from prefjudge.study.pools import load_pairs_by_number

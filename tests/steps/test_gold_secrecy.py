@@ -20,7 +20,7 @@ from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pools import load_gold, load_inputs, load_passages, load_queries

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge.field.history import history
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.report.report import report
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.history import history
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster

@@ -18,14 +18,14 @@ import prefjudge
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_judgments
-from prefjudge.steps.import_votes.import_votes import ImportResult, import_votes
+from prefjudge.steps.import_votes import ImportResult, import_votes
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
@@ -524,10 +524,9 @@ def test_an_import_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     file.write_text(PLAIN)
     before = contents(study)
     script = (
-        "import os, signal, sys; from prefjudge.steps.import_votes import storing\n"
-        "from prefjudge.steps.import_votes.import_votes import import_votes\n"
+        "import os, signal, sys; from prefjudge.steps.import_votes import import_votes\n"
         "def die(db): os.kill(os.getpid(), signal.SIGKILL)\n"
-        "storing.ask_for_what_there_is = die\n"
+        "sys.modules[import_votes.__module__].ask_for_what_there_is = die\n"
         "import_votes(sys.argv[1], sys.argv[2])\n"
     )
     done = subprocess.run([sys.executable, "-c", script, study, file], env={**os.environ}, check=False)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import InputError, StudyError
-from prefjudge.reading.inputs import expand
+from prefjudge.reading.given import expand
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from tests.steps.conftest import COLLECTION
 
 

@@ -21,7 +21,7 @@ from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.publish import publish
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.assignments import load_decisions
 from prefjudge.study.hits import load_hits

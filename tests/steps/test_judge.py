@@ -18,7 +18,7 @@ from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, S
 from prefjudge.steps.judge.judge import judge
 from prefjudge.steps.judge.ledger import ModelLedger
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import RunResult, run
+from prefjudge.steps.run import RunResult, run
 from prefjudge.study.imports import load_votes, longest_reply
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge

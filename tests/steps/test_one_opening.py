@@ -21,10 +21,10 @@ from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.reproduce.reproduce import reproduce
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.stability.stability import stability
-from prefjudge.steps.status.status import status
+from prefjudge.steps.stability import stability
+from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.winratio import winratio

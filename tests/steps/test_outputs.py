@@ -19,11 +19,11 @@ from prefjudge.steps.board.board import board as in_git
 from prefjudge.steps.compare import compare
 from prefjudge.steps.export import export
 from prefjudge.steps.gold import gold
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.stability.stability import stability
+from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION

@@ -13,8 +13,7 @@ from prefjudge.core.strategies import error_of_scale, log_weight_of_golds, scale
 from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
-from prefjudge.steps.plan.noise import NoiseModel
-from prefjudge.steps.plan.pilot import pilot_of
+from prefjudge.steps.plan.pilot import NoiseModel, pilot_of
 from prefjudge.steps.plan.plan import parse_sizes, plan
 from prefjudge.steps.publish import publish
 from prefjudge.study.store import Study

@@ -10,7 +10,7 @@ from prefjudge.errors import StudyError
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_inputs, load_pairs, load_passages

@@ -7,17 +7,16 @@ import pytest
 from prefjudge.errors import StudyError
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
-from prefjudge.steps.store.backup import backup
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import examine
-from prefjudge.steps.store.recover import recover
 from prefjudge.study.store import STORE_FILE, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster

@@ -23,10 +23,10 @@ from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.serve.screener import Screener
 from prefjudge.steps.serve.serve import serve
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import LIVE, Study
 from tests.crowd.prolific_people import Participant, Visitor

@@ -11,7 +11,7 @@ import pytest
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.unprivileged import run_bound

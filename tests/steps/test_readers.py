@@ -24,9 +24,9 @@ from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
 from prefjudge.steps.compare import compare
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.score.score import score
-from prefjudge.steps.stability.stability import stability
+from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
 
 DEMO = Path(__file__).parents[2] / "prefjudge" / "demo"

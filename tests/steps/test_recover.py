@@ -12,16 +12,16 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
+from prefjudge.field.history import history
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
-from prefjudge.steps.status.history import history
-from prefjudge.steps.status.status import status
-from prefjudge.steps.store.recover import RecoverResult, recover
+from prefjudge.steps.run import run
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import RecoverResult, recover
 from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, contents, pool_demo

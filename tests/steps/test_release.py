@@ -18,8 +18,8 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
-from prefjudge.steps.status.status import status
+from prefjudge.steps.run import run
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs

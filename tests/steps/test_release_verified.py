@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.release.leaks import Private, find_leaks
 from prefjudge.steps.release.release import release
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 

@@ -17,7 +17,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.workers.workers import workers
 from prefjudge.study.people import STOPPED
 from prefjudge.study.pools import load_gold, load_practice

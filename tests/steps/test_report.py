@@ -24,19 +24,18 @@ from prefjudge.cli.status import status as show_status
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.findings import judgments
-from prefjudge.reading import lines as digests
+from prefjudge.reading import unpacking as digests
 from prefjudge.reading.once import asking_once
 from prefjudge.reading.runs import heads as files
 from prefjudge.show.tables import Column, Table, render_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
-from prefjudge.steps.report.files import _inert
-from prefjudge.steps.report.live import LivePage, _handler
+from prefjudge.steps.report.page import LivePage, _handler, _inert
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.study.judgments import load_judgment_log
 from prefjudge.study.pools import load_pool_sizes, load_pools
 from prefjudge.study.progress import Remark, save_remarks

@@ -20,7 +20,7 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.pools import load_withdrawn
 from prefjudge.study.store import Study
@@ -289,7 +289,7 @@ def test_a_gold_pair_that_hits_hide_already_is_withdrawn_and_bars_nobody_from_th
 
 
 def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
-    from prefjudge.steps.pool.pool import pool
+    from prefjudge.steps.pool import pool
 
     publish(served, yes=True)
     with pytest.raises(StudyError, match="HITs or answers for another pool"):

@@ -17,12 +17,12 @@ from prefjudge.reading.labels import read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.pools import load_gold, load_passages, load_pools, load_queries
 from prefjudge.study.store import Study

@@ -14,7 +14,7 @@ import prefjudge
 from prefjudge.errors import InputError
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.runs import copies
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio

@@ -17,21 +17,21 @@ from prefjudge.core.runs import restrict
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.boards import LeaderboardRow
 from prefjudge.field.challenge import resume_challenge
+from prefjudge.field.history import history
 from prefjudge.reading.labels import write_qrels
 from prefjudge.reading.leaderboards import read_leaderboard, read_measure
 from prefjudge.show.cells import RING
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes.import_votes import import_votes
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.report.report import report
 from prefjudge.steps.report.site.query_pages import in_order
 from prefjudge.steps.report.site.site import SiteResult, check_folder, write_site
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.history import history
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pools import load_pools

@@ -25,7 +25,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.money import find_rejection
 from prefjudge.study.progress import save_disputed

@@ -18,9 +18,9 @@ from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import audit
 from prefjudge.steps.compare import compare
 from prefjudge.steps.demo import demo
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.score.score import score
-from prefjudge.steps.stability.stability import stability
+from prefjudge.steps.stability import stability
 
 QUERIES, DOCS = 40, 12
 

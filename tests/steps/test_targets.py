@@ -23,9 +23,9 @@ from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import PublishResult, publish
 from prefjudge.steps.report.report import report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run.run import run
+from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.assignments import load_gold_records, save_barred

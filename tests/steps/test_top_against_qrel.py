@@ -12,7 +12,7 @@ from prefjudge.reading.pools import read_pool, write_pool
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool.pool import pool
+from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.report.report import report
 from prefjudge.steps.score.score import score

@@ -14,10 +14,9 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
-from prefjudge.steps.status.status import status
-from prefjudge.steps.store.backup import backup
+from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import State, examine
-from prefjudge.steps.store.recover import recover
 from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo

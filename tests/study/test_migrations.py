@@ -8,7 +8,7 @@ from prefjudge.core.gold import GoldPair
 from prefjudge.database import Database
 from prefjudge.errors import PrefjudgeError, StudyError
 from prefjudge.steps.init import init
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.study.pools import load_active_gold, load_gold, load_withdrawn, save_gold
 from prefjudge.study.store import STEPS, Study
 

@@ -12,7 +12,7 @@ from prefjudge.errors import ConfigError, StudyError
 from prefjudge.steps.demo import demo
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.status.status import status
+from prefjudge.steps.status import status
 from prefjudge.study.store import Study
 
 
@@ -105,7 +105,7 @@ def test_a_look_at_a_study_imports_no_science_and_no_pydantic(tmp_path: Path) ->
     init(tmp_path / "study")
     prepend(tmp_path / "study", "budget = 5")
     look = (
-        "import sys\nfrom prefjudge.steps.status.status import status\n"
+        "import sys\nfrom prefjudge.steps.status import status\n"
         f"assert status({str(tmp_path / 'study')!r}).budget == '5.00'\n"
         "print(sorted({'pydantic', 'numpy', 'scipy', 'networkx', 'pandas'} & {*sys.modules}))"
     )

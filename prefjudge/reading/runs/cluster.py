@@ -24,10 +24,10 @@ import pyarrow as pa
 from prefjudge.core.pools import QrelsPerQuery, build_pools
 from prefjudge.core.runs import Qrels, heads_of
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
-from prefjudge.reading.files import atomic_folder, is_remote, is_text, kept_addresses, knowing, shown
+from prefjudge.reading.files import atomic_folder, is_text, shown
+from prefjudge.reading.remote import is_remote, kept_addresses, knowing
 from prefjudge.reading.runs.heads import RunFacts, RunHead, called, top_of_run
 from prefjudge.reading.runs.parquet import (
-    GROUP,
     PART,
     RowGroups,
     columns_of_folders,
@@ -36,6 +36,7 @@ from prefjudge.reading.runs.parquet import (
     require_arrow,
     row_groups,
 )
+from prefjudge.reading.runs.rows import GROUP
 from prefjudge.reading.runs.runs import stretches
 from prefjudge.reading.runs.tables import (
     GroupWork,

@@ -22,17 +22,10 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import FRONT, Order, Places, Tokens, Words
 from prefjudge.reading.fields import Fields
-from prefjudge.reading.files import (
-    COMPRESSIONS,
-    Notice,
-    bare,
-    decode,
-    is_remote,
-    kept_addresses,
-    without_secrets,
-)
-from prefjudge.reading.lines import FilePart
+from prefjudge.reading.files import COMPRESSIONS, Notice, decode
+from prefjudge.reading.remote import bare, is_remote, kept_addresses, without_secrets
 from prefjudge.reading.runs.runs import RunChunk, RunForm, is_ranked, layout_of, ranking_key, stretches
+from prefjudge.reading.unpacking import FilePart
 from prefjudge.version import __version__
 
 VERSION = 4
@@ -444,7 +437,7 @@ def _size(path: str) -> int:
     if isinstance(path, FilePart):
         size = path.end - path.start
     elif is_remote(path):
-        from prefjudge.reading.files import size_of
+        from prefjudge.reading.remote import size_of
 
         size = size_of(path)
     else:
@@ -481,7 +474,7 @@ def _object_key(path: str) -> str | None:
 
     An address with a signature would leave a trace of it.
     """
-    from prefjudge.reading.files import lasting_version
+    from prefjudge.reading.remote import lasting_version
 
     address = without_secrets(path)
     if kept_addresses([address]):

@@ -30,19 +30,12 @@ from prefjudge.core.runs import (
     tokens_of,
 )
 from prefjudge.errors import InputError
+from prefjudge.reading.datasets import is_dataset
 from prefjudge.reading.fields import Numbering
-from prefjudge.reading.files import Notice, decode, encode, kept_addresses, knowing, paths_of, write_alike
-from prefjudge.reading.lines import (
-    BLOCK,
-    FilePart,
-    can_reread,
-    has_reader,
-    is_dataset,
-    is_slow,
-    parts_of,
-    stem,
-)
-from prefjudge.reading.memory import NamedFile
+from prefjudge.reading.files import Notice, decode, encode, paths_of, write_alike
+from prefjudge.reading.held import NamedFile
+from prefjudge.reading.lines import BLOCK, has_reader, stem
+from prefjudge.reading.remote import kept_addresses, knowing
 from prefjudge.reading.runs.runs import (
     TREC,
     FormTally,
@@ -55,6 +48,7 @@ from prefjudge.reading.runs.runs import (
     read_whole,
     stretches,
 )
+from prefjudge.reading.unpacking import FilePart, can_reread, is_slow, parts_of
 
 if TYPE_CHECKING:
     from prefjudge.reading.runs.copies import Copy, RunCopies

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import Order, Qrels, Words, codes_of
 from prefjudge.reading.fields import integers
 from prefjudge.reading.files import Notice, decode
-from prefjudge.reading.lines import digest, stem
+from prefjudge.reading.lines import stem
 from prefjudge.reading.runs.heads import Judged, Reading, per_chunk
 from prefjudge.reading.runs.runs import OnDuplicate, RunChunk, ranked
+from prefjudge.reading.unpacking import digest
 
 _TAGS = 3
 """Changes of the tag that are told."""

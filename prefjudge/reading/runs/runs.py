@@ -16,18 +16,10 @@ from prefjudge.core.runs import BACK, Order, Places, Tokens, Words, same_token, 
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, fields, floats, integers, joined, no_fields, repeated_rows
 from prefjudge.reading.files import Notice, Problems, Stop, ahead, decode, encode
-from prefjudge.reading.lines import BLOCK, Holds, blocks, is_slow, whole_lines
-from prefjudge.reading.memory import (
-    DOC,
-    QUERY,
-    Columns,
-    Held,
-    id_tokens,
-    nested_columns,
-    numbers,
-    pick,
-    row_problems,
-)
+from prefjudge.reading.held import DOC, QUERY, Held
+from prefjudge.reading.lines import BLOCK, Holds, blocks, whole_lines
+from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
+from prefjudge.reading.unpacking import is_slow
 from prefjudge.words import many
 
 COLUMNS_HINT = (

@@ -1,4 +1,4 @@
-"""Topics: queries files, and TREC's topics in all their forms."""
+"""TREC's topics in all their forms, and its documents in SGML."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from os import fspath
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 from xml.etree.ElementTree import ParseError
@@ -17,71 +15,16 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems, Stop, decode
-from prefjudge.reading.lines import Block, is_dataset
-from prefjudge.reading.memory import Held
-from prefjudge.reading.texts.texts import (
-    PLAIN,
+from prefjudge.reading.lines import Block
+from prefjudge.reading.texts.records import (
     Field,
     Reading,
     Record,
-    TextFields,
     as_text,
-    dataset_queries,
     no_field,
-    queries_of,
-    read_records,
-    readable,
     unescaped,
     whole,
 )
-
-_BLANK = "the id holds a blank, and no run can name it"
-_WORD = "Write each line as: id, a tab, the text. If these are questions and answers, give each an id."
-
-
-def read_queries(
-    path: str | Path, *, fields: TextFields = PLAIN, notices: list[Notice] | None = None
-) -> dict[str, str]:
-    """Read the texts of queries by query_id, in the file's order; ``fields`` say where ids and texts stand.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: lines without an id, topics without the field, an id with two texts
-        or a blank, an empty file.
-    """
-    if is_dataset(path):
-        return dataset_queries(fspath(path), fields)
-    if isinstance(path, Held):
-        return queries_of(path)
-    problems = Problems(fspath(path), "queries file")
-    notices = [] if notices is None else notices
-    texts: dict[bytes, tuple[int, bytes]] = {}
-    try:
-        for record in read_records(Reading(problems=problems, notices=notices, fields=fields)):
-            if len(record.name.split()) != 1:
-                problems.add(record.line, 1, _BLANK, record.name, _WORD)
-                continue
-            line, text = texts.setdefault(record.name, (record.line, record.text))
-            if text != record.text:
-                problems.add(
-                    record.line,
-                    1,
-                    f"the query has another text on line {line}",
-                    record.name,
-                    "Give each query_id one line only.",
-                )
-    except Stop:
-        pass
-    problems.check()
-    if not texts:
-        raise InputError(
-            f"{path} is empty: a queries file needs at least one line",
-            "Write each line as: id, a tab, the text.",
-        )
-    return {decode(name): readable(text, f"{path}:{line}", notices) for name, (line, text) in texts.items()}
-
 
 # Topics as one JSON document: a list of objects with ids, or an object of texts or objects by id.
 
@@ -403,3 +346,78 @@ def read_xml_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Recor
         else:
             what, hint = no_field(number, reading.fields, parts)
             reading.problems.add(topic.line, 1, what, b"", hint)
+
+
+# TREC documents in SGML: ``<DOC> <DOCNO> id </DOCNO> … </DOC>``, several in a file.
+
+_DOC = re.compile(rb"<DOC>", re.IGNORECASE)
+_DOC_END = re.compile(rb"</DOC>", re.IGNORECASE)
+_NUMBER = re.compile(rb"<DOCNO>([^<>]*)</DOCNO>", re.IGNORECASE)
+_TITLE = re.compile(r"<(headline|head|title|ttl|hl)>", re.IGNORECASE)
+_BODY = re.compile(r"<(?:text|body)>(.*?)(?:</(?:text|body)>|\Z)", re.IGNORECASE | re.DOTALL)
+_ASIDE = re.compile(r"<(docno|docid|dochdr|docoldno)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>")
+_FRONT = len("<DOC>") - 1
+_MOST = 32 << 20
+"""Bytes of one document: what is longer lacks its end."""
+
+
+def read_trec_documents(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the documents of a file that are wanted; only these are looked into."""
+    rest, line = b"", 1
+    for block in blocks:
+        data, place = rest + block.data, 0
+        while (start := _DOC.search(data, place)) and (end := _DOC_END.search(data, start.end())):
+            line += data.count(b"\n", place, start.start())
+            if record := _document(data[start.end() : end.start()], line, reading):
+                yield record
+            line += data.count(b"\n", start.start(), end.end())
+            place = end.end()
+        if start is None:  # nothing is open: all but what may be the front of a tag is done with
+            line += data.count(b"\n", place, max(place, len(data) - _FRONT))
+            place = max(place, len(data) - _FRONT)
+        rest = data[place:]
+        if len(rest) > _MOST:
+            break
+    if start := _DOC.search(rest):
+        line += rest.count(b"\n", 0, start.start())
+        raise InputError(
+            f"{reading.problems.path}:{line}: the document has no </DOC>",
+            "Was the file cut off? Get it again.",
+        )
+
+
+def _document(document: bytes, line: int, reading: Reading) -> Record | None:
+    number = _NUMBER.search(document)
+    name = number[1].strip() if number else b""
+    if len(name.split()) != 1:
+        what = "the number of the document holds a blank" if name else "the document has no <DOCNO>"
+        hint = "Write each document as: <DOC> <DOCNO>id</DOCNO> text </DOC>."
+        reading.problems.add(line, 1, what, document[:200], hint)
+        return None
+    if reading.wanted is not None and name not in reading.wanted:
+        return None
+    text = as_text(document, reading)
+    title = _title(text)
+    bodies = [found[1] for found in _BODY.finditer(text)]
+    parts = [title, *bodies] if title and bodies else bodies or [_ASIDE.sub("", text)]
+    words = _plain("\n".join(parts))
+    return Record(line, name, words.encode())
+
+
+def _title(text: str) -> str:
+    """Return what the first title holds that has an end; each name's end is sought in vain but once."""
+    unended: set[str] = set()
+    for start in _TITLE.finditer(text):
+        name = start[1].lower()
+        if name not in unended:
+            if end := re.compile(f"</{name}>", re.IGNORECASE).search(text, start.end()):
+                return text[start.end() : end.start()]
+            unended.add(name)
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Return a text without tags, its lines without the blanks around them."""
+    lines = (" ".join(line.split()) for line in unescaped(_MARKUP.sub(" ", text)).split("\n"))
+    return "\n".join(line for line in lines if line)

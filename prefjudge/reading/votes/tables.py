@@ -17,8 +17,8 @@ from prefjudge.core.judgments import Judgments, ModelVote
 from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice, Problems
+from prefjudge.reading.held import Held
 from prefjudge.reading.lines import Block, Holds, blocks
-from prefjudge.reading.memory import Held
 from prefjudge.words import many
 
 JsonObject: TypeAlias = dict[str, Any]

@@ -15,12 +15,12 @@ import numpy as np
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, PluginError
 from prefjudge.reading.files import Notice, Problems, Stop, is_text
+from prefjudge.reading.held import Held
 from prefjudge.reading.labels import TIES, read_judgments, stamps_beside
 from prefjudge.reading.lines import Holds, blocks
-from prefjudge.reading.memory import Held
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.texts.collections import read_texts
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.texts import read_queries
 from prefjudge.reading.votes.tables import (
     Context,
     JsonObject,

@@ -10,13 +10,10 @@ from typing import Literal
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.files import write_text
-from prefjudge.reading.inputs import as_folder, as_path
+from prefjudge.reading.given import as_folder, as_path
 from prefjudge.show.results import Shown
-from prefjudge.steps.board.git import Git
-from prefjudge.steps.board.intake import examine, rules_of, staged_problems
-from prefjudge.steps.board.log import LOG_FILE, extend_log
-from prefjudge.steps.board.repository import make_repository
-from prefjudge.steps.board.review import review, to_markdown
+from prefjudge.steps.board.intake import examine, review, rules_of, staged_problems, to_markdown
+from prefjudge.steps.board.repository import LOG_FILE, Git, extend_log, make_repository
 from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_inputs

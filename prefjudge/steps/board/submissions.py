@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from prefjudge.reading.files import COMPRESSIONS
-from prefjudge.steps.board.git import FILE, LINK, MODULE, Entry, Tree
+from prefjudge.steps.board.repository import FILE, LINK, MODULE, Entry, Tree
 from prefjudge.study.config import BoardConfig, Login
 
 FOLDER = "submissions"

@@ -24,16 +24,21 @@ from prefjudge.core.strategies import Strategy
 from prefjudge.errors import InputError
 from prefjudge.field.challenge import check_sure
 from prefjudge.field.crowd import read_prices
-from prefjudge.findings.inputs import generator
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import LabelSets, Runs, Votes, maybe, take_judgments
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.studies import plans_table
-from prefjudge.steps.plan.needed import find_needed, needed_by_plans, needed_words
-from prefjudge.steps.plan.noise import NoiseModel, find_wrong_votes, likely_studies
-from prefjudge.steps.plan.study import PlannedStudy
-from prefjudge.study.store import Study, open_study
+from prefjudge.steps.plan.pilot import (
+    NoiseModel,
+    PlannedStudy,
+    find_needed,
+    find_wrong_votes,
+    likely_studies,
+    needed_by_plans,
+    needed_words,
+)
+from prefjudge.study.store import Study, generator, open_study
 from prefjudge.study.values import Dollars
 from prefjudge.words import many
 

@@ -16,12 +16,11 @@ from prefjudge.findings.outputs import stamp_of, write_stamp, write_table
 from prefjudge.pages.release.cards import CATALOGUE, catalogue_pages, license_named, release_notes
 from prefjudge.reading.files import write_text
 from prefjudge.reading.labels import ENDING
-from prefjudge.reading.lines import digest
 from prefjudge.reading.pools import write_copies, write_gold, write_pool
 from prefjudge.reading.runs.parquet import require_arrow
+from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.exports import EXPORTS, Exported
 from prefjudge.show.cells import Column, Table
-from prefjudge.steps.release.asked import write_asked
 from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
@@ -39,10 +38,15 @@ from prefjudge.steps.release.contents import (
     TOURNAMENTS,
     WORK,
     Contents,
+    Derived,
+    PrivateRows,
     ReleasedFile,
+    board,
+    measures_of,
+    model_vote,
+    run_tops,
     sums_text,
 )
-from prefjudge.steps.release.derived import Derived, board
 from prefjudge.steps.release.leaks import Private, find_leaks
 from prefjudge.steps.release.record import (
     NOT_RELEASED,
@@ -51,9 +55,8 @@ from prefjudge.steps.release.record import (
     RecordedImport,
     RecordedInput,
     RecordedNumbers,
+    write_asked,
 )
-from prefjudge.steps.release.rows import PrivateRows, model_vote
-from prefjudge.steps.release.run_tops import measures_of, run_tops
 from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
 from prefjudge.study.pools import is_published, load_gold, load_inputs, load_passages, load_queries

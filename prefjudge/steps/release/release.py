@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.outputs import own_file
-from prefjudge.reading.inputs import as_folder, as_path
+from prefjudge.reading.given import as_folder, as_path
 from prefjudge.show.results import Shown
 from prefjudge.steps.release.bundle import Bundle
 from prefjudge.steps.release.contents import FOLDER, Contents, ReleasedFile

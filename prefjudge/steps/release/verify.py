@@ -25,11 +25,10 @@ from prefjudge.findings.outputs import write_table
 from prefjudge.pages.release.cards import catalogue_pages, release_notes
 from prefjudge.reading.files import Notice
 from prefjudge.reading.labels import read_qrels
-from prefjudge.reading.lines import digest
 from prefjudge.reading.pools import read_copies, read_pool, write_copies
+from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.tables import Votes
 from prefjudge.reading.votes.votes import HowVotesAreRead, read_votes
-from prefjudge.steps.release.asked import read_asked
 from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
@@ -41,11 +40,12 @@ from prefjudge.steps.release.contents import (
     RUNS,
     SUMS,
     TOURNAMENTS,
+    Derived,
     ReleasedFile,
+    board,
     sums_text,
 )
-from prefjudge.steps.release.derived import Derived, board
-from prefjudge.steps.release.record import Record, read_record
+from prefjudge.steps.release.record import Record, read_asked, read_record
 from prefjudge.study.people import BARRED
 
 

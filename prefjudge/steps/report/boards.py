@@ -1,12 +1,19 @@
 """The report's sections on runs: the leaderboards, and how they agree."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite
 
+import numpy as np
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.evaluation.boards import Board, Leaderboard
 from prefjudge.evaluation.correlation import RankCorrelation
-from prefjudge.pages.page import Picture, Section
+from prefjudge.findings.answers import BestAnswers
+from prefjudge.pages.page import Change, Passage, Picture, Section, shortened
 from prefjudge.show.boards import (
     leaderboard_table,
     perfect_words,
@@ -14,11 +21,12 @@ from prefjudge.show.boards import (
     side_by_side_table,
     votings_words,
 )
+from prefjudge.show.cells import Bold, Column, Table
 from prefjudge.show.plots import plot_leaderboard, plot_two_boards
-from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.papers import outcomes_section
-from prefjudge.steps.report.pictures import drawn, rank_picture, win_ratio_picture
-from prefjudge.steps.score.files import compared_boards
+from prefjudge.steps.report.material import Answers, Material, sentence
+from prefjudge.steps.report.methods import outcomes_section
+from prefjudge.steps.report.pictures import chance_picture, drawn, rank_picture, win_ratio_picture
+from prefjudge.steps.score.score import compared_boards
 from prefjudge.study.pools import has_runs
 from prefjudge.words import chance_text, many
 
@@ -118,3 +126,165 @@ def _kendall(pair: RankCorrelation | None) -> str:
     if pair.over == "common queries":
         others = f", and {pair.printed.tau:.2f} between the boards as printed"
     return f"; Kendall's τ is {pair.tau:.2f}{votings_words(pair)}{others}"
+
+
+# The report's section on best answers: beside the labels, and where people prefer another passage.
+
+_MOST_CHANGES = 12
+"""Changed answers that are shown with their texts."""
+_MOST_ROWS = 500
+"""Queries that are listed."""
+_STATUSES = {
+    "single": "one best answer",
+    "tie": "several that cannot be told apart",
+    "cycle": "several that are preferred to each other in a cycle",
+    "partial": "the best of those that were compared",
+    "sparse": "not enough is judged to say",
+}
+
+
+def answers_section(material: Material) -> list[Section]:
+    """Return the section on the best answers.
+
+    Raises
+    ------
+    StudyError
+        There are no judgments, or no answers.
+    """
+    found = material.answers
+    best, labelled, rows = found.best, found.labelled, list(found.best.resolutions)
+    both = [one for one in rows if one.winners and one.query_id in labelled]
+    changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
+    words: list[str] = []
+    finding = ""
+    counts = best.resolutions.counts()
+    if counts["sparse"]:  # first: what follows speaks of the other queries alone
+        finding = (
+            f"Not enough is judged to name a best answer to {counts['sparse']:,} of "
+            f"{many(len(rows), 'query')}. "
+        )
+    if counts["partial"]:
+        finding += (
+            f"{many(counts['partial'], 'query is', 'queries are')} judged in part: the answer is the best of "
+            "the passages that were compared. "
+        )
+    if found.sure is not None:
+        first, *others = found.sure.words
+        finding += f"{sentence(first)} "
+        words += map(sentence, others)
+    if both:
+        finding += (
+            f"Of {many(len(both), 'query')} with a labelled passage and a best answer, another "
+            f"passage is preferred in {len(changed):,} ({len(changed) / len(both):.0%})."
+        )
+    if changed:
+        shown = f"the first {_MOST_CHANGES} queries" if len(changed) > _MOST_CHANGES else "the queries"
+        words.append(
+            f"Shown here are {shown} where another passage is preferred to the labelled one, with the votes "
+            "between the two."
+        )
+    words.append(_how_found(best))
+    won = _votes_won(best.votes.log)
+    return [
+        Section(
+            heading="Best answers",
+            finding=finding.strip(),
+            words=tuple(words),
+            pictures=tuple(filter(None, [chance_picture(material, found)])),
+            changes=tuple(_change(one, found, won) for one in changed[:_MOST_CHANGES]),
+            tables=(_answers_table(rows, found, changed),),
+        )
+    ]
+
+
+def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict[str, str]:
+    """Return the probability that each winner of a query is the best."""
+    if confidence is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    rows = np.flatnonzero(resolutions.winner)
+    for query, chance in zip(resolutions.query[rows].tolist(), confidence.chance[rows].tolist(), strict=True):
+        # of the four digits that `resolve` gives: 0.38496 must not be 0.38 here and 0.385 there
+        found.setdefault(resolutions.queries[query], []).append(chance_text(round(chance, 4)))
+    return {query: " ".join(chances) for query, chances in found.items()}
+
+
+def _how_found(best: BestAnswers) -> str:
+    decided = ", ".join(f"{count:,} {status}" for status, count in best.resolutions.counts().items() if count)
+    kept = f", version {best.version} of the answers that run keeps" if best.version else ""
+    how = "strategy" if best.version and best.votes.driven_by else "rule"
+    options = "" if best.version else best.how.options
+    return f"By the {how} {best.resolutions.rule}{options}{kept}: {decided}."
+
+
+def _votes_won(log: Judgments) -> Counter[tuple[str, str, str]]:
+    """Count the votes for one passage of a query over another."""
+    decided = log.choice != 0
+    columns = (log.query[decided], log.winner[decided], log.loser[decided])
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return Counter((log.queries[query], log.docs[a], log.docs[b]) for query, a, b in rows)
+
+
+def _change(one: Resolution, found: Answers, won: Mapping[tuple[str, str, str], int]) -> Change:
+    query = one.query_id
+    pairs = [(old, new) for old in found.labelled[query] for new in one.winners]
+    # where there are several, those that were compared most often
+    old, new = max(pairs, key=lambda pair: won.get((query, *pair), 0) + won.get((query, *pair[::-1]), 0))
+
+    def passage(doc: str, other: str) -> Passage:
+        text = shortened(found.passages.get(doc, ""))
+        return Passage(doc=doc, text=text, votes=won.get((query, doc, other), 0))
+
+    text = shortened(found.queries.get(query, ""))
+    return Change(query=query, text=text, labelled=passage(old, new), best=passage(new, old))
+
+
+def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolution]) -> Table:
+    """Return a row for each query; of many, those that need a look."""
+    labelled, chances = found.labelled, _chances_of(found.best.resolutions, found.chances)
+    others = {one.query_id for one in changed}
+    listed = rows
+    if len(rows) > _MOST_ROWS:
+        listed = [one for one in rows if one.query_id in others or one.status != "single"][:_MOST_ROWS]
+    statuses = dict.fromkeys(one.status.value for one in listed)
+    notes = [". ".join(f"{status}: {_STATUSES[status]}" for status in statuses) + "."] if listed else []
+    if labelled:
+        notes.append("labelled: the passages that the qrels put into the pool; they may label others, too.")
+    if len(listed) < len(rows):
+        notes.append(
+            f"Listed are {len(listed):,} of {len(rows):,} queries, of those without a single best answer or "
+            "with another than the labelled passage."
+        )
+    columns = (
+        Column(name="query"),
+        Column(name="question"),
+        Column(name="labelled"),
+        Column(name="best"),
+        Column(name="p_best", head="P(best)"),
+        Column(name="status"),
+        Column(name="pool", kind="integer"),
+        Column(name="votes", kind="integer"),
+        Column(name="missing", kind="integer"),
+    )
+    cells = [
+        (
+            one.query_id,
+            shortened(found.queries.get(one.query_id, "")),
+            " ".join(labelled.get(one.query_id, ())),
+            Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
+            chances.get(one.query_id, ""),
+            one.status.value,
+            one.pool_size,
+            one.votes,
+            one.missing,
+        )
+        for one in listed
+    ]
+    told = [place for place in range(len(columns)) if any(row[place] for row in cells)]
+    return Table(
+        title="The best answer to each query"
+        + (", bold where it is not the labelled passage" if labelled else ""),
+        columns=tuple(columns[place] for place in told),
+        rows=tuple(tuple(row[place] for place in told) for row in cells),
+        notes=tuple(notes),
+    )

@@ -11,19 +11,17 @@ import numpy as np
 from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.confidence import Confidence, ConfidenceSummary
 from prefjudge.findings.answers import BestAnswers, explain_best_answers
-from prefjudge.findings.inputs import generator
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
 from prefjudge.reading.inputs import Source
 from prefjudge.reading.run_options import ReadOptions
 from prefjudge.show.cells import Column, Table
-from prefjudge.steps.score.result import ScoreResult
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status.status import StatusResult
+from prefjudge.steps.score.score import ScoreResult, score
+from prefjudge.steps.status import StatusResult
 from prefjudge.steps.workers.workers import WorkersResult, examine_workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.people import Judges, load_judges
 from prefjudge.study.pools import load_inputs, load_passages, load_queries
-from prefjudge.study.store import Study
+from prefjudge.study.store import Study, generator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

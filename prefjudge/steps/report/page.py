@@ -1,31 +1,156 @@
 """Makes the page of a report, and what goes beside it."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
 
-from prefjudge.errors import PrefjudgeError
+from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.findings.answers import open_words
-from prefjudge.findings.outputs import stamp_of
+from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
+from prefjudge.pages.methods import to_bibtex, to_latex
 from prefjudge.pages.page import Section, report_page
 from prefjudge.reading.files import write_text
 from prefjudge.reading.once import asking_once
 from prefjudge.reading.run_options import ReadOptions
+from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.show.results import Shown
-from prefjudge.steps.report.boards import boards_section
-from prefjudge.steps.report.changed_answers import answers_section
-from prefjudge.steps.report.closer_look import look_closer
-from prefjudge.steps.report.files import write_paper, write_plots, write_tables
-from prefjudge.steps.report.judging import challenges_section, design_section, judging_section
+from prefjudge.steps.report.boards import answers_section, boards_section
+from prefjudge.steps.report.judging import challenges_section, design_section, judging_section, look_closer
 from prefjudge.steps.report.material import Given, Material
-from prefjudge.steps.report.methods import methods_section, people_of
-from prefjudge.steps.report.papers import top_section
-from prefjudge.steps.status.status import status
+from prefjudge.steps.report.methods import describe_methods, methods_section, people_of, top_section
+from prefjudge.steps.status import status
 from prefjudge.study.imports import load_votes
 from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal, many
+
+# The files that a report leaves beside its page: plots, tables, and what a paper takes.
+
+TABLE_FORMS = ("tex", "md", "csv")
+_FIGURES = ("svg", "png")
+
+
+def folder_for(option: str, path: str | Path, study: Study) -> Path:
+    """Return a folder that files can be written into; it is made when they are.
+
+    Raises
+    ------
+    InputError
+        It is a file, or what the study was made from is in it.
+    """
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {folder}: this is a file", "Give a folder; a new one is made.")
+    if study.folder.exists() and folder.exists() and folder.samefile(study.folder):
+        raise InputError(f"{option} {folder}: this is the study's own folder", "Give another one.")
+    return folder
+
+
+def table_form(form: str) -> str:
+    """Return the form in which tables are written.
+
+    Raises
+    ------
+    InputError
+        There is no such form.
+    """
+    if form not in TABLE_FORMS:
+        raise InputError(
+            f"--tables {form}: tables are not written so",
+            f"Give one of {', '.join(TABLE_FORMS)}, and a folder: --tables tex DIR",
+        )
+    return form
+
+
+def write_plots(material: Material, folder: Path) -> list[Path]:
+    """Write every plot of the page as SVG and PNG."""
+    files = [
+        (folder / f"{stem}.{form}", figure)
+        for name, figures in material.figures.items()
+        for stem, figure in zip(_numbered(name, len(figures)), figures, strict=True)
+        for form in _FIGURES
+    ]
+    _ready(material, folder, [path for path, _ in files])
+    for path, figure in files:
+        write_figure(path, figure, stamp_of(material.state.rehearsal))
+    return [path for path, _ in files]
+
+
+def write_tables(material: Material, sections: Sequence[Section], form: str, folder: Path) -> list[Path]:
+    """Write every table of the page, numbered in its order."""
+    files = [(folder / f"{stem}.{form}", table) for stem, table in _named(sections)]
+    _ready(material, folder, [path for path, _ in files])
+    for path, table in files:
+        write_table(path, _inert(table) if form == "csv" else table, stamp=stamp_of(material.state.rehearsal))
+    return [path for path, _ in files]
+
+
+def write_paper(material: Material, page: Path) -> list[Path]:
+    """Write the paragraph on methods as LaTeX, and what it cites as BibTeX, beside the page."""
+    text, stamp = describe_methods(material), stamp_of(material.state.rehearsal)
+    files = {
+        page.with_suffix(".bib"): to_bibtex(text),
+        page.with_name(f"{page.stem}.methods.tex"): to_latex(text),
+    }
+    check_outputs(*files, study=material.study)
+    for path, content in files.items():
+        write_text(path, f"% {stamp}\n{content}" if stamp else content)
+    return [*files]
+
+
+def _ready(material: Material, folder: Path, files: Sequence[Path]) -> None:
+    check_outputs(*files, study=material.study)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name if number == 1 else f"{name}-{number}" for number in range(1, count + 1)]
+
+
+def _named(sections: Sequence[Section]) -> Iterator[tuple[str, Table]]:
+    """Yield each table with a name that says where it stands: ``best-answers-1``."""
+    for section in sections:
+        slug = re.sub("[^a-z0-9]+", "-", section.heading.lower()).strip("-")
+        for number, table in enumerate(section.tables, 1):
+            yield f"{slug}-{number}", table
+
+
+def _inert(table: Table) -> Table:
+    """Return a table in which no spreadsheet sees a formula: workers write comments, teams name runs."""
+    taken = {column.name for column in table.columns}
+    columns = []
+    for column in table.columns:
+        name = column.name
+        while _is_formula(name) or (name != column.name and name in taken):  # a run may be called '=x, too
+            name = f"'{name}"
+        columns.append(replace(column, name=name))
+        taken.add(name)
+    rows = tuple(tuple(map(_harmless, row)) for row in table.rows)
+    return replace(table, columns=tuple(columns), rows=rows)
+
+
+def _is_formula(text: str) -> bool:
+    return text.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def _harmless(cell: Cell) -> Cell:
+    text = bare(cell)
+    if not isinstance(text, str) or not _is_formula(text):
+        return cell
+    marked = f"'{text}"
+    match cell:
+        case Bold():
+            return Bold(marked)
+        case Unsure():
+            return Unsure(marked)
+    return marked
+
+
+# Makes the page of a report, and what goes beside it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -152,3 +277,90 @@ def _who_judged(material: Material) -> list[str]:
         *([f"Who judged: {'; '.join(told)}."] if told else []),
         *([f"Models were asked, too, and do not count among these: {', '.join(asked)}."] if asked else []),
     ]
+
+
+# Serves a report on this machine while its study runs: the page is made again when the study has changed.
+
+HOST = "127.0.0.1"
+
+
+class LivePage:
+    """The page as it was when the study last had the mark that it has; one request makes it, others wait."""
+
+    def __init__(self, mark: Callable[[], str], make: Callable[[str], str], first: tuple[str, str]) -> None:
+        self.mark, self._make = mark, make
+        self._made = first[0], first[1].encode()
+        self._lock = Lock()
+
+    def html(self) -> bytes:
+        """Return the page, made again if the study has changed."""
+        with self._lock:
+            now = self.mark()
+            if self._made[0] != now:
+                self._made = now, self._make(now).encode()
+            return self._made[1]
+
+
+def serve_live(page: LivePage, *, port: int, ready: Callable[[str], None]) -> None:
+    """Serve a page to this machine alone until Ctrl-C.
+
+    Raises
+    ------
+    InputError
+        The port is taken.
+    """
+    try:
+        server = ThreadingHTTPServer((HOST, port), _handler(page))
+    except OSError as error:
+        raise InputError(
+            f"port {port} cannot be listened at: {error.strerror}", "Give another: --port 0 takes a free one."
+        ) from None
+    with server:
+        ready(f"http://{HOST}:{server.server_port}/")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, or with the study's mark, by which the page knows that it is old."""
+
+        def do_GET(self) -> None:
+            """Answer a request."""
+            # A page of another site may lead its own name here (DNS rebinding), and would read the study.
+            if (self.headers.get("Host") or "").rpartition(":")[0] not in (HOST, "localhost"):
+                self._answer(421, "text/plain", b"ask for 127.0.0.1\n")
+                return
+            try:
+                if self.path == "/":
+                    self._answer(200, "text/html", page.html())
+                elif self.path == "/mark":
+                    self._answer(200, "text/plain", page.mark().encode())
+                else:
+                    self._answer(404, "text/plain", b"there is only the report, at /\n")
+            except PrefjudgeError as error:  # such as a study without a pool, which may get one
+                self._answer(503, "text/plain", f"{error.message}. {error.hint}\n".encode())
+            except ConnectionError:  # the reader has left while the page was made or sent
+                self.close_connection = True
+            except OSError as error:  # such as a full disk, on which there may be room later
+                words = f"the report cannot be written: {error.strerror}\n"
+                self._answer(503, "text/plain", words.encode())
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+            if status == 503:
+                self.send_header("Refresh", "5")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: the terminal is the study's."""
+
+    return Handler

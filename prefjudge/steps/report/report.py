@@ -10,12 +10,19 @@ from annotated_types import Interval
 from prefjudge.errors import InputError
 from prefjudge.findings.outputs import check_outputs, own_file
 from prefjudge.pages.page import as_live
-from prefjudge.reading.inputs import LabelSets, Runs, as_folder, as_path, expand, in_memory, take_qrels
+from prefjudge.reading.given import as_folder, as_path, expand, in_memory
+from prefjudge.reading.inputs import LabelSets, Runs, take_qrels
 from prefjudge.reading.run_options import ReadOptions
-from prefjudge.steps.report.files import folder_for, table_form
-from prefjudge.steps.report.live import LivePage, serve_live
 from prefjudge.steps.report.material import Given
-from prefjudge.steps.report.page import ReportResult, Wanted, make_report
+from prefjudge.steps.report.page import (
+    LivePage,
+    ReportResult,
+    Wanted,
+    folder_for,
+    make_report,
+    serve_live,
+    table_form,
+)
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import count_imported
@@ -172,11 +179,12 @@ def _resolved(study: Study) -> tuple[str, ...]:
 
     Where votes are collected here, that is done when the work is.
     """
-    with study.transaction(write=False) as db:
-        collected = is_published(db) or last_version(db) or not count_imported(db)
     path = own_file(study, QRELS_FILE)
-    if collected or path is None or path.is_file():
+    if path is None or path.is_file():
         return ()
+    with study.transaction(write=False) as db:
+        if is_published(db) or last_version(db) or not count_imported(db):
+            return ()
     return (*resolve(study, confidence=False).notices, f"the votes were resolved into {path}")
 
 

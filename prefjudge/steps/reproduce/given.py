@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.core.runs import OrderLike
+from prefjudge.reading.held import Held
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.lines import read_text
-from prefjudge.reading.memory import Held
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.run_options import ReadOptions
 from prefjudge.study.store import Study

@@ -15,9 +15,8 @@ from prefjudge.steps.reproduce.given import ORIGINAL, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError, Need
 from prefjudge.steps.reproduce.runs_and_qrels import LEADERBOARD, RunsAndQrels
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.result import ScoreResult
-from prefjudge.steps.score.score import score
-from prefjudge.steps.stability.stability import StabilityResult, stability
+from prefjudge.steps.score.score import ScoreResult, score
+from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.steps.winratio import WinRatioResult, winratio
 
 PREFERENCE_FILE = "preference.qrels"

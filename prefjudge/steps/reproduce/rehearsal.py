@@ -7,8 +7,7 @@ from prefjudge.core.runs import restrict
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import pooled_documents
-from prefjudge.findings.inputs import generator
-from prefjudge.reading.inputs import expand
+from prefjudge.reading.given import expand
 from prefjudge.reading.labels import write_judgments
 from prefjudge.reading.opened import tag_of
 from prefjudge.show.tables import Column, Table
@@ -16,6 +15,7 @@ from prefjudge.steps.reproduce.exhibits import Exhibit
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.needs import Need
 from prefjudge.steps.reproduce.prices import PAIRS_PER_HIT, REWARD, hits_of, paper_price
+from prefjudge.study.store import generator
 from prefjudge.words import Rehearsal
 
 JUDGMENTS_FILE = "simulated-judgments.txt"

@@ -13,16 +13,13 @@ from prefjudge.core.runs import OrderLike
 from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.findings.outputs import stamp_of
 from prefjudge.pages.page import Section
+from prefjudge.reading.given import as_path, expand, in_memory, several
 from prefjudge.reading.inputs import (
     LabelSets,
     Pooled,
     Runs,
     Votes,
-    as_path,
-    expand,
-    in_memory,
     maybe,
-    several,
     take_judgments,
     take_pool,
     take_qrels,

@@ -11,16 +11,17 @@ from prefjudge.core.runs import Heads, Order, Qrels
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
-from prefjudge.findings.inputs import RunOrder, generator
-from prefjudge.reading.inputs import expand, paths_of
+from prefjudge.findings.inputs import RunOrder
+from prefjudge.reading.given import expand, paths_of
+from prefjudge.reading.held import Held
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
-from prefjudge.reading.memory import Held
 from prefjudge.reading.opened import Reader, reading
 from prefjudge.reading.pools import read_pool
 from prefjudge.steps.reproduce.given import ORIGINAL, Given, file_of
 from prefjudge.steps.reproduce.needs import CannotMakeError
 from prefjudge.study.pools import load_inputs, load_pools
+from prefjudge.study.store import generator
 
 LEADERBOARD = "the leaderboard"
 

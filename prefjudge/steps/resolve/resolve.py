@@ -30,32 +30,24 @@ from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.trust import check_gates
 from prefjudge.findings.answers import keep_how_resolved
-from prefjudge.findings.inputs import generator
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
 from prefjudge.findings.outputs import check_outputs, left_unwritten, own_file, stamp_of, write_stamp
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
-from prefjudge.reading.inputs import (
-    OneMeasure,
-    Runs,
-    Votes,
-    as_path,
-    expand,
-    maybe,
-    take_judgments,
-    take_measure,
-)
+from prefjudge.reading.given import as_path, expand
+from prefjudge.reading.inputs import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
 from prefjudge.reading.labels import write_judgments, write_qrels
 from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
 from prefjudge.reading.runs.cluster import Engine
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.steps.resolve.result import Form, ResolveResult
-from prefjudge.steps.resolve.run_order import RunOrder, run_order
+from prefjudge.steps.resolve.result import Form, ResolveResult, RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
 from prefjudge.study.people import load_workers
 from prefjudge.study.pools import is_published
-from prefjudge.study.store import QRELS_FILE, Study, advised, open_study
+from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
 from prefjudge.words import many
+
+# Resolves judgments into preference qrels, and estimates how reliable they are.
 
 
 def resolve(

@@ -45,16 +45,10 @@ from prefjudge.evaluation.stability import (
 )
 from prefjudge.evaluation.winratios import WinRatios, win_ratios
 from prefjudge.findings.boards import VoteSet
-from prefjudge.findings.inputs import (
-    ScoreInputs,
-    TeamsOf,
-    generator,
-    note_judged_tops,
-    note_surprises,
-    official_qrels,
-)
+from prefjudge.findings.inputs import ScoreInputs, TeamsOf, note_judged_tops, note_surprises, official_qrels
 from prefjudge.reading.files import Notice
 from prefjudge.reading.opened import Reader, pooled_only
+from prefjudge.study.store import generator
 from prefjudge.words import many
 
 _COPIES = 3

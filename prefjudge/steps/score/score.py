@@ -1,15 +1,26 @@
 """Scores runs under one or more qrels, and compares the leaderboards."""
 
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.runs import OrderLike
+from prefjudge.core.runs import Order, OrderLike
 from prefjudge.errors import InputError
+from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged, count_judged, on_common_queries
+from prefjudge.evaluation.correlation import RankCorrelation, SampleAgreement, TwoVotings
 from prefjudge.evaluation.intervals import Statistic, named_statistic
+from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
+from prefjudge.evaluation.stability import LeftOut
+from prefjudge.evaluation.submissions import OfficialBoard
+from prefjudge.evaluation.winratios import WinRatios
 from prefjudge.findings.inputs import (
+    InputDigest,
+    RunOrder,
+    ScoreInputs,
     check_order,
     digesting,
     find_teams,
@@ -20,13 +31,37 @@ from prefjudge.findings.inputs import (
     run_order,
     stamped,
 )
-from prefjudge.findings.outputs import check_outputs, left_unwritten
-from prefjudge.reading.files import Notice
+from prefjudge.findings.outputs import (
+    beside,
+    check_outputs,
+    left_unwritten,
+    own_file,
+    stamp_of,
+    write_figure,
+    write_table,
+)
+from prefjudge.reading.files import Notice, write_text
+from prefjudge.reading.given import as_path, as_target
 from prefjudge.reading.input_options import InputOptions, run_options
-from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes, as_path, as_target
+from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
+from prefjudge.reading.run_options import ReadOptions
 from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.health import RunHealth
 from prefjudge.reading.text_options import text_fields
+from prefjudge.show.boards import (
+    left_out_tau,
+    official_table,
+    per_query_table,
+    score_tables,
+    scores_table,
+    to_frame,
+    winratio_matrix,
+)
+from prefjudge.show.cells import Table as ShownTable
+from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
+from prefjudge.show.results import Shown
+from prefjudge.show.tables import Column, Table
 from prefjudge.steps.score.boards import (
     Votings,
     all_pairings,
@@ -38,15 +73,223 @@ from prefjudge.steps.score.boards import (
     runs_left_out,
     score_boards,
 )
-from prefjudge.steps.score.files import (
-    LEADERBOARD_FILE,
-    WIN_RATIO_FILE,
-    score_files,
-    write_score,
-)
-from prefjudge.steps.score.not_judged import count_not_judged, in_words
-from prefjudge.steps.score.result import ScoreResult
 from prefjudge.study.store import Study, open_study
+from prefjudge.words import Rehearsal, json_text
+
+if TYPE_CHECKING:
+    from prefjudge.show.boards import DataFrame
+
+
+# What scoring runs comes to.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreResult(Shown):
+    """Leaderboards and what was asked for beside them.
+
+    ``boards`` has one entry for each measure and label set: the leaderboard with tiers, rank intervals, tie
+    sensitivity and the scores of every query. ``tau`` compares each two boards of one measure, as printed and
+    over the queries that both label sets judge. ``not_judged`` are runs that no board ranks yet, as their
+    challenge is under way; ``judged_tops`` says how many of the top passages of the others people compared.
+    ``left_out_votings`` is how far the orders of runs agree that other votes like these give, beside the
+    ranks of ``left_out``. What needs judgments or was not asked for is None or empty.
+    """
+
+    boards: tuple[Board, ...]
+    tau: tuple[RankCorrelation, ...]
+    winratio: WinRatios | None
+    pair_agreement: tuple[PairAgreement, ...]
+    left_out: tuple[LeftOut, ...]
+    samples: tuple[SampleAgreement, ...]
+    health: tuple[RunHealth, ...]
+    provenance: dict[str, str]
+    inputs: tuple[InputDigest, ...]
+    out: tuple[str, ...]
+    rehearsal: Rehearsal | None
+    notices: tuple[str, ...]
+    official: OfficialBoard | None = None
+    pairings: tuple[Pairings, ...] = ()
+    cycles: int | None = None
+    not_judged: tuple[NotJudged, ...] = ()
+    judged_tops: tuple[NotJudged, ...] = ()
+    left_out_votings: TwoVotings | None = None
+
+    @property
+    def left_out_tau(self) -> float:
+        """Kendall's tau between the runs' scores and those without their own passages; NaN without either."""
+        return left_out_tau(self.left_out)
+
+    @property
+    def leaderboards(self) -> tuple[Leaderboard, ...]:
+        """The leaderboards alone."""
+        return tuple(board.leaderboard for board in self.boards)
+
+    def to_frame(self) -> "DataFrame":
+        """Return every row of every board as a pandas DataFrame."""
+        return to_frame(scores_table(self.leaderboards, provenance=self.provenance))
+
+    def tables(self) -> tuple[ShownTable, ...]:
+        """Return the boards, and what was asked for beside them."""
+        found = score_tables(
+            self.boards,
+            tau=self.tau,
+            winratio=self.winratio,
+            pair_agreement=self.pair_agreement,
+            pairings=self.pairings,
+            cycles=self.cycles,
+            not_judged=self.not_judged,
+            left_out=self.left_out,
+            left_out_votings=self.left_out_votings,
+            samples=self.samples,
+            provenance=self.provenance,
+        )
+        return (*found, official_table(self.official)) if self.official else tuple(found)
+
+
+# The files that ``score`` leaves behind.
+
+LEADERBOARD_FILE = "leaderboard.csv"
+WIN_RATIO_FILE = "winratio.csv"
+
+
+def write_score(
+    result: ScoreResult,
+    found: ScoreInputs,
+    *,
+    out: str | Path | None,
+    per_query: bool,
+    plot: Path | None,
+    order: RunOrder | None = None,
+    engine: str = "files",
+) -> tuple[str, ...]:
+    """Write the boards, the scores of each query, what they were made from, plots, and a study's win ratios.
+
+    Returns the files written, the boards first.
+    """
+    target = board_file(out, found.study)
+    tables: dict[str | Path, Table] = {}
+    if target:
+        tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
+    if target and per_query:
+        matrices = [scores for board in result.boards for scores in board.matrices]
+        tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
+    if target and result.official:
+        tables[official_file(target)] = official_table(result.official, provenance=result.provenance)
+    own = own_file(found.study, WIN_RATIO_FILE) if found.study else None
+    if own and result.winratio:
+        tables[own] = winratio_matrix(result.winratio, numbered=False)
+    for path, table in tables.items():
+        write_table(path, table, engine, stamp=stamp_of(result.rehearsal))
+    written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
+    plots = _draw(result, plot, order) if plot else []
+    return tuple(map(str, [*written, *plots]))
+
+
+def board_file(out: str | Path | None, study: Study | None) -> str | Path | None:
+    """Return the file of the boards: what was asked for, or the study's."""
+    return out or (own_file(study, LEADERBOARD_FILE) if study else None)
+
+
+def score_files(out: str | Path | None, study: Study | None) -> list[str | Path]:
+    """Return every file that may be written, but for plots."""
+    target = board_file(out, study)
+    boards = (
+        [target, per_query_file(target), official_file(target), provenance_file(target)] if target else []
+    )
+    return [*boards, *([study.folder / WIN_RATIO_FILE] if study else [])]
+
+
+def per_query_file(target: str | Path) -> str | Path:
+    """Return the file of the scores of each query, beside that of the boards."""
+    return beside(target, f"per-query{PurePath(target).suffix}")
+
+
+def official_file(target: str | Path) -> str | Path:
+    """Return the file of the runs on the official leaderboard, beside that of the boards."""
+    return beside(target, f"official{PurePath(target).suffix}")
+
+
+def provenance_file(target: str | Path) -> str | Path:
+    """Return the file of what the boards were made from, beside them."""
+    return beside(target, "provenance.json" if isinstance(target, Path) else "provenance.parquet")
+
+
+def _sidecar(result: ScoreResult, target: str | Path, engine: str) -> str | Path:
+    """Write what the tables were made from, beside them: a CSV file has no room for it."""
+    path = provenance_file(target)
+    if isinstance(target, Path):
+        whole = {"provenance": result.provenance, "inputs": [asdict(found) for found in result.inputs]}
+        write_text(path, json_text(whole) + "\n")
+        return path
+    rows = [*result.provenance.items(), *((f"{one.kind} {one.path}", one.digest) for one in result.inputs)]
+    columns = (Column(name="name"), Column(name="value"))
+    write_table(path, Table(title="Provenance", columns=columns, rows=tuple(rows)), engine)
+    return path
+
+
+def _draw(result: ScoreResult, plot: Path, order: RunOrder | None) -> list[Path]:
+    """Draw each board, each two boards of a measure against each other, and the win ratios."""
+    ordered = {"order": order.runs, "order_name": order.name} if order else {}
+    board_plot = partial(plot_leaderboard, **ordered)  # type: ignore[arg-type]
+    figures = [
+        *(("", partial(board_plot, board.leaderboard, board.standings)) for board in result.boards),
+        *(
+            (".against", partial(plot_two_boards, a, b, tau=pair))
+            for pair, (a, b) in zip(result.tau, compared_boards(result), strict=True)
+        ),
+        *([(".winratio", partial(plot_win_ratios, result.winratio))] if result.winratio else []),
+        *([(".official", partial(plot_official, result.official))] if result.official else []),
+    ]
+    drawn: list[Path] = []
+    for number, (kind, draw) in enumerate(figures):
+        count = 1 + sum(other == kind for other, _ in figures[:number])
+        numeral = f".{count}" if count > 1 else ""
+        drawn.append(plot.with_name(f"{plot.stem}{kind}{numeral}{plot.suffix}"))
+        write_figure(drawn[-1], draw(), stamp_of(result.rehearsal))
+    return drawn
+
+
+def compared_boards(result: ScoreResult) -> list[tuple[Leaderboard, Leaderboard]]:
+    """Return the boards that each correlation compares."""
+    found = {(board.leaderboard.measure, board.leaderboard.qrels): board for board in result.boards}
+    boards = [[found[key] for key in zip(pair.measures, pair.qrels, strict=True)] for pair in result.tau]
+    return [
+        on_common_queries(a, b) if pair.over == "common queries" else (a.leaderboard, b.leaderboard)
+        for pair, (a, b) in zip(result.tau, boards, strict=True)
+    ]
+
+
+# How much of the runs that wait for a challenge to end is judged already.
+
+
+def count_not_judged(
+    found: ScoreInputs, how: ReadOptions, order: Order, notices: list[Notice]
+) -> tuple[NotJudged, ...]:
+    """Return how much of each waiting run's top is judged: earlier candidates, and what has a vote."""
+    waiting, pools, votes = found.waiting, found.pools, found.judgments
+    if waiting is None or pools is None or votes is None:
+        return ()
+    known = {
+        (pools.queries[query], pools.docs[doc])
+        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
+    }
+    voted = {
+        (votes.queries[query], votes.docs[doc])
+        for side in (votes.left, votes.right)
+        for query, doc in zip(votes.query.tolist(), side.tolist(), strict=True)
+    }
+    with reading(waiting.files, order, notices, **how) as reader:
+        return count_judged(found.heads(reader.top(1, set(pools.queries))), known - waiting.newcomers | voted)
+
+
+def in_words(runs: Sequence[NotJudged]) -> dict[str, str]:
+    """Return the provenance of runs that are not ranked yet; empty where there are none."""
+    if not runs:
+        return {}
+    return {"not judged yet": ", ".join(f"{one.run} ({one.judged} of {one.queries})" for one in runs)}
+
+
+# Scores runs under one or more qrels, and compares the leaderboards.
 
 
 def score(

@@ -1,17 +1,54 @@
 """Copies a store while servers and verbs use it, and reads the copy back."""
 
 import os
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
+from prefjudge.core.planning.rounds import Duel
+from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.tasks import ListedTask
 from prefjudge.database import Connection, Database, dialect_of, redacted
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
+from prefjudge.field.crowd import is_lost, open_crowd
+from prefjudge.field.pay import lock_spending
+from prefjudge.field.rounds import find_drive, read_strategy
 from prefjudge.findings.stores import Store, need_one, open_own, open_store
 from prefjudge.reading.files import sync_folder
+from prefjudge.reading.labels import read_qrels
 from prefjudge.show.results import Shown
-from prefjudge.study.progress import count_rows
-from prefjudge.study.store import COPIED, RECOVERING, Study, open_study
+from prefjudge.steps.store.hits import HitRecovery, Learnt
+from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
+from prefjudge.study.assignments import close_undecided, load_judgments
+from prefjudge.study.hits import close_lost, read_hit_key
+from prefjudge.study.pools import clear_votes_wanted, load_gold, load_passages, load_queries
+from prefjudge.study.progress import count_rows, waiting_pairs
+from prefjudge.study.store import (
+    BEING_REBUILT,
+    BEING_UPDATED,
+    COPIED,
+    LIVE,
+    MARKETPLACE_FILE,
+    RECOVERING,
+    SANDBOX,
+    STORE_FILE,
+    Study,
+    advised,
+    command,
+    drop_setting,
+    drop_settings,
+    find_target,
+    keep_setting,
+    load_deleted,
+    load_setting,
+    open_study,
+    refuse_lost,
+)
+from prefjudge.words import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,3 +181,293 @@ def _name(part: Path, target: Path, *, replace: bool) -> None:
             _refuse_existing(target, replace=False)
             part.replace(target)
     sync_folder(target.parent)
+
+
+# Rebuilds a study's store from its marketplace: HITs, assignments, decisions and payments.
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecoverResult(Shown):
+    """What was recovered from a marketplace, and what remains to be done.
+
+    Of the study's ``hits``, ``rebuilt`` were new to its store, ``given_up`` were recorded now without what
+    they ask, and ``unmatched`` show texts that the study does not have. ``assignments``, ``decisions`` and
+    ``bonuses`` count what the store learnt now. ``others`` counts HITs at the marketplace that are not the
+    study's. Once ``remains`` is empty, the study publishes and pays again.
+    """
+
+    study: str
+    target: str
+    endpoint: str = ""
+    hits: int = 0
+    rebuilt: int = 0
+    given_up: int = 0
+    unmatched: int = 0
+    assignments: int = 0
+    decisions: int = 0
+    bonuses: int = 0
+    others: int = 0
+    remains: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def recover(
+    study: str | Path | Study,
+    *,
+    live: bool = False,
+    strategy: str | None = None,
+    give_up: bool = False,
+    progress: Progress | None = None,
+) -> RecoverResult:
+    """Rebuild a lost, empty or outdated store from the marketplace; nothing is spent."""
+    read_strategy(strategy)
+    opened = Study(study.folder if isinstance(study, Study) else study, recovering=True)
+    target = LIVE if live else SANDBOX
+    _refuse_unused(opened, target)
+    if give_up and is_lost(opened, target):
+        with lock_spending(opened):
+            given_up, notices = give_up_marketplace(opened, target)
+        return RecoverResult(study=str(opened.folder), target=target, given_up=given_up, notices=notices)
+    if give_up and (lacking := _lacking(opened)):
+        raise StudyError(
+            "nothing was given up: without the pool and the gold pairs, all HITs of the study would be",
+            f"{lacking[0][0].upper()}{lacking[0][1:]}. Then run: "
+            f"{command('store recover', opened.folder, target)}; it says whether any HIT is left to give up.",
+        )
+    with lock_spending(opened), open_crowd(opened, target) as crowd:
+        with opened.transaction() as db:  # after a kill from here on, the study asks for this verb again
+            keep_setting(db, RECOVERING, BEING_UPDATED)
+        own, others = _own_hits(opened, crowd)
+        learnt, unmatched = _rebuild(HitRecovery(opened, crowd, target, give_up=give_up), own, progress)
+        remains = _remains(opened, unmatched, target) if own else _none_found(opened, target, crowd.endpoint)
+        remains = remains or _left_live(opened, target)
+        _settle(opened, target, strategy, whole=not remains)
+        return RecoverResult(
+            study=str(opened.folder),
+            target=target,
+            endpoint=crowd.endpoint,
+            hits=len(own),
+            rebuilt=sum(one.new and not one.given_up for one in learnt),
+            given_up=sum(one.given_up for one in learnt),
+            unmatched=len(unmatched),
+            assignments=sum(one.assignments for one in learnt),
+            decisions=sum(one.decisions for one in learnt),
+            bonuses=sum(one.bonuses for one in learnt),
+            others=others,
+            remains=remains,
+            notices=() if remains else _notices(opened, target, own, strategy),
+        )
+
+
+def _refuse_unused(study: Study, target: str) -> None:
+    configured, database = study.config.target(target), Database(study.store_url)
+    if configured is None or not configured.is_own_marketplace or (study.folder / MARKETPLACE_FILE).exists():
+        return
+    with suppress(StudyError), closing(database):
+        refuse_lost(study.folder, database)  # of a new folder it says nothing
+        if not database.version():
+            raise InputError(
+                f"{study.folder} was never used: it has neither a store nor a marketplace to recover",
+                f"Begin with: prefjudge pool {quoted(study.folder)} --runs … If work was published from it, "
+                "restore a backup (docs/backup.md).",
+            )
+
+
+def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
+    """Return the study's HITs in the order of publication, deleted ones too; and how many are others'."""
+    listed = {task.task_id: task for task in crowd.tasks()}
+    for hit_id in load_deleted(study.folder):
+        if hit_id not in listed:
+            try:
+                listed[hit_id] = crowd.look(hit_id)
+            except RefusedError:  # a line that was cut off, or a HIT of another target
+                continue
+    keys = {task.task_id: read_hit_key(task.key) for task in listed.values()}
+    own = [
+        (key.batch, key.number, listed[hit_id])
+        for hit_id, key in keys.items()
+        if key is not None and key.mark == study.mark
+    ]
+    return [hit for *_, hit in sorted(own, key=lambda one: one[:2])], len(listed) - len(own)
+
+
+def _rebuild(
+    recovery: HitRecovery, own: list[ListedTask], progress: Progress | None
+) -> tuple[list[Learnt], list[str]]:
+    """Record each HIT in a transaction of its own; return what was learnt, and the HITs without a match."""
+    learnt, unmatched = [], []
+    for number, hit in enumerate(own, start=1):
+        found = recovery.take_in(hit)
+        if found is None:
+            unmatched.append(hit.task_id)
+        else:
+            learnt.append(found)
+        if progress:
+            progress(number, len(own))
+    return learnt, unmatched
+
+
+def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:
+    """Return what to do where a study's store is new, and the marketplace has no HIT of the study."""
+    if study.setting(RECOVERING) != BEING_REBUILT:
+        return ()
+    elsewhere = target == SANDBOX and "live" in study.config.targets
+    ask = (
+        f"run `prefjudge store recover {quoted(study.folder)} --live`" if elsewhere else "restore its backup"
+    )
+    return (
+        f"{target} ({endpoint}) has no HITs of this study, by its id in study.toml. If it was published, "
+        f"{ask}; until then nothing is published or paid",
+        f"if it was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in "
+        f"{quoted(study.folder)}",
+    )
+
+
+def _left_live(study: Study, target: str) -> tuple[str, ...]:
+    """Return what to do where a study is live, and only its sandbox has been asked."""
+    if target == LIVE or find_target(study) != LIVE:
+        return ()
+    return (
+        f"the study is live: run `{advised(study, 'store recover')}`; until then nothing is published or "
+        "paid",
+    )
+
+
+def _remains(study: Study, unmatched: list[str], target: str) -> tuple[str, ...]:
+    """Return what to do before all HITs can be rebuilt."""
+    if not unmatched:
+        return ()
+    again = command("store recover", study.folder, target)
+    if lacking := _lacking(study):
+        return (*lacking, f"then run `{again}` again; until then nothing is published or paid")
+    shown = many(len(unmatched), "HIT shows", "HITs show")
+    return (
+        f"{shown} texts that the study does not have, such as {unmatched[0]}",
+        "pool the same files with the same options, and accept all gold pairs that were ever hidden",
+        f"if new runs came in, repeat each `pool --challenge` in its turn; before each, run `{again} "
+        "--strategy NAME` with the strategy by which `run` drove the study",
+        f"then run `{again}` again; until then nothing is published or paid",
+        f"if those texts are lost for good, `{again} --give-up` closes these HITs: their work is paid, "
+        "its judgments are lost, and their pairs are asked for again",
+    )
+
+
+def _lacking(study: Study) -> tuple[str, ...]:
+    """Return how to bring back what the marketplace does not know: the pool, and the gold pairs."""
+    folder = quoted(study.folder)
+    with study.transaction(write=False) as db:
+        pooled = count_rows(db, "pairs") and load_queries(db) and load_passages(db)
+        gold = load_gold(db) or not study.config.design.gold_per_hit
+    lacking = []
+    if not pooled:
+        lacking.append(
+            f"the pool is not at the marketplace: run `prefjudge pool {folder} --runs … --qrels … "
+            "--queries … --collection …` with the files and options that the study was made from"
+        )
+    if not gold:
+        lacking.append(
+            f"the gold pairs are not at the marketplace: run `prefjudge gold {folder} --accept`, "
+            "with the gold.tsv that was accepted"
+        )
+    return tuple(lacking)
+
+
+def _settle(study: Study, target: str, strategy: str | None, *, whole: bool) -> None:
+    """Record the strategy and the answers so far, and release the study once it is whole.
+
+    The strategy is recorded as soon as there is a pool, even while something remains: the answers that a
+    challenge was made against depend on it.
+    """
+    with study.transaction() as db:
+        if strategy is not None and load_setting(db, "strategy") is None and count_rows(db, "pairs"):
+            keep_setting(db, "strategy", strategy)
+            clear_votes_wanted(db)  # from now on `run` decides what is asked for
+        rebuilt = load_setting(db, RECOVERING) == BEING_REBUILT
+    if rebuilt:
+        keep_answers_so_far(study, target)
+    if whole:
+        with study.transaction() as db:
+            drop_setting(db, RECOVERING)
+
+
+def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | None) -> tuple[str, ...]:
+    if not own:
+        found = f"{target} has no HITs of this study"
+        elsewhere = target == SANDBOX and "live" in study.config.targets
+        return (f"{found}; --live asks the live target" if elsewhere else found,)
+    with study.transaction(write=False) as db:
+        settled = load_setting(db, "strategy")
+        waiting = len(waiting_pairs(db, target))
+    if settled or strategy or not waiting:
+        return ()
+    return (
+        f"{many(waiting, 'pair has', 'pairs have')} no HIT, and `publish` will ask for them. If `run` drove "
+        f"the study, name its strategy first: {command('store recover', study.folder, target)} --strategy "
+        "NAME",
+    )
+
+
+FIRST_VERSION = "preference-v1.qrels"
+
+
+def keep_answers_so_far(study: Study, target: str) -> None:
+    """Record the next version of the answers, where the recovered judgments decide it.
+
+    The answers come from the judgments, because `preference.qrels` may hold a later version: a challenge
+    repeated against that one finds neither the newcomers that became answers, nor the pairs published for
+    them. No file is written: the store may not know yet what the files hold.
+    """
+    with study.transaction(write=False) as db:
+        version, log = last_version(db), load_judgments(db, target=target)
+        challenge, driven = load_open_challenge(db), load_setting(db, "strategy")
+    first, duels = study.folder / FIRST_VERSION, tuple[Duel, ...]()
+    if challenge is None and (version or not len(log)):
+        return
+    if challenge is None and first.is_file():
+        answers = read_qrels(first, name="preference")
+    elif challenge is None and driven is None:
+        return
+    else:
+        drive = find_drive(study, None, None, asks=False)
+        if challenge is not None and drive.next(log).open.any():
+            return
+        answers, duels = drive.conclude(log)
+    with study.transaction() as db:
+        save_answers(db, version + 1, answers)
+        if challenge is not None:
+            save_conclusion(db, challenge.number, duels, time.time())
+
+
+def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]]:
+    """Close all HITs of a lost marketplace, so that a new one may begin.
+
+    What was collected stays. What the HITs committed still counts against the budget, because nobody can
+    tell how much of it was earned. Returns how many HITs were open, and notices.
+
+    Raises
+    ------
+    StudyError
+        The study's store is lost as well.
+    """
+    restored = study.setting(RECOVERING)
+    if restored == BEING_REBUILT:
+        raise StudyError(
+            "the study's store and its marketplace are both lost: there is nothing to continue from",
+            "Restore a backup of either (docs/backup.md), or begin a new study with the same files.",
+        )
+    with study.transaction() as db:
+        still_open = close_lost(db, target)
+        unpaid, cents = close_undecided(db, target)
+        for key in (f"marketplace:{target}", RECOVERING):
+            drop_setting(db, key)
+        for prefix in ("worker:", "visits:"):  # the accounts of simulated workers there
+            drop_settings(db, prefix)
+    notices = ["the next verb that needs a marketplace begins a new one: invite your workers again"]
+    if unpaid:
+        owed = f"{many(unpaid, 'assignment was', 'assignments were')} not decided on, worth at most"
+        notices.append(f"{owed} ${Decimal(cents) / 100:.2f}: pay their workers yourself")
+    if restored:
+        notices.append("what was published and paid after the backup was made does not count in the budget")
+    return still_open, tuple(notices)

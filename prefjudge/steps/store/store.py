@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from prefjudge.errors import InputError
-from prefjudge.steps.store.backup import BackupResult, backup
+from prefjudge.steps.store.backup import BackupResult, RecoverResult, backup, recover
 from prefjudge.steps.store.check import StoreCheckResult, examine
-from prefjudge.steps.store.recover import RecoverResult, recover
 from prefjudge.study.store import Study
 
 

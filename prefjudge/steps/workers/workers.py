@@ -30,8 +30,7 @@ from prefjudge.reading.labels import read_judgments
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import remarks_table, signs_table, workers_table
-from prefjudge.steps.workers.conduct import Observed, observe
-from prefjudge.steps.workers.person import PersonResult, export_person, forget_person
+from prefjudge.steps.workers.conduct import Observed, PersonResult, export_person, forget_person, observe
 from prefjudge.study.store import Study, open_study
 from prefjudge.words import Rehearsal, many
 

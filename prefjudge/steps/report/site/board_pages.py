@@ -9,6 +9,7 @@ from prefjudge.core.planning.rounds import Duel
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import correlate
 from prefjudge.evaluation.submissions import Submission, record_holders
+from prefjudge.field.history import Version
 from prefjudge.findings.answers import what_is_open
 from prefjudge.pages.page import Fact, Page, Part, is_web_address, version_address
 from prefjudge.pages.site import Entry, Feed
@@ -18,7 +19,6 @@ from prefjudge.show.cells import Cell, Column, Table, bare
 from prefjudge.show.statistics import changes_table, versions_table
 from prefjudge.steps.report.material import made_from, sentence, strategy_words
 from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
-from prefjudge.steps.status.history import Version
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import current_target
 from prefjudge.words import many

@@ -20,20 +20,20 @@ from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.evaluation.measures.placings import place_candidates, relabel, union_documents
 from prefjudge.evaluation.stability import pooled_documents
 from prefjudge.evaluation.submissions import Audit, OfficialBoard, Rules, Submission, audit, find_entry
+from prefjudge.field.history import History, history
 from prefjudge.findings.answers import load_best_answers, load_versions
 from prefjudge.findings.boards import VoteSet
 from prefjudge.findings.inputs import ScoreInputs, gather, official_qrels, official_scores, stamped
 from prefjudge.reading.files import Notice
-from prefjudge.reading.inputs import QRELS_NAME, InputFile, expand, in_memory
+from prefjudge.reading.given import QRELS_NAME, InputFile, expand, in_memory
+from prefjudge.reading.held import NamedFile
 from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
-from prefjudge.reading.memory import NamedFile
 from prefjudge.reading.opened import Reader, reading
 from prefjudge.reading.run_options import ReadOptions
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.score.boards import Votings, correlations
-from prefjudge.steps.status.history import History, history
-from prefjudge.steps.status.status import StatusResult, status
+from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
 from prefjudge.study.pools import load_inputs, load_passages, load_queries
 from prefjudge.study.progress import Finding, Stage, first_answers_since, lacking, load_findings

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
+import numpy as np
 from annotated_types import Ge, Interval
 
 from prefjudge.core.copies import (
@@ -32,41 +33,133 @@ from prefjudge.core.pools import (
 )
 from prefjudge.core.runs import Heads, Order, OrderLike, Qrels, restrict_documents
 from prefjudge.errors import InputError, quoted
-from prefjudge.findings.inputs import generator
 from prefjudge.findings.outputs import check_outputs
+from prefjudge.reading import pools as pool_file
 from prefjudge.reading.files import Notice, write_alike
+from prefjudge.reading.given import QRELS_NAME, as_path, as_target, expand, given_file, input_files
 from prefjudge.reading.input_options import InputOptions, run_options
-from prefjudge.reading.inputs import (
-    QRELS_NAME,
-    OneLabelSet,
-    Runs,
-    Texts,
-    as_path,
-    as_target,
-    expand,
-    given_file,
-    input_files,
-    maybe,
-    take_one_qrels,
-    take_texts,
-)
+from prefjudge.reading.inputs import OneLabelSet, Runs, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.opened import Reader, copies_pooled, heads_beside_each_other, reading
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.parquet import is_parquet
+from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.reading.text_options import text_fields
 from prefjudge.reading.texts.collections import markup_in, read_texts
-from prefjudge.reading.texts.texts import TextFields
-from prefjudge.reading.texts.topics import read_queries
+from prefjudge.reading.texts.records import TextFields
+from prefjudge.reading.texts.texts import read_queries
 from prefjudge.show.results import Shown
-from prefjudge.steps.pool.files import can_stay, draw_sizes, save_pool, write_pool
-from prefjudge.steps.pool.texts import candidate_texts
-from prefjudge.study.store import Study, open_study
+from prefjudge.show.tables import Column, Table
+from prefjudge.study.store import Study, generator, open_study
 from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.core.planning.plans import Power
     from prefjudge.study.config import PoolConfig
+
+
+# The texts of the candidates, out of a collection.
+
+
+def candidate_texts(
+    collection: str | Path,
+    fields: TextFields,
+    heads: Heads,
+    qrels: Qrels | None,
+    notices: list[Notice],
+    others: Collection[str] = (),
+) -> dict[str, str]:
+    """Return the texts of the runs' top documents, of the qrels', and of others as far as they are there.
+
+    A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
+
+    Raises
+    ------
+    InputError
+        The collection lacks a document of a run.
+    """
+    of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
+    relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
+    of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
+    wanted = dict.fromkeys([*of_runs, *of_qrels, *others])
+    found = read_texts(collection, wanted, fields=fields, notices=notices)
+    missing = [doc for doc in of_runs if doc not in found]
+    if missing:
+        raise InputError(
+            f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
+            f"such as {missing[0]!r}",
+            "Give the collection that the runs were made from.",
+        )
+    unknown = [doc for doc in of_qrels if doc not in found]
+    if unknown:
+        notices.append(
+            Notice(
+                where=str(collection),
+                what=f"lacks {len(unknown)} of the {len(of_qrels)} relevant documents of the qrels, such as "
+                f"{unknown[0]!r}: they cannot be shown and do not enter the pool",
+            )
+        )
+    return found
+
+
+# The files that ``pool`` leaves behind: the pool as a table, and its sizes drawn.
+
+
+def can_stay(out: str | Path | None, engine: str) -> bool:
+    """Return whether a cluster keeps the pool where it is, and writes it."""
+    return engine == Engine.SPARK and out is not None and is_parquet(out)
+
+
+def save_pool(
+    path: str,
+    reader: Reader,
+    depth: int,
+    qrels: Qrels | None,
+    per_query: QrelsPerQuery,
+    queries: Collection[str] | None,
+) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Let the cluster write the pool; return the run tags and the sizes of the pools."""
+    from prefjudge.reading.runs import cluster
+
+    runs = reader.runs
+    assert isinstance(runs, TableRuns)
+    return cluster.save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
+
+
+def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
+    """Write the pool as a table: query, document, contributors."""
+    if is_parquet(path):
+        from prefjudge.findings.outputs import write_table
+
+        write_table(path, _table(pools), engine)
+    else:
+        pool_file.write_pool(path, pools)
+
+
+def _table(pools: Pools) -> Table:
+    sources: list[list[str]] = [[] for _ in range(pools.query.size)]
+    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
+        sources[row].append(pools.sources[source])
+    members = zip(pools.query.tolist(), pools.doc.tolist(), sources, strict=True)
+    return Table(
+        title="Pool",
+        columns=tuple(Column(name=name) for name in ("query", "doc", "contributors")),
+        rows=tuple(
+            (pools.queries[query], pools.docs[doc], ",".join(sorted(names))) for query, doc, names in members
+        ),
+    )
+
+
+def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
+    """Draw how many queries have a pool of each size."""
+    from prefjudge.findings.outputs import write_figure
+    from prefjudge.show.plots import plot_pool_sizes
+
+    write_figure(path, plot_pool_sizes(sizes))
+
+
+# Pools the top results of runs with the qrels, and pairs the candidates of each query.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

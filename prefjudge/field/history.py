@@ -1,4 +1,4 @@
-"""Shows the versions of the best-known answers, and what changed from one to the next."""
+"""The versions of the best-known answers, and what changed from one to the next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,10 @@ from prefjudge.study.progress import (
     load_challenges,
     load_duels,
 )
-from prefjudge.study.store import Study, open_study
+from prefjudge.study.store import (
+    Study,
+    open_study,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

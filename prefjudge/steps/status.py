@@ -40,8 +40,9 @@ from prefjudge.words import Rehearsal
 if TYPE_CHECKING:
     from prefjudge.core.resolving.confidence import ConfidenceSummary
     from prefjudge.evaluation.stability import Contenders
+    from prefjudge.field.history import History
     from prefjudge.findings.sureness import StudySureness
-    from prefjudge.steps.status.history import History
+
 
 _QUICK = 500
 """Up to this many queries, the probabilities take about a second."""
@@ -129,9 +130,9 @@ def status(
     with opened.reading():
         past = None
         if history:
-            from prefjudge.steps.status.history import history as find_history
+            from prefjudge.field.history import history as answers_history
 
-            past = find_history(opened, moves=moves)
+            past = answers_history(opened, moves=moves)
         return _counted(opened, _sureness(opened, True if top else confidence, top), past)
 
 

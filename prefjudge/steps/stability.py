@@ -27,16 +27,15 @@ from prefjudge.findings.inputs import (
     InputDigest,
     digesting,
     gather,
-    generator,
     named_measures,
     need_files,
     score_matrices,
-    seed_words,
 )
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice
+from prefjudge.reading.given import as_path, several
 from prefjudge.reading.input_options import InputOptions, run_options
-from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, as_path, several, take_judgments
+from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, take_judgments
 from prefjudge.reading.labels import rehearsal_in
 from prefjudge.reading.lines import read_text
 from prefjudge.reading.opened import Reader, reading, tag_of
@@ -45,7 +44,7 @@ from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import conditions_table, label, rank_table, shares_table
-from prefjudge.study.store import Study, open_study
+from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal
 
 

@@ -1,7 +1,8 @@
 """Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out."""
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -10,19 +11,20 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Interval
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.planning.rounds import Duel, Round
-from prefjudge.core.planning.sure import OrderChance
-from prefjudge.errors import BudgetError, StudyError, quoted
+from prefjudge.core.planning.rounds import Duel, Round, merge_answers
+from prefjudge.core.planning.sure import OrderChance, Sure
+from prefjudge.errors import BudgetError, InputError, StudyError, quoted
 from prefjudge.evaluation.correlation import RankShift
+from prefjudge.field.challenge import check_sure
 from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd
 from prefjudge.field.pay import refuse_unknown_hits, refuse_unwhole
-from prefjudge.field.rounds import find_drive
+from prefjudge.field.rounds import Drive, find_drive, find_moves
+from prefjudge.findings.answers import load_versions, write_versions
 from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import PublishResult, publish
-from prefjudge.steps.run.asked_strategy import asked_runs, asked_strategy
-from prefjudge.steps.run.kept_answers import keep_answers
 from prefjudge.steps.work import WorkResult
+from prefjudge.study.answers import last_version, load_answers, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.money import committed_cents
@@ -31,6 +33,93 @@ from prefjudge.study.pools import save_wanted
 from prefjudge.study.progress import count_hits, count_judgments
 from prefjudge.study.store import LIVE, Study, choose_target, forget_rounds, open_study, refuse_other_target
 from prefjudge.words import Rehearsal, many
+
+# The strategy that the options of `run` ask for.
+
+
+def asked_runs(for_: str, between: Sequence[str], sure: float | None) -> tuple[str, ...] | None:
+    """Return the runs to be told apart, none for all neighbours; None where winners are asked for."""
+    if for_ != "runs":
+        if between:
+            raise InputError("--between is for --for runs", "Give both, or neither.")
+        return None
+    if sure is None:
+        raise InputError(
+            "--for runs is for --sure", "Add --sure P: how sure the order is to be, such as 0.9."
+        )
+    if between and not (len(between) == len({*between}) == 2):
+        raise InputError(f"--between {' '.join(between)}: not two runs", "Give it twice, with two run tags.")
+    return tuple(sorted(between))
+
+
+def asked_strategy(
+    strategy: str | None, sure: float | None, most_rounds: int | None, runs: tuple[str, ...] | None
+) -> str | None:
+    """Return the name of the strategy that the options ask for."""
+    if sure is None:
+        if most_rounds is not None:
+            raise InputError("--most-rounds is for --sure", "Give both, or neither.")
+        return strategy
+    check_sure(sure)
+    if strategy is not None:
+        raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
+    made = Sure(sure, runs=runs)
+    return (made if most_rounds is None else replace(made, rounds=most_rounds)).name
+
+
+# The answers that `run` keeps: recorded version after version, and written as preference qrels.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswers:
+    """What is known after a run: the version, and what a challenge changed."""
+
+    version: int
+    qrels: int
+    duels: tuple[Duel, ...]
+    moved: tuple[RankShift, ...]
+    out: Path
+
+
+def keep_answers(
+    study: Study, drive: Drive, log: Judgments, *, through: bool, tell: Callable[[str], None]
+) -> KeptAnswers:
+    """Record the best answers by the judgments so far, and write them; a repeat changes nothing.
+
+    A challenge makes a new version once all its duels are ``through``: until then the answers stay as they
+    are. Queries that were settled later than a challenge join the version that it made, whose answers stay.
+    """
+    with study.transaction(write=False) as db:
+        version = last_version(db)
+        before = load_answers(db, version, "preference")
+    duels: tuple[Duel, ...] = ()
+    moved: tuple[RankShift, ...] = ()
+    after, found = drive.conclude(log)
+    if drive.challenge is None:
+        version = max(version, 1)
+        after = after if version == 1 else merge_answers(before, after)
+    elif through:
+        version, duels = version + 1, found
+        notices: list[str] = []
+        _, moved = find_moves(study, (before, after), notices)
+        for notice in notices:
+            tell(notice)
+    else:
+        after = before
+    with study.transaction() as db:
+        save_answers(db, version, after)
+        if drive.challenge is not None and through:
+            save_conclusion(db, drive.challenge.number, duels, time.time())
+    return KeptAnswers(
+        version=version,
+        qrels=int(load_versions(study)[version].query.size),
+        duels=duels,
+        moved=moved,
+        out=write_versions(study),
+    )
+
+
+# Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out.
 
 _MOST_ROUNDS = 200
 

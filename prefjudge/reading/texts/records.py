@@ -1,0 +1,184 @@
+"""What the readers of text formats take and give, and what they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from prefjudge.errors import InputError
+from prefjudge.reading.files import Notice, Problems
+from prefjudge.reading.lines import LONGEST, Block
+
+
+class Field(StrEnum):
+    """The parts of a TREC topic: a few words, a sentence, and what makes a document relevant."""
+
+    TITLE = "title"
+    DESC = "desc"
+    NARR = "narr"
+
+
+IDS = ("number", "num", "qid", "id", "_id", "query_id", "question_id", "topic_id", "query-id")
+FIELDS = {
+    Field.TITLE: ("title", "query", "content", "text", "query_txt", "question", "contents"),
+    Field.DESC: ("desc", "description", "question"),
+    Field.NARR: ("narr", "narrative", "background"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFields:
+    """Where the ids and the texts stand in files that name their fields.
+
+    Attributes
+    ----------
+    field : Field
+        The part of TREC topics that is the query's text.
+    id_field, text_field : str, optional
+        The names of the fields, where they are not among those that are known. A text that is named is taken
+        alone, without a title.
+    """
+
+    field: Field = Field.TITLE
+    id_field: str | None = None
+    text_field: str | None = None
+
+    def ids(self, known: tuple[str, ...] = IDS) -> tuple[str, ...]:
+        """Return the names of what may hold the id."""
+        return known if self.id_field is None else (self.id_field,)
+
+    def texts(self, known: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Return the names of what may hold the text: of a topic, unless others are ``known``."""
+        if self.text_field is not None:
+            return (self.text_field,)
+        return FIELDS[self.field] if known is None or self.field != Field.TITLE else known
+
+    @property
+    def with_title(self) -> bool:
+        """Whether a title is put before the text."""
+        return self.text_field is None and self.field == Field.TITLE
+
+    @property
+    def given(self) -> str:
+        """The words of ``--dataset`` that name a field, as they are typed."""
+        named = {"id": self.id_field, "text": self.text_field}
+        return ",".join(f"{word}={name}" for word, name in named.items() if name is not None)
+
+
+PLAIN = TextFields()
+"""The title, under the usual names."""
+
+
+def no_field(number: str, fields: TextFields, there: dict[str, str]) -> tuple[str, str]:
+    """Return what is wrong with a topic that lacks a field, and what to do."""
+    ways = [str(one) for one, names in FIELDS.items() if any(there.get(name) for name in names)]
+    names = ", ".join(name for name in there if there[name]) or "nothing else"
+    what = f"topic {number} has no {fields.text_field or fields.field}: it has {names}"
+    if fields.text_field is not None:
+        return what, "Name the field that holds the text: --dataset text=NAME."
+    if ways:
+        return what, f"Choose another field: --dataset field={' or field='.join(ways)}."
+    return what, "Write queries as lines of id, tab, text."
+
+
+# What the readers of text formats take and give, and what they share.
+
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One query or document: the number of its line, its id and its text."""
+
+    line: int
+    name: bytes
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a file is read: which ``fields``, which ids are ``wanted`` (None: all), where to report."""
+
+    problems: Problems
+    notices: list[Notice]
+    fields: TextFields = PLAIN
+    wanted: Collection[bytes] | None = None
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.problems.path
+
+    def notice(self, what: str) -> None:
+        """Notice something odd about the file."""
+        self.notices.append(Notice(where=self.problems.path, what=what))
+
+
+RecordReader = Callable[[Iterator[Block], Reading], Iterator[Record]]
+
+CSV_IDS = ("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)
+CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title")
+
+
+def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
+    """Return which columns of a table hold the id, the text, and the title that is put before it.
+
+    Raises
+    ------
+    InputError
+        One is not there.
+    """
+    fields, place = reading.fields, {column.lower(): column for column in reversed(header)}
+    found = []
+    for what, known in (("id", fields.ids(CSV_IDS)), ("text", fields.texts(CSV_TEXTS))):
+        column = next((place[name.lower()] for name in known if name.lower() in place), None)
+        if column is None:
+            raise InputError(
+                f"{reading.path} has no column that holds the {what}: it has {', '.join(header)}",
+                f"Call it one of: {', '.join(known)}. Or say which it is: --dataset {what}=NAME.",
+            )
+        found.append(column)
+    name, text = found
+    title = place.get("title") if fields.with_title else None
+    return name, text, title if title != text else None
+
+
+def whole(blocks: Iterator[Block], path: str) -> bytes:
+    """Return a file that can only be read as a whole.
+
+    Raises
+    ------
+    InputError
+        It is too large for that.
+    """
+    found, size = [], 0
+    for block in blocks:
+        found.append(block.data)
+        if (size := size + len(block.data)) > LONGEST:
+            raise InputError(
+                f"{path} is larger than {LONGEST >> 20} MB, too large for a file of topics",
+                "If it is a collection, give it with --collection, a document a line.",
+            )
+    return b"".join(found)
+
+
+def as_text(data: bytes, reading: Reading) -> str:
+    """Return the text of bytes; what is not UTF-8 is taken for Latin-1, as TREC's older files are."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        what = "the text is not UTF-8; it is read as Latin-1"
+        if not any(notice.what == what for notice in reading.notices):
+            reading.notice(what)
+        return data.decode("latin-1")
+
+
+def unescaped(text: str) -> str:
+    """Return text with the characters that HTML's entities stand for; ``AT&T`` stays as it is."""
+    if "&" not in text:
+        return text
+    from html import unescape  # its table of entities is large
+
+    return _ENTITY.sub(lambda found: unescape(found[0]), text)

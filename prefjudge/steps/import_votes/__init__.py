@@ -1,1 +1,0 @@
-"""``prefjudge import``: the step is in import_votes.py, its helpers are beside it."""

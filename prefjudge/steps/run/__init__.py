@@ -1,1 +1,0 @@
-"""``prefjudge run``: the step is in run.py, its helpers are beside it."""

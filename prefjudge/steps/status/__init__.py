@@ -1,1 +1,0 @@
-"""``prefjudge status``: the step is in status.py, the history of the answers beside it."""
