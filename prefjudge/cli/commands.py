@@ -295,13 +295,7 @@ def _default(option: StepOption) -> Any:
 
 
 def _money(text: str) -> Decimal:
-    """Return an amount of dollars.
-
-    Raises
-    ------
-    typer.BadParameter
-        It is not one.
-    """
+    """Return an amount of dollars."""
     try:
         amount = Decimal(text.removeprefix("$"))
     except InvalidOperation:

@@ -24,12 +24,6 @@ Target = Annotated[str | None, typer.Option(metavar="PATH")]
 
 
 def one_target(*, sandbox: bool, live: bool) -> None:
-    """Refuse to guess which of the two was meant.
-
-    Raises
-    ------
-    ConfigError
-        Both targets are named.
-    """
+    """Refuse to guess which of the two was meant."""
     if sandbox and live:
         raise ConfigError("--sandbox and --live exclude each other", "Leave one of them out.")

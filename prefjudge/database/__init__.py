@@ -50,11 +50,6 @@ class Database:
     ----------
     url : str
         ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
-
-    Raises
-    ------
-    StudyError
-        The URL is of neither kind, the driver is missing, or the database cannot be opened.
     """
 
     def __init__(self, url: str) -> None:
@@ -85,11 +80,6 @@ class Database:
 
         One that only reads sees one state of the database throughout. One that writes takes SQLite's write
         lock at once, so that what it reads cannot change under it; PostgreSQL holds rows `for_update`.
-
-        Raises
-        ------
-        PrefjudgeError
-            The disk is full, or the file cannot be written or read any more.
         """
         raw = self._connection()
         is_file = self.dialect == "sqlite"
@@ -137,12 +127,6 @@ class Database:
 
         A step is a script of statements separated by ``;``. ``{serial}`` stands for a primary key that counts
         by itself. Nothing is written, and so nobody waited for, where all were seen.
-
-        Raises
-        ------
-        StudyError
-            A newer prefjudge wrote this database, it may only be read and is not up to date, or its tables
-        are not those of the first step.
         """
         version = self.version()
         if version > len(steps):  # first: a newer version may have other tables
@@ -206,11 +190,6 @@ class Database:
         """Write the database anew, so that its bytes hold nothing that was deleted or overwritten.
 
         Not in a transaction. It takes as long as to copy the database, and others wait meanwhile.
-
-        Raises
-        ------
-        PrefjudgeError
-            Another process reads it all the time, so that its log still holds what was deleted.
         """
         if self.dialect == "sqlite":
             sqlite.scrub(self._connection(), self._file or Path())
@@ -218,13 +197,7 @@ class Database:
             postgresql.scrub(self._connection())
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the database as a whole: nothing for PostgreSQL, which sees to itself.
-
-        Raises
-        ------
-        PrefjudgeError
-            It is too damaged to be read.
-        """
+        """Return what is wrong with the database as a whole: nothing for PostgreSQL, which sees to itself."""
         if self.dialect != "sqlite":
             return []
         with self.transaction(write=False) as db:

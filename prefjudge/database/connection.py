@@ -74,13 +74,7 @@ class Connection:
         return self.execute(insertion(table, tuple(row), ":{}", rest), row, **named)
 
     def insert_all(self, table: str, records: "Iterable[Record]", rest: str = "") -> None:
-        """Add a row for each record, fast; all have the columns of the first one.
-
-        Raises
-        ------
-        ValueError
-            A record has other columns.
-        """
+        """Add a row for each record, fast; all have the columns of the first one."""
         rows = iter(records)
         for first in rows:
             columns, read = reader(first)

@@ -16,15 +16,7 @@ _WHO = (
 
 
 def connect(url: str) -> Any:
-    """Return an open connection.
-
-    Raises
-    ------
-    StudyError
-        The driver is missing.
-    PrefjudgeError
-        The server does not answer, or refuses.
-    """
+    """Return an open connection."""
     try:
         import psycopg
     except ImportError as error:

@@ -60,13 +60,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """Open a file, or make it; return the connection, and whether it may only be read.
-
-    Raises
-    ------
-    StudyError
-        It cannot be opened.
-    """
+    """Open a file, or make it; return the connection, and whether it may only be read."""
     try:
         read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         if read_only:
@@ -127,11 +121,6 @@ def lock(path: Path, timeout: float) -> sqlite3.Connection | None:
     """Return the connection that holds a lock file beside the store, which stays free.
 
     None where another process does not let go of it.
-
-    Raises
-    ------
-    StudyError
-        The lock file cannot be made, read or written.
     """
     path = Path(f"{path}.lock")
     raw = None
@@ -161,13 +150,7 @@ def copy(raw: sqlite3.Connection, file: Path) -> None:
 
 
 def scrub(raw: sqlite3.Connection, path: Path) -> None:
-    """Write a database anew, and empty its write-ahead log: both kept the bytes of what was deleted.
-
-    Raises
-    ------
-    StudyError
-        Another connection reads, so that the log cannot be emptied.
-    """
+    """Write a database anew, and empty its write-ahead log: both kept the bytes of what was deleted."""
     with explained(path):
         raw.execute("PRAGMA secure_delete = ON")  # zeros the free space of the pages that are written
         run_waiting(raw, path, "VACUUM")

@@ -9,13 +9,7 @@ _SQLITE = "sqlite:///"
 
 
 def dialect_of(url: str) -> str:
-    """Return which kind of database a URL names.
-
-    Raises
-    ------
-    StudyError
-        It names neither a SQLite file nor a PostgreSQL database.
-    """
+    """Return which kind of database a URL names."""
     scheme, separator, rest = url.partition("://")
     dialect = "postgresql" if scheme == "postgres" else scheme
     path = rest.removeprefix("/")

@@ -77,13 +77,6 @@ def open_challenge(
 
     Each query is judged until its best answer is ``sure`` enough; by default as sure as ``run --sure`` made
     it, if that drove the study.
-
-    Raises
-    ------
-    StudyError
-        The study has no answers yet, or a challenge is under way.
-    InputError
-        The newcomers' texts are missing.
     """
     _conclude_rebuilt(study)
     with study.transaction(write=False) as db:
@@ -156,13 +149,7 @@ def rule_of(challenge: OpenChallenge) -> Sure:
 
 
 def check_sure(sure: float | None) -> None:
-    """Refuse a probability that everything reaches, or nothing.
-
-    Raises
-    ------
-    InputError
-        It is not above 0 and up to 1.
-    """
+    """Refuse a probability that everything reaches, or nothing."""
     if sure is not None and not 0 < sure <= 1:
         raise InputError(f"--sure {sure:g}", "Give a probability above 0 and up to 1, such as 0.8.")
 

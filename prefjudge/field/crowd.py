@@ -51,13 +51,7 @@ class Address:
 
 @contextmanager
 def open_own(study: Study, target: str) -> Iterator[Address]:
-    """Yield the address of a study's own marketplace, started for the block where nobody serves it.
-
-    Raises
-    ------
-    StudyError
-        The marketplace that the study has published to is lost.
-    """
+    """Yield the address of a study's own marketplace, started for the block where nobody serves it."""
     from prefjudge.marketplace.server import start
 
     running = find_running(study.folder)
@@ -185,14 +179,6 @@ def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
     """Yield the crowd of a study's target; the study's own marketplace is started where nobody serves it.
 
     The crowd is pinned by its identity: a study that has published to one does not talk to another.
-
-    Raises
-    ------
-    StudyError
-        The config has no such target, or it is switched off; the crowd is not the one that the study has
-        published to; or it pays real money in a sandbox.
-    CrowdError
-        Nothing answers there.
     """
     configured = _find_target(study, target)
     if configured.is_own_marketplace:
@@ -213,15 +199,7 @@ def reach_crowd(study: Study, target: str) -> Crowd | None:
 
 @contextmanager
 def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
-    """Yield the address of the marketplace of a study's target, for callers that use HTTP.
-
-    Raises
-    ------
-    StudyError
-        The target is not a marketplace; or as :func:`open_crowd`.
-    CrowdError
-        Nothing answers there.
-    """
+    """Yield the address of the marketplace of a study's target, for callers that use HTTP."""
     configured = _find_target(study, target)
     if configured.crowd != MARKETPLACE:
         raise StudyError(
@@ -341,13 +319,7 @@ class Watch:
         self._away, self._next = None, 1.0
 
     def bear(self, error: CrowdError) -> float:
-        """Return how many seconds to wait for a crowd that is away.
-
-        Raises
-        ------
-        CrowdError
-            The error: the crowd answered, and refused; or it has been away for an hour.
-        """
+        """Return how many seconds to wait for a crowd that is away."""
         now = time.monotonic()
         if self._away is None:
             self._away = now

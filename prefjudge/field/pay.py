@@ -19,13 +19,7 @@ LOCK_TIMEOUT = 60.0
 
 @contextmanager
 def lock_crowd(study: Study, target: str) -> Iterator[Crowd]:
-    """Yield the crowd to one verb of the study at a time, across all processes.
-
-    Raises
-    ------
-    StudyError
-        Another verb does not end, or the study's store is not whole.
-    """
+    """Yield the crowd to one verb of the study at a time, across all processes."""
     # The lock comes first: what another verb has just published must be in the store that is compared.
     with lock_spending(study), open_crowd(study, target) as crowd:
         refuse_unknown_hits(study, crowd, target)
@@ -34,13 +28,7 @@ def lock_crowd(study: Study, target: str) -> Iterator[Crowd]:
 
 @contextmanager
 def lock_spending(study: Study) -> Iterator[None]:
-    """Wait until no other verb of the study spends, and keep others waiting.
-
-    Raises
-    ------
-    StudyError
-        Another verb does not end.
-    """
+    """Wait until no other verb of the study spends, and keep others waiting."""
     with study.database.exclusive(LOCK_TIMEOUT) as alone:
         if not alone:
             raise StudyError(
@@ -55,11 +43,6 @@ def refuse_unknown_hits(study: Study, crowd: Crowd, target: str) -> None:
 
     Looking at the study's newest HIT is enough: each HIT is recorded before it is published, so a store that
     knows the newest one knows all earlier ones.
-
-    Raises
-    ------
-    StudyError
-        The marketplace has HITs of the study that the store does not know.
     """
     refuse_unwhole(study)
     for listed in crowd.tasks():
@@ -78,13 +61,7 @@ def refuse_unknown_hits(study: Study, crowd: Crowd, target: str) -> None:
 
 
 def refuse_unwhole(study: Study) -> None:
-    """Refuse to continue with a store that is being rebuilt, or was restored from a backup.
-
-    Raises
-    ------
-    StudyError
-        It may not know all that happened at the marketplace.
-    """
+    """Refuse to continue with a store that is being rebuilt, or was restored from a backup."""
     if why := study.setting(RECOVERING):
         raise StudyError(
             f"the study's store {why}, and may lack what happened since",

@@ -42,11 +42,6 @@ def store_pool(
     """Store the pool with its texts and copies, and where its files are; return whether it is a new pool.
 
     What imported votes are about stays in it.
-
-    Raises
-    ------
-    StudyError
-        The study has published another pool, or other texts of this one, or imported votes on other queries.
     """
     pooled = {pools.queries[code] for code in np.unique(pools.query)}
     documents = {pools.docs[code] for code in np.unique(pools.doc)}
@@ -73,13 +68,7 @@ def store_pool(
 
 
 def follow_design(study: Study, target: str) -> None:
-    """Ask for as many judgments of each pair as the design in study.toml says now.
-
-    Raises
-    ------
-    StudyError
-        HITs that ask for another number are published at the target.
-    """
+    """Ask for as many judgments of each pair as the design in study.toml says now."""
     with study.transaction() as db:
         _ask_by_design(study, db, published=is_published(db, target))
 

@@ -61,13 +61,7 @@ _OFFERED = "test offered:"
 
 
 def entry_test(study: Study) -> EntryTest | None:
-    """Return the test that the config asks for; None where it asks for none.
-
-    Raises
-    ------
-    StudyError
-        No gold pair is for practice.
-    """
+    """Return the test that the config asks for; None where it asks for none."""
     rate = study.config.workers.min_practice_rate
     if rate is None:
         return None
@@ -140,15 +134,7 @@ def _choices(study: Study, practice: tuple[GoldPair, ...]) -> tuple[Choice, ...]
 
 
 def refuse_test(crowd: Crowd, test: EntryTest | None) -> None:
-    """Refuse a test that the crowd cannot give, before anything is published.
-
-    Raises
-    ------
-    ConfigError
-        The crowd has no tests.
-    InputError
-        It does not take this one.
-    """
+    """Refuse a test that the crowd cannot give, before anything is published."""
     if test is None:
         return
     if not isinstance(crowd, Testing):
@@ -243,13 +229,7 @@ class Pages:
             raise lacking(study, Stage.TEXTS, what=what)
 
     def page(self, hit: StudyHit, crowd: Crowd) -> Page:
-        """Return the page that a HIT shows, or the address of its file where the crowd refuses the page.
-
-        Raises
-        ------
-        InputError
-            The crowd refuses it, and the study has no web server for it.
-        """
+        """Return the page that a HIT shows, or the address of its file where the crowd refuses the page."""
         html, url = self._html(hit), self._study.config.design.pages_url
         fault = crowd.fault_of(html)
         if not fault:
@@ -384,15 +364,7 @@ def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
 def publish_hits(
     study: Study, crowd: Crowd, hits: Sequence[StudyHit], progress: Progress | None = None
 ) -> None:
-    """Publish HITs, each exactly once; those that are not reached are not recorded, and planned again.
-
-    Raises
-    ------
-    BudgetError
-        The budget does not allow some HIT; those before it are published.
-    CrowdError
-        The crowd refused one, failed or cannot be reached; what came of the others is recorded.
-    """
+    """Publish HITs, each exactly once; those that are not reached are not recorded, and planned again."""
     if not hits:
         return
     pages, who = Pages(study), eligibility(study)
@@ -517,11 +489,6 @@ def extend_hits(
 
     All are recorded together before their calls, and again after them: a commit waits for the disk. What a
     killed process leaves has its intent, and the crowd tells how many assignments a HIT has.
-
-    Raises
-    ------
-    CrowdError
-        The crowd refused one, failed or cannot be reached; what came of those before is recorded.
     """
     if not wanted:
         return (), None
@@ -566,13 +533,7 @@ _LAYOUTS = 4
 
 
 def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
-    """Return the HITs for the waiting pairs; nothing is recorded.
-
-    Raises
-    ------
-    StudyError
-        The study has no pairs, or fewer gold pairs than a HIT hides.
-    """
+    """Return the HITs for the waiting pairs; nothing is recorded."""
     with study.transaction(write=False) as db:
         waiting = _by_votes(waiting_pairs(db, target))
         pairs = count_rows(db, "pairs")

@@ -99,11 +99,6 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
 
     Where lower scores are better they are negative: the greater gain is always the better one.
     Runs that are gone or were changed are left out, with a notice.
-
-    Raises
-    ------
-    InputError
-        Fewer than two runs are left, or one of those named is not there.
     """
     runs = unchanged_runs(study, notices, ())
     documents = Qrels(
@@ -245,13 +240,7 @@ class ChallengeDrive:
 
 
 def read_strategy(name: str | None) -> Strategy:
-    """Return the strategy of this name; the default one without a name.
-
-    Raises
-    ------
-    InputError
-        There is no such strategy.
-    """
+    """Return the strategy of this name; the default one without a name."""
     try:
         return parse_strategy("default" if name is None else name)
     except ValueError as error:
@@ -279,14 +268,6 @@ def find_drive(
 
     Nothing is recorded: `settle` does that, once the study may spend. Unless it ``asks`` for votes, the runs
     that they are to tell apart are not read.
-
-    Raises
-    ------
-    StudyError
-        There is no pool, the study is driven in another way, or the model has judged nothing, or people's
-        votes do not vouch for it and ``ungated`` does not insist.
-    InputError
-        There is no such strategy.
     """
     with study.transaction(write=False) as db:
         challenge, pools = load_open_challenge(db), load_pools(db)

@@ -136,13 +136,7 @@ def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | N
 
 
 def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:
-    """Pay what is due; a repeat pays nothing twice.
-
-    Raises
-    ------
-    CrowdError
-        The marketplace refused some payment; all others are made.
-    """
+    """Pay what is due; a repeat pays nothing twice."""
     refused = []
     approved = _Approved(study)
     for due in dues:

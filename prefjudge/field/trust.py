@@ -48,13 +48,7 @@ class Decisions:
 
 
 def decisions_on_workers(study: Study) -> Decisions:
-    """Return what the config decides on workers, whom it names by pseudonyms as everything does.
-
-    Raises
-    ------
-    ConfigError
-        It names somebody of whom the study knows nothing.
-    """
+    """Return what the config decides on workers, whom it names by pseudonyms as everything does."""
     screening = study.config.screening
     if not (screening.keep or screening.drop):
         return Decisions(keep={}, drop={})
@@ -304,13 +298,7 @@ def study_gates(study: Study) -> tuple[ModelGate, ...]:
 
 
 def check_gates(study: Study, models: Iterable[str], *, ungated: bool) -> tuple[str, ...]:
-    """Refuse models that people's votes do not vouch for; return what to say of those used all the same.
-
-    Raises
-    ------
-    StudyError
-        The gate of a model is shut, and ``ungated`` does not insist.
-    """
+    """Refuse models that people's votes do not vouch for; return what to say of those used all the same."""
     wanted = set(models)
     shut = [gate for gate in study_gates(study) if gate.model in wanted and not gate.open] if wanted else []
     if shut and not ungated:

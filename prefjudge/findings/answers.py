@@ -128,11 +128,6 @@ def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tupl
     """Return the last version of the answers that ``run`` keeps, or else what ``resolve`` wrote, version 0.
 
     All copies of an answer are answers.
-
-    Raises
-    ------
-    StudyError
-        Neither has happened yet, or no query was judged far enough.
     """
     with study.transaction(write=False) as db:
         version = last_version(db)
@@ -178,11 +173,6 @@ def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
     """Return the best-known answers with the tournaments that they won.
 
     A notice says so where the judgments now lead to other answers than ``resolve`` wrote.
-
-    Raises
-    ------
-    StudyError
-        There are no judgments, or no answers.
     """
     with study.reading():
         votes = gather_judgments(study, None, verb=verb)

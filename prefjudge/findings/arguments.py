@@ -50,11 +50,6 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 
     Texts and paths stand for themselves where several are taken, and generators are read. A function of the
     same signature is returned.
-
-    Raises
-    ------
-    InputError
-        From the function returned: an argument is unknown or missing, or its value does not fit.
     """
     expected = full_signature(verb)
 

@@ -142,13 +142,7 @@ def vote_sets(
     reader: Reader,
     notices: list[Notice],
 ) -> list[VoteSet]:
-    """Return the judgments of the files, or else a study's, by the name of the qrels that they make.
-
-    Raises
-    ------
-    InputError
-        A set of votes decides no query.
-    """
+    """Return the judgments of the files, or else a study's, by the name of the qrels that they make."""
     named = [(stem(path), read_judgments(path, notices=notices)) for path in paths]
     if not named and found.judgments is not None and len(found.judgments):
         named = [(PREFERENCE_NAME, found.judgments)]

@@ -100,11 +100,6 @@ def digesting(
 
     Pipes are not digested, which can be read only once; nor is anything for a verb that is made of verbs: its
     page shows what the study was made from.
-
-    Raises
-    ------
-    InputError
-        When the result is asked for: a file changed meanwhile, so that nobody can say what was read.
     """
     from prefjudge.reading.unpacking import digest
 
@@ -257,14 +252,6 @@ def gather(
     those that every label set judges. ``pool`` is a file that says who pooled what, where there is no study.
     ``run_names`` is what options call runs: files among it are runs, too. Without ``preference`` a study need
     not be resolved.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, two label sets have one name, no query is common to all, or a study is given
-        another pool.
-    StudyError
-        The study is not resolved yet, or nothing in it is judged.
     """
     judgments, queries = maybe(take_judgments, judgments), given_file(maybe(take_texts, queries), "queries")
     paths, given = expand(runs) if runs else (), take_qrels(qrels)
@@ -450,13 +437,7 @@ class RunOrder:
 
 
 def check_order(order_by: str | Path | None, found: ScoreInputs) -> None:
-    """Refuse what is not a board, before any work is done.
-
-    Raises
-    ------
-    InputError
-        It is neither a label set's name nor a file.
-    """
+    """Refuse what is not a board, before any work is done."""
     names = [labels.name for labels in found.qrels]
     if order_by is None or str(order_by) in names or Path(order_by).is_file():
         return
@@ -497,11 +478,6 @@ def official_scores(
 
     The original qrels are the first label set; the selected queries are those of the second, the preference
     qrels. A study has restricted the original ones, so that they are read again.
-
-    Raises
-    ------
-    InputError
-        There is no label set, or no run is on the leaderboard.
     """
     if not found.qrels:
         raise InputError("a leaderboard's table needs qrels", "Add --qrels FILE.")
@@ -531,13 +507,7 @@ AUDITED = "audit"
 
 
 def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> TeamsOf | None:
-    """Return who the teams of runs are: as a file says, or as a leaderboard prints them.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or there is no leaderboard that prints teams.
-    """
+    """Return who the teams of runs are: as a file says, or as a leaderboard prints them."""
     if teams is None:
         return None
     if str(teams) != AUDITED:
@@ -574,13 +544,7 @@ def _unrestricted(found: ScoreInputs) -> Qrels:
 
 
 def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure], list[PreferenceMeasure]]:
-    """Return the measures by kind: those that need labels, and those that need judged pairs.
-
-    Raises
-    ------
-    InputError
-        A measure is unknown, or needs judgments and there are none, or has no condensed form.
-    """
+    """Return the measures by kind: those that need labels, and those that need judged pairs."""
     texts = found.measures(measures)
     by_pairs = [PreferenceMeasure.parse(text) for text in texts if is_preference_measure(text)]
     by_labels = [Measure.parse(text) for text in texts if not is_preference_measure(text)]
@@ -619,13 +583,7 @@ def note_judged_tops(
 
 
 def score_matrices(found: ScoreInputs, measures: Measures, reader: Reader) -> tuple[Scores, ...]:
-    """Score all runs under each label set with each measure, in that order; then by the judged pairs.
-
-    Raises
-    ------
-    InputError
-        A run cannot be read, a measure is unknown, or needs judgments and there are none.
-    """
+    """Score all runs under each label set with each measure, in that order; then by the judged pairs."""
     by_labels, by_pairs = named_measures(found, measures)
     labels = found.qrels if by_labels else ()
     voted = by_pairs or (found.study and found.judgments is not None and len(found.judgments))

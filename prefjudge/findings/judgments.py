@@ -60,13 +60,6 @@ def gather_judgments(
     """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
 
     ``counted`` names barred workers whose judgments count all the same.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a worker is unknown, or neither a study nor a file is given.
-    StudyError
-        The study has no judgments.
     """
     if (study is None) == (judgments is None):
         raise InputError(
@@ -168,13 +161,7 @@ def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> Judgme
 
 
 def _barred_ids(study: Study, names: Sequence[str]) -> list[str]:
-    """Return the ids of barred workers who are named by id or by pseudonym.
-
-    Raises
-    ------
-    InputError
-        A worker of this name is not barred.
-    """
+    """Return the ids of barred workers who are named by id or by pseudonym."""
     with study.transaction(write=False) as db:
         barred = load_barred(db)
     ids = {study.opaque("worker", worker): worker for worker in barred}

@@ -51,12 +51,6 @@ def check_outputs(
         What writes.
     tables : bool
         Whether the files are tables, whose names say their forms.
-
-    Raises
-    ------
-    InputError
-        An output is an input, or an address that the engine cannot write to, or a plot or a table has no
-        known form.
     """
     for output in (*outputs, plot):
         _check_address(output, engine)
@@ -180,11 +174,6 @@ def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp:
 
     An address only a cluster can write. A stamp is a note of the table; beside CSV and Parquet, which have
     none, it is a file of its own.
-
-    Raises
-    ------
-    InputError
-        The name's suffix is not one of a table.
     """
     table = table.stamped(stamp)
     if is_parquet(path):
@@ -219,13 +208,7 @@ def to_arrow(table: Table, path: str | Path) -> "pa.Table":
 
 
 def write_figure(path: str | Path, figure: "Figure", stamp: str = "") -> None:
-    """Write a figure in the form that the file's suffix names, with a stamp below it where there is one.
-
-    Raises
-    ------
-    InputError
-        The suffix is neither ``.svg`` nor ``.png``, or the file cannot be written.
-    """
+    """Write a figure in the form that the file's suffix names, with a stamp below it where there is one."""
     content = render_figure(figure, Path(path).suffix, stamp)
     with atomic_write(path) as file:
         file.write(content)

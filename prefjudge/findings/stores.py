@@ -43,13 +43,7 @@ class Store:
 
 
 def need_one(action: str, study: object, store: str | None) -> None:
-    """Refuse to guess which store is meant.
-
-    Raises
-    ------
-    InputError
-        Neither a study nor the URL of a store is given, or both are.
-    """
+    """Refuse to guess which store is meant."""
     if (study is None) == (store is None):
         raise InputError(
             f"store {action} takes either a study or the URL of a store",
@@ -59,13 +53,7 @@ def need_one(action: str, study: object, store: str | None) -> None:
 
 
 def open_own(study: Study) -> Store:
-    """Return a study's store as it is, which no open study has brought up to date.
-
-    Raises
-    ------
-    StudyError
-        There is none yet, it was lost, or it is another study's or a marketplace's.
-    """
+    """Return a study's store as it is, which no open study has brought up to date."""
     database = Database(study.store_url)
     refuse_lost(study.folder, database)
     if not database.version():
@@ -85,13 +73,7 @@ def open_own(study: Study) -> Store:
 
 
 def open_store(url: str) -> Store:
-    """Return the store at a URL.
-
-    Raises
-    ------
-    StudyError
-        There is none, or it is not one of prefjudge's.
-    """
+    """Return the store at a URL."""
     database = Database(url)
     if not database.version():
         raise StudyError(f"there is no store at {redacted(url)}", "Check the path or URL.")

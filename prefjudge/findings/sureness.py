@@ -42,13 +42,6 @@ def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None
         The best answers that they make.
     wanted : bool, optional
         Whether to read the runs; by default where they are small, and nothing is wrong with them.
-
-    Raises
-    ------
-    InputError
-        The runs are wanted and cannot be read, or their measure has no greatest score.
-    StudyError
-        They are wanted, and the queries were judged to tell two of them apart.
     """
     if wanted is False or votes.study is None or votes.pools is None or not labels.queries:
         return None
@@ -116,11 +109,6 @@ def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySu
         Who asks.
     top : bool, optional
         Whether to read the runs; by default where they are small.
-
-    Raises
-    ------
-    StudyError
-        The study has no judgments.
     """
     with study.reading():
         with study.transaction(write=False) as db:

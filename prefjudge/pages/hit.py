@@ -132,11 +132,6 @@ def render_hit_page(page: HitPage) -> str:
 
     Control characters are dropped, and characters outside the basic plane become numeric references, so that
     the page fits into XML and into an API that refuses four-byte UTF-8.
-
-    Raises
-    ------
-    InputError
-        The language is unknown, a name is not opaque or not unique, or a layout does not fit the slots.
     """
     problems = _problems(page)
     if problems:

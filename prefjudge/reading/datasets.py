@@ -60,13 +60,7 @@ def version() -> str:
 
 
 def dataset_lines(path: str, part: Literal["qrels", "scoreddocs"]) -> Iterator[bytes]:
-    """Yield the lines of a dataset's qrels, or of its run, in pieces.
-
-    Raises
-    ------
-    InputError
-        There is no such dataset, it has none, or it would have to be downloaded.
-    """
+    """Yield the lines of a dataset's qrels, or of its run, in pieces."""
     write = _qrel if part == "qrels" else _scored
     entries = dataset_entries(path, part)
     while piece := list(islice(entries, _BATCH)):

@@ -58,11 +58,6 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     (``durable``) before the file gets its name. What a killed program left of an earlier one is removed. A
     name that ends in ``.gz`` is compressed, without a time stamp, so that the same content gives the same
     bytes.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written there, or has no name of its own: a folder, a device, a pipe, or ``-``.
     """
     target = Path(path)
     if target.name == "-" or str(target.absolute().parent) in _DEVICES:
@@ -192,11 +187,6 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
     A folder cannot be replaced in one step. What was there is set aside for a moment; should the program be
     killed in it, the next one that writes there puts it back. What killed programs left is removed.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written there.
     """
     target = Path(path)
     held = None

@@ -23,15 +23,7 @@ _QRELS_GRADES = ("score", "relevance", "label", "grade")
 
 
 def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of qrels.
-
-    Raises
-    ------
-    ConfigError
-        pyarrow is not installed.
-    InputError
-        The file is damaged, or holds no qrels.
-    """
+    """Yield the lines of qrels."""
     del data  # a file that is read from its end
     with open_parquet(path) as file:
         columns, row = _qrels_columns(path, file.schema_arrow.names), 0
@@ -79,13 +71,7 @@ _CSV_HINT = "Name the columns qid, docno, rank and score; of qrels qid, docno an
 
 
 def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a run or of qrels; what has no header of CSV is left as it is.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or an id is nothing that stands in a column.
-    """
+    """Yield the lines of a run or of qrels; what has no header of CSV is left as it is."""
     head = b""
     while b"\n" not in head and (piece := next(data, b"")):
         head += piece
@@ -165,11 +151,6 @@ def read_json(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of a run or of qrels: whole numbers throughout are grades, others are scores.
 
     Other JSON, such as a collection's lines, is left as it is.
-
-    Raises
-    ------
-    InputError
-        It is not JSON, or an id or a number is nothing that stands in a column.
     """
     head = b""
     while len(head) < _GLANCE and (piece := next(data, b"")):
@@ -186,13 +167,7 @@ def read_json(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def read_lz4(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a run or of qrels that ranx keeps in LZ4; other texts in LZ4 are left as they are.
-
-    Raises
-    ------
-    InputError
-        It is damaged.
-    """
+    """Yield the lines of a run or of qrels that ranx keeps in LZ4; other texts in LZ4 stay as they are."""
     head = next(data, b"")
     if not head.startswith(COMPRESSIONS["lz4"]):
         yield from read_json(path, chain([head], data))

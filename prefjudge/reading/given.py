@@ -42,13 +42,7 @@ _FIRST = "test"
 
 
 def file_in(folder: Path, role: Role) -> Path:
-    """Return the file of a folder that is meant; a collection may be a folder of many files, and is kept.
-
-    Raises
-    ------
-    InputError
-        There is none, or there are several to choose from.
-    """
+    """Return the file of a folder that is meant; a collection may be a folder of many files, and is kept."""
     named = [folder / f"{name}{ending}" for name in NAMES[role] for ending in _ENDINGS]
     inner = next((folder / name for name in NAMES[role] if (folder / name).is_dir()), None)
     if found := next((path for path in named if path.is_file()), None):
@@ -83,15 +77,7 @@ def is_hub(path: str | Path) -> bool:
 
 
 def hub_file(path: str | Path, role: Role) -> Path:
-    """Return the file of a dataset that is meant, or the folder of its collection, in the hub's own cache.
-
-    Raises
-    ------
-    ConfigError
-        The library of the hub is not installed.
-    InputError
-        There is no such dataset, it has another layout, or it would have to be downloaded.
-    """
+    """Return the file of a dataset that is meant, or the folder of its collection, in the hub's own cache."""
     try:
         from huggingface_hub import errors, snapshot_download
     except ImportError:
@@ -175,13 +161,7 @@ def as_folder(path: str | Path) -> Path: ...
 @overload
 def as_folder(path: str | Path | None) -> Path | None: ...
 def as_folder(path: str | Path | None) -> Path | None:
-    """Return as a path a folder that is made where it is missing: of this machine, so not an address.
-
-    Raises
-    ------
-    InputError
-        It is one: a folder of that name would be made here.
-    """
+    """Return as a path a folder that is made where it is missing: of this machine, so not an address."""
     if path is not None and (is_remote(path) or is_address(path)):
         raise InputError(
             f"{without_secrets(str(path))} is an address, and this is a folder of files here", "Name one."
@@ -206,13 +186,7 @@ def given_file(path: str | Path, role: Role) -> str | Path: ...
 @overload
 def given_file(path: str | Path | None, role: Role) -> str | Path | None: ...
 def given_file(path: str | Path | None, role: Role) -> str | Path | None:
-    """Return the file that is meant where a folder may be given, as BEIR lays them out, or ``hf:NAME``.
-
-    Raises
-    ------
-    InputError
-        The folder does not say which file that is.
-    """
+    """Return the file that is meant where a folder may be given, as BEIR lays them out, or ``hf:NAME``."""
     if path is not None and is_hub(path):
         return hub_file(path, role)
     if path is None or not Path(path).is_dir():
@@ -259,11 +233,6 @@ def expand(patterns: Runs) -> tuple[str | Path, ...]:
     Addresses stay as they are, but for ``*`` in those of a store; and so do folders of Parquet, which are
     tables. In a folder, hidden files are passed over, and those whose suffix says that they are read by
     people or tools, such as a ``README.md``.
-
-    Raises
-    ------
-    InputError
-        A pattern matches nothing, or a folder is empty.
     """
     found: dict[str | Path, None] = {}
     for pattern in take_runs(patterns):
@@ -320,13 +289,7 @@ def _is_aside(path: Path) -> bool:
 def input_files(
     paths: Sequence[str | Path], tags: Sequence[str], others: Mapping[str, str | Path | None]
 ) -> list[InputFile]:
-    """Return the record of the files that a study is made from, with their digests.
-
-    Raises
-    ------
-    InputError
-        The runs are not files.
-    """
+    """Return the record of the files that a study is made from, with their digests."""
     on_disk = [path for path in paths if not in_memory(path)]
     other = next((path for path in on_disk if is_parquet(path) or not can_reread(path)), None)
     if other is not None:
@@ -365,13 +328,7 @@ def _place(path: str | Path) -> str:
 
 
 def paths_of(inputs: Sequence[InputFile], kind: str, study: Path) -> tuple[str | Path, ...]:
-    """Return where a study's files of a kind are; runs have the names that they were pooled by.
-
-    Raises
-    ------
-    StudyError
-        One is not where it was when it was pooled.
-    """
+    """Return where a study's files of a kind are; runs have the names that they were pooled by."""
     paths = tuple(Path(found.path) for found in inputs if found.kind == kind)
     held = next((path for path in paths if in_memory(path)), None)
     if held is not None:

@@ -70,15 +70,7 @@ Table = Frame | Arrow | Iterable[Record]
 
 
 def take_runs(given: object) -> tuple[Source, ...]:
-    """Return runs as they are passed on: paths as they are, others `Held` by name, else ``run1`` and so on.
-
-    Raises
-    ------
-    NotTaken
-        It is something else.
-    InputError
-        A table lacks a column, or holds what is not an id or a number.
-    """
+    """Return runs as they are passed on: paths as they are, others `Held` by name, else ``run1``, …"""
     from prefjudge.reading.runs.runs import held_run
 
     return tuple(_several(given, held_run, "run"))

@@ -143,12 +143,6 @@ def read_judgments(
         Whether the first document of a line was shown on the left; a file does not say so itself.
     notices : list of Notice, optional
         Receives what is odd.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: columns, a preferred document that is neither of the two, a document
-        against itself.
     """
     if isinstance(path, Held):
         if not isinstance(path.content, Judgments):
@@ -275,13 +269,7 @@ SOURCES = ("contributors", "sources", "runs", "source", "run")
 
 
 def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[Qrels]:
-    """Return qrels in memory, from the columns of a table or a dictionary of dictionaries.
-
-    Raises
-    ------
-    InputError
-        They have no rows, lack a column, hold what is not an id or a grade, or grade a document twice.
-    """
+    """Return qrels in memory, from the columns of a table or a dictionary of dictionaries."""
     where = f"qrels {name}"
     if all(isinstance(docs, Mapping) for docs in given.values()):
         columns = nested_columns(given, "relevance")
@@ -339,13 +327,7 @@ def _subtopics(columns: Columns, query: Codes, where: str) -> NDArray[np.int64] 
 
 
 def qrels_of(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:
-    """Return qrels that are in memory, by the name that a leaderboard gives them.
-
-    Raises
-    ------
-    InputError
-        They are something else, or some grades are fractions where none are allowed.
-    """
+    """Return qrels that are in memory, by the name that a leaderboard gives them."""
     qrels = held.content
     if not isinstance(qrels, Qrels):
         raise InputError(f"{held} does not hold qrels", "Give a table of queries, documents and grades.")
@@ -359,13 +341,7 @@ def qrels_of(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:
 
 
 def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
-    """Return side-by-side judgments in memory; ``preferred`` repeats a document, or is ``tie``.
-
-    Raises
-    ------
-    InputError
-        They have no rows, lack a column, or a preferred document is neither of the two.
-    """
+    """Return side-by-side judgments in memory; ``preferred`` repeats a document, or is ``tie``."""
     named = {
         "queries": QUERY,
         "first documents": LEFT,
@@ -425,13 +401,7 @@ def _as_they_come(codes: Codes, names: Sequence[str]) -> tuple[Codes, tuple[str,
 
 
 def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
-    """Return a pool in memory: the columns of a table, or each query's documents, perhaps with their runs.
-
-    Raises
-    ------
-    InputError
-        It has no rows, lacks a column, or lists a document twice.
-    """
+    """Return a pool in memory: the columns of a table, or each query's documents, perhaps with their runs."""
     columns = given if all(isinstance(cells, np.ndarray) for cells in given.values()) else _listed(given)
     query, doc = pick(columns, QUERY, name, "queries"), pick(columns, DOC, name, "documents")
     if not len(columns[query]):
@@ -475,13 +445,7 @@ def _listed(given: Mapping[Any, Any]) -> Columns:
 
 
 def pool_of(held: Held[Any]) -> Pools:
-    """Return the pool that is in memory.
-
-    Raises
-    ------
-    InputError
-        Something else is.
-    """
+    """Return the pool that is in memory."""
     if not isinstance(held.content, Pools):
         raise InputError(
             f"{held} does not hold a pool", "Give a table of queries, documents and contributors."
@@ -512,11 +476,6 @@ def read_qrels(
         Accept grades such as 0.5, which programs that read whole numbers take for 0.
     notices : list of Notice, optional
         Receives what was odd: a line that repeats another.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: columns, grades, and documents judged twice and differently.
     """
     if isinstance(path, Held):
         return qrels_of(path, name, fractions=fractions)

@@ -24,14 +24,7 @@ _SCORE = re.compile(r"^(?:(.*)\()?(dev|eval)\)?$", re.IGNORECASE)
 
 
 def read_leaderboard(path: str | Path) -> tuple[Submission, ...]:
-    """Read the entries of a leaderboard CSV, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not a UTF-8 CSV, a column is missing, or dates and scores cannot be
-        read.
-    """
+    """Read the entries of a leaderboard CSV, in the order of the file."""
     text = read_text(path)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a description is as long as it is
     lines = csv.reader(StringIO(text, newline=""))
@@ -164,11 +157,6 @@ def read_aliases(path: str | Path, target: str = "what it stands for") -> dict[s
         The file.
     target : str
         What an error calls the second part of a line.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line has no two parts, or one name stands for two.
     """
     found: dict[str, str] = {}
     problems = []

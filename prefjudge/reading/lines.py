@@ -165,13 +165,7 @@ def _check_text(path: str, head: bytes, holds: Holds) -> None:
 
 
 def read_text(path: str | Path) -> str:
-    """Return a small file whole, without a byte order mark, and with a newline alone at the end of a line.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not UTF-8.
-    """
+    """Return a small file whole, without a byte order mark, and with a newline alone at the end of a line."""
     whole = BytesIO(b"".join(pieces(path)))
     try:
         return TextIOWrapper(whole, encoding="utf-8-sig").read()

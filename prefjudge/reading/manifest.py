@@ -52,13 +52,7 @@ class FoundFile:
 
 
 def read_manifest(name: str) -> tuple[ListedFile, ...]:
-    """Read a manifest that ships with prefjudge, by its name, or a TOML file of the same form.
-
-    Raises
-    ------
-    InputError
-        There is no such manifest, or the file is not one.
-    """
+    """Read a manifest that ships with prefjudge, by its name, or a TOML file of the same form."""
     folder = resource_dir("configs") / "manifests"
     shipped = folder / f"{name}.toml"
     path = shipped if shipped.is_file() else Path(name)

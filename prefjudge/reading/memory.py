@@ -36,13 +36,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def columns_of(given: Frame | Arrow | Sequence[Any], name: str) -> Columns:
-    """Return the columns of a table, or of a list of records.
-
-    Raises
-    ------
-    InputError
-        Records differ in their fields, a column is there twice, or a library is needed to read the table.
-    """
+    """Return the columns of a table, or of a list of records."""
     if isinstance(given, Sequence):
         return _of_records(given, name)
     if isinstance(given, Frame):
@@ -84,13 +78,7 @@ def _of_records(records: Sequence[Any], name: str) -> Columns:
 
 
 def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str:
-    """Return which of the names that are accepted for a column is there.
-
-    Raises
-    ------
-    InputError
-        None of them is.
-    """
+    """Return which of the names that are accepted for a column is there."""
     found = next((one for one in accepted if one in columns), None)
     if found is None:
         raise InputError(
@@ -101,13 +89,7 @@ def pick(columns: Columns, accepted: Sequence[str], name: str, what: str) -> str
 
 
 def id_tokens(values: NDArray[Any], name: str, column: str) -> Tokens:
-    """Return a column of ids: texts, or whole numbers throughout, which become their digits.
-
-    Raises
-    ------
-    InputError
-        Some are neither, texts and numbers are mixed, or an id is empty or holds a blank.
-    """
+    """Return a column of ids: texts, or whole numbers throughout, which become their digits."""
     if values.dtype.kind in "iu":
         return _digits(values)
     if values.dtype.kind not in "OUT":
@@ -175,13 +157,7 @@ def _whole_numbers(values: list[Any], name: str, column: str) -> list[str]:
 
 
 def numbers(values: NDArray[Any], name: str, column: str) -> NDArray[np.float64]:
-    """Return a column of numbers.
-
-    Raises
-    ------
-    InputError
-        Some are not numbers, or NaN.
-    """
+    """Return a column of numbers."""
     hint = f"Give each row a {column}, or leave the row out."
     kind = values.dtype.kind
     if kind in "OUT" and any(isinstance(value, str) for value in values.tolist()):

@@ -131,13 +131,7 @@ def reading(
     engine: Engine | str = Engine.FILES,
     **how: Unpack[ReadOptions],
 ) -> Iterator[Reader]:
-    """Yield a reader of the runs; workers, copies and a cluster change no result.
-
-    Raises
-    ------
-    InputError
-        An option is not one of the choices, or does not fit the engine.
-    """
+    """Yield a reader of the runs; workers, copies and a cluster change no result."""
     options = DEFAULTS | how
     workers = options["workers"]
     on_duplicate = OnDuplicate(options["on_duplicate"])
@@ -344,11 +338,6 @@ def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str],
         Where each run is from, and its tag.
     option : str
         The option, for the message.
-
-    Raises
-    ------
-    InputError
-        No run has that name, or the file holds several.
     """
     if str(name) in tags:
         return str(name)

@@ -77,11 +77,6 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     """Read a pool: on each line query, document and its contributors, as `write_pool` writes it.
 
     The contributors may be missing; a run tag with a comma reads as two.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: columns, a document listed twice, an empty file.
     """
     if isinstance(path, Held):
         return pool_of(path)
@@ -118,11 +113,6 @@ def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice
     """Read what passages are the same as some of these: on each line a class and a passage, then what may be.
 
     NIST's file for MS MARCO v2 is so, with the beginning of the text after them.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: a line of one word, an empty file, a pipe.
     """
     if Path(path).exists() and not can_reread(path):
         raise InputError(f"{path} is not a file, and a file of copies is read twice", "Save it as a file.")
@@ -225,13 +215,7 @@ COLUMNS_IN_WORDS = f"columns separated by tabs, with a header: {', '.join(GOLD_C
 
 
 def read_gold(path: str | Path) -> tuple[GoldPair, ...]:
-    """Read a table of gold pairs; ``good_id``, ``bad_id`` and ``practice`` may be missing or empty.
-
-    Raises
-    ------
-    InputError
-        The file is missing or not UTF-8, a column is missing, or a line has an empty cell.
-    """
+    """Read a table of gold pairs; ``good_id``, ``bad_id`` and ``practice`` may be missing or empty."""
     if not Path(path).exists():
         raise InputError(
             f"there is no {path}",

@@ -70,13 +70,7 @@ def bare(path: str | Path) -> str:
 
 
 def whole(path: str | Path) -> str:
-    """Return the address that an object is fetched by.
-
-    Raises
-    ------
-    InputError
-        A part of it was left out, and is not known here.
-    """
+    """Return the address that an object is fetched by."""
     address = without_secrets(fspath(path))
     found = _whole.get(address, address)
     if _LEFT_OUT in found:
@@ -157,13 +151,7 @@ class RemoteFile(RawIOBase):
 
 
 def version(path: str | Path) -> str:
-    """Return what tells whether an object is still the same: ``etag:…``, else its size and date.
-
-    Raises
-    ------
-    InputError
-        It is gone, or nobody answers.
-    """
+    """Return what tells whether an object is still the same: ``etag:…``, else its size and date."""
     return _info(without_secrets(fspath(path))).version
 
 
@@ -172,11 +160,6 @@ def lasting_version(path: str | Path) -> str | None:
 
     A weak ETag may stand for several. That of many web servers is the second of the last change and the size,
     so until that second has passed for everybody's clock, other bytes may get it, too.
-
-    Raises
-    ------
-    InputError
-        As of `version`.
     """
     info = _info(without_secrets(fspath(path)))
     if not has_etag(info.version) or info.version.startswith("etag:W/"):
@@ -281,13 +264,7 @@ def _read_web(name: str, at: int) -> Iterator[bytes]:
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the addresses of the objects of a store that a pattern matches: only ``*`` stands for others.
-
-    Raises
-    ------
-    InputError
-        The store cannot be listed.
-    """
+    """Return the addresses of the objects of a store that a pattern matches: only ``*`` stands for others."""
     files, place = _files(whole(pattern))
     literal = "".join(f"[{letter}]" if letter in "?[" else letter for letter in place)
     found = _asked(pattern, lambda: files.glob(literal, timeout=PATIENCE))

@@ -90,11 +90,6 @@ def doubt_ranks(path: str | Path) -> str:
     """Return what contradicts a run of three columns whose last may be grades; empty where nothing does.
 
     A run's ranks differ within a query. Where all are as small as grades and they repeat, they are grades.
-
-    Raises
-    ------
-    InputError
-        They are.
     """
     if not can_reread(path):  # looking ahead into a pipe would swallow it
         return ""
@@ -118,13 +113,7 @@ def doubt_ranks(path: str | Path) -> str:
 
 
 def refuse_study(path: Path) -> None:
-    """Refuse the folder of a study where a folder of runs is wanted.
-
-    Raises
-    ------
-    InputError
-        It is one.
-    """
+    """Refuse the folder of a study where a folder of runs is wanted."""
     if (found := _folder(path)).kind == "study":
         raise InputError(found.what, found.way)
 

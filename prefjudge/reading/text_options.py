@@ -31,13 +31,7 @@ DEFAULTS = TextOptions(dataset=None)
 
 
 def text_fields(how: Mapping[str, Any]) -> TextFields:
-    """Return the fields that the words say, of whatever words a verb was given.
-
-    Raises
-    ------
-    InputError
-        A word is none of those known.
-    """
+    """Return the fields that the words say, of whatever words a verb was given."""
     said = _words(how.get("dataset"))
     fields = TextFields(
         field=Field(said.get("field", Field.TITLE)), id_field=said.get("id"), text_field=said.get("text")

@@ -353,13 +353,7 @@ EXPORTERS: Register[Callable[[Table], str]] = Register(
 
 
 def check_table_form(path: str | PurePath) -> None:
-    """Refuse a file whose name does not say the form of a table.
-
-    Raises
-    ------
-    InputError
-        No table is written as files of its suffix.
-    """
+    """Refuse a file whose name does not say the form of a table."""
     if PurePath(path).suffix.lower().removeprefix(".") not in (*EXPORTERS, "parquet"):
         raise InputError(
             f"{path}: the name does not say the form of the table",

@@ -162,13 +162,7 @@ def _sniffed(path: str | Path, asked: str) -> Sniffed:
 
 
 def _count_texts(path: str, notices: list[Notice]) -> int:
-    """Read queries or a collection, and return how many texts it holds.
-
-    Raises
-    ------
-    InputError
-        Lines without an id or a text, or one id with two lines.
-    """
+    """Read queries or a collection, and return how many texts it holds."""
     problems, count, lines = Problems(path, "file of texts"), 0, dict[bytes, int]()
     with suppress(Stop):
         for record in read_records(Reading(problems=problems, notices=notices)):

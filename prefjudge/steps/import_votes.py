@@ -130,13 +130,7 @@ def was_imported(db: Connection, made: Import) -> bool:
 def without_known_ids(
     rows: list[VoteRow], known: Mapping[str, tuple[PairKey, str, int]], result: Stored
 ) -> list[VoteRow]:
-    """Return the votes that the study has not; a vote is known by its id, its pair and its worker.
-
-    Raises
-    ------
-    StudyError
-        A vote is there with another choice.
-    """
+    """Return the votes that the study has not; a vote is known by its id, its pair and its worker."""
     fresh = []
     for row in rows:
         before = known.get(row.vote_id) if row.vote_id else None
@@ -189,14 +183,7 @@ def without_repeats(
 
 
 def store_votes(study: Study, made: Import) -> Stored:
-    """Store the votes; one transaction holds all of it.
-
-    Raises
-    ------
-    StudyError
-        The file was imported with other columns, a vote with the same id says something else, or no vote is
-        about a document of the study's pool.
-    """
+    """Store the votes; one transaction holds all of it."""
     result = Stored()
     rows = rows_of(made.votes, made)
     with study.transaction() as db:

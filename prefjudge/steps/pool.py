@@ -73,11 +73,6 @@ def candidate_texts(
     """Return the texts of the runs' top documents, of the qrels', and of others as far as they are there.
 
     A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
-
-    Raises
-    ------
-    InputError
-        The collection lacks a document of a run.
     """
     of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
     relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
@@ -441,13 +436,7 @@ def _refuse_swapped(
     fields: TextFields,
     heads: Heads,
 ) -> None:
-    """Refuse queries where the collection is meant, and the other way round, where nothing else fits.
-
-    Raises
-    ------
-    InputError
-        Each of the two holds most of what the other lacks.
-    """
+    """Refuse queries where the collection is meant, and the other way round, where nothing else fits."""
     if texts is None or collection is None:
         return
     swapped = 2 * sum(doc in texts for doc in heads.docs) > len(heads.docs)

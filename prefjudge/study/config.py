@@ -376,11 +376,6 @@ def load_config(path: Path) -> StudyConfig:
     """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
 
     So does ``PREFJUDGE_BUDGET=20`` ``budget``, which is in no section.
-
-    Raises
-    ------
-    ConfigError
-        The file is not TOML, or keys or values in it are wrong; all of them are named.
     """
     return check_config(read_values(path), path)
 
@@ -412,13 +407,7 @@ def schema_text() -> str:
 
 
 def template(name: str) -> str:
-    """Return the text of prefjudge's config ``name``, to start a study from.
-
-    Raises
-    ------
-    ConfigError
-        There is no such config.
-    """
+    """Return the text of prefjudge's config ``name``, to start a study from."""
     known = {path.stem: path for path in sorted(resource_dir("configs").glob("*.toml"))}
     if name not in known:
         raise ConfigError(f"there is no config {name!r}", f"Choose one of: {', '.join(known)}.")

@@ -364,13 +364,7 @@ def load_carried(db: Connection, folder: Path) -> Iterator[tuple[str, dict[str, 
 
 
 def save_carried(db: Connection, folder: Path, rows: Sequence[tuple[str, CarriedRow]]) -> None:
-    """Store the rows in a study that has nothing yet.
-
-    Raises
-    ------
-    StudyError
-        It has something: what would be mixed cannot be told apart again.
-    """
+    """Store the rows in a study that has nothing yet."""
     tables = ["judgments", *(one.table for one in CARRIED.values() if one.table != "settings")]
     if any(db.execute(f"SELECT 1 FROM {table} LIMIT 1") for table in tables):
         raise StudyError(

@@ -26,13 +26,7 @@ class Intent:
 
 
 def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
-    """Record an intent, or return the one that is already recorded under its token.
-
-    Raises
-    ------
-    BudgetError
-        The call would exceed the budget.
-    """
+    """Record an intent, or return the one that is already recorded under its token."""
     known, refused = intend_all(db, [intent], budget=budget)
     if refused:
         raise refused

@@ -90,11 +90,6 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
 
     Once some are published they stay as they were shown. Texts that differ in blanks alone, as by the ends of
     lines, are the same to who reads them.
-
-    Raises
-    ------
-    StudyError
-        Other texts have been published.
     """
     given = {"query": dict(queries), "passage": dict(passages)}
     if is_settled(db):
@@ -249,11 +244,6 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
 
     A gold pair that a HIT hides keeps its number: it is marked as withdrawn, and not hidden again. So does
     one for practice: workers may have been told its answer.
-
-    Raises
-    ------
-    InputError
-        A pair was one for practice before, and is to screen now.
     """
     known, wanted = load_gold(db), dict.fromkeys(gold)
     withdrawn = load_withdrawn(db)

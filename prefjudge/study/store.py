@@ -104,11 +104,6 @@ class Study:
         The study's folder, made by :func:`create`.
     recovering : bool
         Open a new store if the old one is lost; until it is rebuilt, nothing is published or paid.
-
-    Raises
-    ------
-    StudyError
-        The folder holds no study.
     """
 
     def __init__(self, folder: str | Path, *, recovering: bool = False) -> None:
@@ -140,13 +135,7 @@ class Study:
 
     @cached_property
     def database(self) -> Database:
-        """The store, brought up to date.
-
-        Raises
-        ------
-        StudyError
-            The store is lost, is another study's, or is newer than this prefjudge.
-        """
+        """The store, brought up to date."""
         database = Database(self.store_url)
         if not self._recovering:
             refuse_lost(self.folder, database)
@@ -178,13 +167,7 @@ class Study:
         self.refuse_other(holder)
 
     def refuse_other(self, holder: str | None) -> None:
-        """Refuse the store of another study, by the id that the store holds.
-
-        Raises
-        ------
-        StudyError
-            It is another's.
-        """
+        """Refuse the store of another study, by the id that the store holds."""
         if holder not in (None, self._id):
             raise StudyError(
                 f"the store {redacted(self.store_url)} belongs to another study, {holder!r}",
@@ -313,15 +296,7 @@ def fill(template: str, *, name: str) -> str:
 
 
 def new_study(folder: Path, *, config: str = "default", name: str | None = None) -> bool:
-    """Make a study folder with a config to edit, unless it is one; return whether anything was written.
-
-    Raises
-    ------
-    StudyError
-        There is a file, or something other than a study, at ``folder``.
-    ConfigError
-        The name is too long, or the config that is there is wrong.
-    """
+    """Make a study folder with a config to edit, unless it is one; return whether anything was written."""
     from prefjudge.study.config import load_config, parse_config, schema_text, template
 
     path = folder / CONFIG_FILE
@@ -334,13 +309,7 @@ def new_study(folder: Path, *, config: str = "default", name: str | None = None)
 
 
 def create(folder: Path, config: str, schema: str) -> bool:
-    """Make a study folder with the given config and its schema; return whether anything was written.
-
-    Raises
-    ------
-    StudyError
-        There is a file, or something other than a study, at ``folder``.
-    """
+    """Make a study folder with the given config and its schema; return whether anything was written."""
     path = folder / CONFIG_FILE
     if path.is_file():
         return False
@@ -518,11 +487,6 @@ def refuse_lost(folder: Path, database: Database) -> None:
     """Refuse to start over where a study was published: everything would be published and paid again.
 
     Before anything is published there is nothing to lose: a missing store is made.
-
-    Raises
-    ------
-    StudyError
-        The store is missing or empty, and the study was published.
     """
     if database.version():
         return
@@ -571,13 +535,7 @@ JUDGES = "count(DISTINCT CASE WHEN j.worker_id = '' THEN j.assignment_id ELSE j.
 
 
 def choose_target(*, sandbox: bool, live: bool) -> str:
-    """Return the target that a verb was told to use; ``live`` has precedence over ``sandbox``.
-
-    Raises
-    ------
-    ConfigError
-        Neither was asked for.
-    """
+    """Return the target that a verb was told to use; ``live`` has precedence over ``sandbox``."""
     if not (sandbox or live):
         raise ConfigError("say where to publish", "Add --sandbox (play money) or --live (real money).")
     return LIVE if live else SANDBOX
@@ -611,13 +569,7 @@ def load_published_targets(db: Connection) -> frozenset[str]:
 
 
 def refuse_other_target(db: Connection, target: str) -> None:
-    """Refuse to go back to the sandbox, and to challenge live the answers that were found there.
-
-    Raises
-    ------
-    StudyError
-        The study is live and ``target`` is the sandbox, or newcomers would meet the sandbox's answers.
-    """
+    """Refuse to go back to the sandbox, and to challenge live the answers that were found there."""
     if not _leaves(db, target):
         return
     if target == SANDBOX:

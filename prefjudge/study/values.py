@@ -15,13 +15,7 @@ Dollars: TypeAlias = Decimal | float | str
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """Return the values in a config file, unchecked.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, or is not TOML.
-    """
+    """Return the values in a config file, unchecked."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -40,13 +34,7 @@ def parse_values(text: str, path: Path) -> dict[str, Any]:
 
 
 def parse_money(value: object) -> Decimal:
-    """Return an amount of dollars: 0 or more, in whole cents.
-
-    Raises
-    ------
-    ValueError
-        It is not one.
-    """
+    """Return an amount of dollars: 0 or more, in whole cents."""
     try:
         amount = Decimal(-1 if isinstance(value, bool) else str(value))
     except InvalidOperation:

@@ -193,13 +193,7 @@ _HUB = frozenset(
 
 
 def license_named(text: str) -> str:
-    """Return a licence as it is written in catalogues; empty where none is given.
-
-    Raises
-    ------
-    InputError
-        It is not a name.
-    """
+    """Return a licence as it is written in catalogues; empty where none is given."""
     if text and not _SPDX.fullmatch(text):
         raise InputError(
             f"{text!r} is not the name of a licence",

@@ -593,11 +593,6 @@ def save_pool(
     dict of int to int
         How many queries have a pool of each size. Where no run has one of the queries it is empty, and
         nothing is written.
-
-    Raises
-    ------
-    InputError
-        The pool cannot be written, or holds an id that SQL does not know.
     """
     spark = runs.tables
     assert isinstance(spark, SparkTables)
@@ -685,13 +680,7 @@ class Engine(StrEnum):
 
 
 def tables_of(engine: Engine | str, executor: Executor | None = None) -> Tables:
-    """Return what reads and writes Parquet, and sends run files to where they are read.
-
-    Raises
-    ------
-    ConfigError
-        pyarrow is not installed, or Spark.
-    """
+    """Return what reads and writes Parquet, and sends run files to where they are read."""
     require_arrow()
     if engine == Engine.SPARK:
         return SparkTables()

@@ -629,24 +629,12 @@ class Runs(ABC):
         """Return what ``work`` finds in each run, in their order."""
 
     def top(self, k: int, queries: Collection[str] | None = None) -> Heads:
-        """Return the ``k`` best documents of each query of each run, or of the given queries only.
-
-        Raises
-        ------
-        InputError
-            Where ``k`` is less than 1, or a run cannot be read.
-        """
+        """Return the ``k`` best documents of each query of each run, or of the given queries only."""
         found = self.noted(self.found(top_of_run(k, self.how, queries)))
         return joined_heads(found, self.how.order, self.notices)
 
     def judged(self, qrels: Qrels) -> list[JudgedRanks]:
-        """Return where each run placed the judged documents: one record a run, in their order.
-
-        Raises
-        ------
-        InputError
-            Where a run cannot be read, or has nothing to do with the qrels.
-        """
+        """Return where each run placed the judged documents: one record a run, in their order."""
         found = list(self.noted(self.found(judged_of_run(qrels, self.how))))
         return joined_judged(found, qrels, self.how.order, self.notices)
 

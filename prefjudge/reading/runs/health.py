@@ -142,11 +142,6 @@ def health(
         What ranks a document higher.
     on_duplicate : OnDuplicate
         What to do with a document listed twice.
-
-    Raises
-    ------
-    InputError
-        Where the file is not a readable run, with every problem up to a limit.
     """
     name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
     index = Judged.of(qrels) if qrels is not None else None

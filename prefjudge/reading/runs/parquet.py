@@ -36,13 +36,7 @@ def is_parquet(path: str | Path) -> bool:
 
 
 def require_arrow(what: str = "") -> None:
-    """Refuse to go on without pyarrow; ``what`` says what it is for.
-
-    Raises
-    ------
-    ConfigError
-        It is not installed.
-    """
+    """Refuse to go on without pyarrow; ``what`` says what it is for."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -53,15 +47,7 @@ def require_arrow(what: str = "") -> None:
 
 @contextmanager
 def open_parquet(path: str | Path) -> Iterator[pq.ParquetFile]:
-    """Open a file of Parquet; an object is fetched whole, since Parquet is read from its end.
-
-    Raises
-    ------
-    ConfigError
-        pyarrow is not installed.
-    InputError
-        There is no such file, or it is damaged, also where that shows only in the block.
-    """
+    """Open a file of Parquet; an object is fetched whole, since Parquet is read from its end."""
     require_arrow(f"{without_secrets(fspath(path))} is Parquet, and ")
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -97,13 +83,7 @@ def _seekable(path: str | Path) -> Iterator[str | Path]:
 
 
 def parquet_files(path: str) -> list[Path]:
-    """Return the files of a Parquet: itself, or those in a folder but for marks and checksums, as Spark does.
-
-    Raises
-    ------
-    InputError
-        There are none, one is damaged, or they do not agree in the types of their columns.
-    """
+    """Return the files of a Parquet: itself, or those in a folder without marks and checksums."""
     folder = Path(path)
     files = [folder]
     if folder.is_dir():
@@ -167,11 +147,6 @@ def read_row_groups(
     """Yield some columns of a part of a file, which may be spelled in other letters, as SQL takes them.
 
     ``given`` are columns that the names of the folders hold.
-
-    Raises
-    ------
-    InputError
-        The file is damaged, or has no such column.
     """
     import pyarrow as pa
 

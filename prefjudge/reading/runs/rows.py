@@ -35,13 +35,7 @@ def key_of(order: Order) -> str:
 
 
 def check_columns(path: str, schema: pa.Schema, order: Order) -> None:
-    """Refuse a table that is not one of runs.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or is of a type that cannot hold what it should.
-    """
+    """Refuse a table that is not one of runs."""
     import pyarrow.types as kinds
 
     def is_text(kind: pa.DataType) -> bool:
@@ -138,13 +132,7 @@ class _Rows(RunTable):
 
 
 def run_of_rows(name: str, rows: pa.Table, order: Order) -> RowsOfRun:
-    """Return whole queries of a run as a reader of files takes them.
-
-    Raises
-    ------
-    InputError
-        Rows lack a value, or hold one that is no id or no number; its ``problems`` name them.
-    """
+    """Return whole queries of a run as a reader of files takes them."""
     import pyarrow.compute as pc
 
     key = key_of(order)

@@ -245,13 +245,7 @@ class RunTable:
     rank: NDArray[np.int64] | None
 
     def chunks(self, order: Order, on_duplicate: OnDuplicate) -> Iterator[RunChunk]:
-        """Yield the run as chunks of whole queries.
-
-        Raises
-        ------
-        InputError
-            A query lists a document twice, or there is no rank to order by.
-        """
+        """Yield the run as chunks of whole queries."""
         if order is Order.RANK and self.rank is None:
             raise InputError(f"run {self.name} has no column rank", "Order by score: order='score'.")
         names, group, rows = self._grouped()
@@ -330,13 +324,7 @@ def _pieces(bounds: Places) -> Iterator[tuple[int, int]]:
 
 
 def held_run(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[RunTable]:
-    """Return a run in memory, from the columns of a table or a dictionary of dictionaries.
-
-    Raises
-    ------
-    InputError
-        It has no rows, lacks a column, or holds what is not an id, a score or a rank.
-    """
+    """Return a run in memory, from the columns of a table or a dictionary of dictionaries."""
     if all(isinstance(docs, Mapping) for docs in given.values()):
         columns = nested_columns(given, "score")
     else:
@@ -363,13 +351,7 @@ def held_run(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Hel
 
 
 def run_in_memory(held: Held[Any]) -> RunTable:
-    """Return the run that is in memory.
-
-    Raises
-    ------
-    InputError
-        Something else is.
-    """
+    """Return the run that is in memory."""
     if not isinstance(held.content, RunTable):
         raise InputError(f"{held} does not hold a run", "Give a table of queries, documents and scores.")
     return held.content
@@ -627,15 +609,7 @@ def read_chunks(
     notices: list[Notice] | None = None,
     size: int = BLOCK,
 ) -> Iterator[RunChunk]:
-    """Yield a run as chunks of whole queries; memory is bounded by ``size`` and the largest query.
-
-    Raises
-    ------
-    Scattered
-        Where a query comes back after another: read the file with `read_whole` then.
-    InputError
-        With every problem of the file up to a limit, once the file was read.
-    """
+    """Yield a run as chunks of whole queries; memory is bounded by ``size`` and the largest query."""
     if isinstance(path, Held):
         yield from run_in_memory(path).chunks(order, OnDuplicate(on_duplicate))
         return

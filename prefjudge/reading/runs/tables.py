@@ -335,11 +335,6 @@ class TableRuns(Runs):
         The runs that are in tables.
     of_files : list of str
         The others.
-
-    Raises
-    ------
-    InputError
-        A table cannot be read.
     """
 
     def __init__(
@@ -452,13 +447,7 @@ def found_in_rows(
 
 
 def joined_runs(found: Iterable[R | Refused], runs: Sequence[TableRun]) -> list[R]:
-    """Return what was found in each run, from what was found in some of its queries after the other.
-
-    Raises
-    ------
-    InputError
-        There are rows that no run has.
-    """
+    """Return what was found in each run, from what was found in some of its queries after the other."""
     parts: dict[str, list[R]] = {run.path: [] for run in runs}
     for one in sound(found, runs[0].source):
         parts[one.path].append(one)
@@ -466,13 +455,7 @@ def joined_runs(found: Iterable[R | Refused], runs: Sequence[TableRun]) -> list[
 
 
 def sound(found: Iterable[T | Refused], source: str) -> list[T]:
-    """Return what was found in the rows of a table.
-
-    Raises
-    ------
-    InputError
-        There are rows that no run has.
-    """
+    """Return what was found in the rows of a table."""
     sound: list[T] = []
     refused: list[str] = []
     for one in found:

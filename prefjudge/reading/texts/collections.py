@@ -57,13 +57,7 @@ class _Line:
 
 
 class SortedFile:
-    """A plain file of ``id<tab>text`` lines whose ids ascend.
-
-    Raises
-    ------
-    NotSorted
-        Where a few samples show that they do not.
-    """
+    """A plain file of ``id<tab>text`` lines whose ids ascend."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -236,11 +230,6 @@ def read_texts(
     ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it has one of the text formats. A plain
     file of lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's
     ids say where in which file they are.
-
-    Raises
-    ------
-    InputError
-        Where a line cannot be read, or a document has two texts.
     """
     if is_dataset(path):
         return dataset_texts(fspath(path), doc_ids, fields)

@@ -123,13 +123,7 @@ CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title"
 
 
 def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
-    """Return which columns of a table hold the id, the text, and the title that is put before it.
-
-    Raises
-    ------
-    InputError
-        One is not there.
-    """
+    """Return which columns of a table hold the id, the text, and the title that is put before it."""
     fields, place = reading.fields, {column.lower(): column for column in reversed(header)}
     found = []
     for what, known in (("id", fields.ids(CSV_IDS)), ("text", fields.texts(CSV_TEXTS))):
@@ -146,13 +140,7 @@ def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | Non
 
 
 def whole(blocks: Iterator[Block], path: str) -> bytes:
-    """Return a file that can only be read as a whole.
-
-    Raises
-    ------
-    InputError
-        It is too large for that.
-    """
+    """Return a file that can only be read as a whole."""
     found, size = [], 0
     for block in blocks:
         found.append(block.data)

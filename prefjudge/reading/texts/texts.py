@@ -146,13 +146,7 @@ TEXT = ("text", "body", "contents", "passage")
 
 
 def held_texts(given: Columns | Mapping[Any, Any] | Callable[[str], str | None], name: str) -> Held[Texts]:
-    """Return texts in memory: a mapping or a function as it is, and of a table the ids and texts.
-
-    Raises
-    ------
-    InputError
-        The table lacks a column, or gives an id two texts; an id or a text is something else.
-    """
+    """Return texts in memory: a mapping or a function as it is, and of a table the ids and texts."""
     if not isinstance(given, Mapping):
         return Held(name, given)
     texts: Mapping[Any, Any] = given
@@ -188,13 +182,7 @@ def _columns(given: Columns, name: str) -> tuple[list[Any], list[Any]]:
 
 
 def texts_of(held: Held[Any], ids: Iterable[str]) -> dict[str, str]:
-    """Return the texts of some ids, in the order asked for; those that are not known are left out.
-
-    Raises
-    ------
-    InputError
-        What is in memory is not texts, or a function returns something else.
-    """
+    """Return the texts of some ids, in the order asked for; those that are not known are left out."""
     look = held.content.get if isinstance(held.content, Mapping) else held.content
     if not callable(look):
         raise InputError(f"{held} does not hold texts", "Give a mapping of ids to texts.")
@@ -223,13 +211,7 @@ def _check(held: Held[Any], texts: Mapping[str, object]) -> None:
 
 
 def queries_of(held: Held[Any]) -> dict[str, str]:
-    """Return all queries that are in memory.
-
-    Raises
-    ------
-    InputError
-        They are not a mapping, or an id holds a blank.
-    """
+    """Return all queries that are in memory."""
     if not isinstance(held.content, Mapping):
         raise InputError(f"{held} is not a mapping of queries", "Give all queries: {query_id: text}.")
     odd = [
@@ -252,15 +234,7 @@ _ROWS = 4096
 
 
 def read_parquet_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
-    """Yield the rows of a file; of a collection, only row groups in which one is wanted are unpacked.
-
-    Raises
-    ------
-    ConfigError
-        pyarrow is not installed.
-    InputError
-        The file is damaged, or lacks a column.
-    """
+    """Yield the rows of a file; of a collection, only row groups in which one is wanted are unpacked."""
     del blocks  # a file that is read from its end
     with open_parquet(reading.path) as file:
         yield from _records(file, reading)
@@ -625,14 +599,7 @@ _WORD = "Write each line as: id, a tab, the text. If these are questions and ans
 def read_queries(
     path: str | Path, *, fields: TextFields = PLAIN, notices: list[Notice] | None = None
 ) -> dict[str, str]:
-    """Read the texts of queries by query_id, in the file's order; ``fields`` say where ids and texts stand.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit: lines without an id, topics without the field, an id with two texts
-        or a blank, an empty file.
-    """
+    """Read the texts of queries by id, in the file's order; ``fields`` say where ids and texts stand."""
     if is_dataset(path):
         return dataset_queries(fspath(path), fields)
     if isinstance(path, Held):

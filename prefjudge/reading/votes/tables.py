@@ -49,13 +49,7 @@ def digest_of_rows(held: Held[Sequence[Row]]) -> str:
 
 
 def read_rows(path: str, notices: list[Notice]) -> Iterator[Row]:
-    """Yield the rows of a file: of CSV or tabs with a header, a JSON list, or a JSON object on each line.
-
-    Raises
-    ------
-    InputError
-        It is none of these, is not UTF-8, or is empty.
-    """
+    """Yield the rows of a file: of CSV or tabs with a header, a JSON list, or a JSON object on each line."""
     rest = blocks(path, Holds.TEXTS, notices=notices)
     first = next((block for block in rest if block.data.strip()), None)
     if first is None:
@@ -292,13 +286,7 @@ def _is_text(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def parse_map(words: Sequence[str], path: str) -> dict[str, str]:
-    """Return what ``--map`` says: ``winner=pref,left=a_id``, in one or in several.
-
-    Raises
-    ------
-    InputError
-        A word is not of this form, or names no part of a vote.
-    """
+    """Return what ``--map`` says: ``winner=pref,left=a_id``, in one or in several."""
     found: dict[str, str] = {}
     for word in (one for words_ in words for one in words_.split(",")):
         part, sign, column = (piece.strip() for piece in word.partition("="))
@@ -314,13 +302,7 @@ def parse_map(words: Sequence[str], path: str) -> dict[str, str]:
 
 
 def check_parts(parts: Mapping[str, str], told: Mapping[str, str], columns: Sequence[str], path: str) -> None:
-    """Refuse a mapping to columns that are not there, and one without what a vote needs.
-
-    Raises
-    ------
-    InputError
-        With the columns that the file has.
-    """
+    """Refuse a mapping to columns that are not there, and one without what a vote needs."""
     known = f"It has: {', '.join(columns[:40])}."
     gone = next((column for column in told.values() if column not in columns), None)
     if gone is not None:
@@ -391,13 +373,7 @@ class VoteForm:
 
 
 def choose_criterion(found: Sequence[str], asked: str | None, path: str) -> str:
-    """Return the question whose votes are read.
-
-    Raises
-    ------
-    InputError
-        There are several and none is chosen, or the one that is chosen is not there.
-    """
+    """Return the question whose votes are read."""
     if asked is None and len(found) > 1:
         raise InputError(
             f"{path} has votes on {len(found)} criteria: {', '.join(found)}",

@@ -63,13 +63,7 @@ def is_release(path: Path) -> bool:
 
 
 def refuse_unfinished(path: Path) -> None:
-    """Refuse a release that was not written to its end.
-
-    Raises
-    ------
-    InputError
-        Its record is missing what the last step writes.
-    """
+    """Refuse a release that was not written to its end."""
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -186,13 +180,7 @@ class HowVotesAreRead:
 
 
 def read_votes(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
-    """Read the votes of a file, or of a release.
-
-    Raises
-    ------
-    InputError
-        With every problem up to a limit, each with its line; nothing is read then.
-    """
+    """Read the votes of a file, or of a release."""
     if isinstance(path, Held):
         return _of_rows(path, how, notices)
     if path.is_dir():
@@ -358,13 +346,7 @@ class LogLine:
 
 
 def read_log(data: bytes, where: str) -> tuple[list[LogLine], str]:
-    """Return the lines of a log, and the end of its chain; every link is checked.
-
-    Raises
-    ------
-    InputError
-        A line is not one of a log, or the chain is broken.
-    """
+    """Return the lines of a log, and the end of its chain; every link is checked."""
     found, chain = [], ""
     lines = data.split(b"\n")
     if lines[-1]:
@@ -417,13 +399,7 @@ def write_lines(rows: Iterable[Mapping[str, Any]], chain: str) -> bytes:
 
 
 def last_rows(lines: Iterable[LogLine], keys: Mapping[str, tuple[str, ...]]) -> dict[Any, LogLine]:
-    """Return what a log says in the end: the last line of each key, without what is gone, in their order.
-
-    Raises
-    ------
-    InputError
-        A line is of no kind in ``keys``, or lacks its key.
-    """
+    """Return what a log says in the end: the last line of each key, without what is gone, in their order."""
     found: dict[Any, LogLine] = {}
     for line in lines:
         key = (line.kind, *(line.row.get(name) for name in keys.get(line.kind, ())))
@@ -437,13 +413,7 @@ def last_rows(lines: Iterable[LogLine], keys: Mapping[str, tuple[str, ...]]) -> 
 
 
 def with_log(votes: Votes, path: Path, keys: Mapping[str, tuple[str, ...]]) -> Votes:
-    """Return the votes of a log with what it carries beside them.
-
-    Raises
-    ------
-    InputError
-        The chain is broken, or a line is not what it says that it is.
-    """
+    """Return the votes of a log with what it carries beside them."""
     lines, _ = read_log(path.read_bytes(), str(path))
     rows = last_rows(lines, {**KEYS, **keys})
     carried = [(line.kind, line.row) for line in rows.values() if line.kind in keys]

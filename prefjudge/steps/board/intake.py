@@ -90,15 +90,7 @@ class Change:
 
 
 def rules_of(git: Git, sha: str) -> BoardConfig:
-    """Return the rules in the config of a commit.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    ConfigError
-        They are wrong.
-    """
+    """Return the rules in the config of a commit."""
     entry = git.tree(sha).get(CONFIG_FILE)
     if entry is None:
         raise InputError(

@@ -43,13 +43,6 @@ def make_repository(folder: Path) -> list[str]:
     """Write what a board's repository holds; what is there already stays as it is. Return the files.
 
     ``data``, where the collection and the labels are put, is made, too: Git keeps nothing of it.
-
-    Raises
-    ------
-    StudyError
-        The folder holds something else than a study.
-    ConfigError
-        The config that is there is wrong.
     """
     path = folder / CONFIG_FILE
     text = fill(template("default"), name=folder.resolve().name[:100])
@@ -86,15 +79,7 @@ _LATER = frozenset({"dropped", "worker"})
 
 
 def extend_log(study: Study, path: Path) -> int:
-    """Add to the log what the study has and the log has not; return how many lines that took.
-
-    Raises
-    ------
-    StudyError
-        The log is another study's or another store's, or something private would be in it.
-    InputError
-        The log is not as it was written.
-    """
+    """Add to the log what the study has and the log has not; return how many lines that took."""
     data = path.read_bytes() if path.is_file() else b""
     lines, chain = read_log(data, str(path)) if data else ([], "")
     logged = last_rows(lines, KEYS | CARRIED_KEYS)
@@ -211,13 +196,7 @@ Tree = Mapping[str, Entry]
 
 
 class Git:
-    """The repository in a folder.
-
-    Raises
-    ------
-    StudyError
-        The folder is not the top of a repository, or there is no Git.
-    """
+    """The repository in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -243,13 +222,7 @@ class Git:
         return done.stdout
 
     def commit(self, ref: str) -> str:
-        """Return the commit that a name stands for.
-
-        Raises
-        ------
-        InputError
-            There is none.
-        """
+        """Return the commit that a name stands for."""
         try:
             return (
                 self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")

@@ -66,13 +66,7 @@ class ModelLedger:
 
     @contextmanager
     def request(self, key: str, prompt: str) -> Iterator["_OpenRequest"]:
-        """Open a request: reserved before it is sent, and left reserved where nobody knows how it ended.
-
-        Raises
-        ------
-        BudgetError
-            The request might pass what the model may cost.
-        """
+        """Open a request: reserved before it is sent, and left reserved where nobody knows how it ended."""
         # No tokenizer makes more tokens of a text than the text has bytes.
         number = self._reserve(len(prompt.encode("utf-8", "surrogatepass")) + _WRAPPING)
         try:

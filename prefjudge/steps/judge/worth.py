@@ -48,15 +48,7 @@ class WorthResult(Shown):
 
 
 def find_worth(study: Study, model: str | None) -> WorthResult:
-    """Return what a model's votes are worth, or those of all that have judged in the study.
-
-    Raises
-    ------
-    InputError
-        No judgment is by the judge named.
-    StudyError
-        No model has judged in the study.
-    """
+    """Return what a model's votes are worth, or those of all that have judged in the study."""
     notices: list[Notice] = []
     with study.reading():
         found = gather(study, preference=False, notices=notices)

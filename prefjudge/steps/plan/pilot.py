@@ -96,11 +96,6 @@ def read_pilot(
     """Score the runs of a study, or those given, by its first measure under its last label set.
 
     A study that is not ``judged`` yet has its original qrels only.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or no two runs differ on any of two queries.
     """
     if study is not None and not judged:
         with study.transaction(write=False) as db:
@@ -117,13 +112,7 @@ def read_pilot(
 
 
 def pilot_of(scores: Scores) -> Pilot:
-    """Return what these scores show of the deviation of a difference.
-
-    Raises
-    ------
-    InputError
-        No two runs differ on any of two queries.
-    """
+    """Return what these scores show of the deviation of a difference."""
     queries, count = scores.values.shape
     a, b = np.triu_indices(count, 1)
     if queries > 1:
@@ -236,13 +225,7 @@ def find_needed(
     qrels: LabelSets,
     notices: list[Notice],
 ) -> QueriesNeeded | None:
-    """Return how many queries tell two runs apart that differ by so much; None where nobody asks.
-
-    Raises
-    ------
-    InputError
-        The deviation is told twice or not at all, or a number makes no sense.
-    """
+    """Return how many queries tell two runs apart that differ by so much; None where nobody asks."""
     piloted = bool(runs or qrels)
     if difference is None:
         if deviation is None and not piloted:
@@ -354,11 +337,6 @@ def find_wrong_votes(
     """Return the share of wrong votes, of the workers who are not bad.
 
     ``notices`` receives what is odd about the judgments, such as that they are simulated.
-
-    Raises
-    ------
-    InputError
-        A share is not one, the judgments cannot be read, or bad workers come on top of votes.
     """
     if not 0.0 <= bad_workers < 1.0:
         raise InputError(

@@ -253,13 +253,7 @@ def plan(
 
 
 def parse_sizes(text: str) -> dict[int, int]:
-    """Return how many queries have a pool of each size: ``2:120,4:200``.
-
-    Raises
-    ------
-    InputError
-        The text is something else.
-    """
+    """Return how many queries have a pool of each size: ``2:120,4:200``."""
     try:
         pairs = [tuple(map(int, part.split(":"))) for part in text.split(",")]
         histogram: dict[int, int] = {}

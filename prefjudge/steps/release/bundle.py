@@ -67,16 +67,7 @@ from prefjudge.words import json_text
 
 
 class Bundle:
-    """The files of a release, as they are written.
-
-    Raises
-    ------
-    InputError
-        The licence is not a name.
-    StudyError
-        The folder holds anything but a release, finished or not; or the study has no judgments or answers;
-        or the tops of its runs are not enough for its measures.
-    """
+    """The files of a release, as they are written."""
 
     def __init__(self, study: Study, folder: Path, contents: Contents) -> None:
         self.study, self.folder, self.contents = study, folder, contents
@@ -117,13 +108,7 @@ class Bundle:
             require_arrow()
 
     def write(self) -> None:
-        """Write the files, search them for what is private, and finish with the record.
-
-        Raises
-        ------
-        StudyError
-            Something private is in them: they are removed again.
-        """
+        """Write the files, search them for what is private, and finish with the record."""
         self.take_back()  # so that a repeat recognizes an unfinished release as its own
         self._write_files()
         record = self._record().as_json()

@@ -258,13 +258,7 @@ class RunTop:
 
 
 def measures_of(measures: Sequence[str]) -> tuple[str, ...]:
-    """Return the measures, one each, that are computed from labels.
-
-    Raises
-    ------
-    StudyError
-        None is.
-    """
+    """Return the measures, one each, that are computed from labels."""
     every = [one for text in measures for one in one_each(text)]
     named = tuple(one for one in every if not is_preference_measure(one))
     if not named:
@@ -273,13 +267,7 @@ def measures_of(measures: Sequence[str]) -> tuple[str, ...]:
 
 
 def run_tops(study: Study, answers: Qrels, measures: Sequence[str]) -> Iterator[RunTop]:
-    """Yield a file for each run that is judged.
-
-    Raises
-    ------
-    StudyError
-        A measure looks at whole runs, a run is gone, or there is none.
-    """
+    """Yield a file for each run that is judged."""
     whole = next((one for one in measures if Measure.parse(one).cutoff is None), None)
     if whole is not None:
         raise StudyError(

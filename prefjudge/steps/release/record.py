@@ -112,13 +112,7 @@ class Record(_Part):
 
 
 def read_record(folder: Path) -> Record:
-    """Read the record of a release.
-
-    Raises
-    ------
-    InputError
-        There is none, or it is not what a release has, or of a layout that this version does not know.
-    """
+    """Read the record of a release."""
     path = folder / RECORD
     try:
         text = path.read_text(encoding="utf-8")
@@ -184,13 +178,7 @@ def write_asked(path: Path, asked: Pairs) -> None:
 
 
 def read_asked(path: Path, pools: Pools) -> Pairs | None:
-    """Read the pairs; None where a release has no such file, and all were asked for.
-
-    Raises
-    ------
-    InputError
-        A line does not hold a pair.
-    """
+    """Read the pairs; None where a release has no such file, and all were asked for."""
     if not path.is_file():
         return None
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]

@@ -61,13 +61,7 @@ class Verified:
 
 
 def verify_release(folder: Path) -> Verified:
-    """Return what is wrong with a release, if anything.
-
-    Raises
-    ------
-    InputError
-        The folder is not a whole release, or of a layout that this version does not know.
-    """
+    """Return what is wrong with a release, if anything."""
     record = read_record(folder)
     problems, others = _digests(folder, record.files)
     derived: list[str] = []

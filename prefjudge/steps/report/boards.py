@@ -144,13 +144,7 @@ _STATUSES = {
 
 
 def answers_section(material: Material) -> list[Section]:
-    """Return the section on the best answers.
-
-    Raises
-    ------
-    StudyError
-        There are no judgments, or no answers.
-    """
+    """Return the section on the best answers."""
     found = material.answers
     best, labelled, rows = found.best, found.labelled, list(found.best.resolutions)
     both = [one for one in rows if one.winners and one.query_id in labelled]

@@ -81,13 +81,7 @@ class Material:
 
     @cached_property
     def answers(self) -> Answers:
-        """The best answers.
-
-        Raises
-        ------
-        StudyError
-            There are no judgments, or no answers.
-        """
+        """The best answers."""
         best, chances, sure = assess_best(self.study)
         self.notices.extend(best.notices)
         with self.study.transaction(write=False) as db:
@@ -121,11 +115,6 @@ def assess_best(study: Study) -> tuple[BestAnswers, Confidence | None, Confidenc
     """Return the best-known answers, and how sure they are where there are not too many queries.
 
     The stream of random numbers is that of ``resolve``: both say the same.
-
-    Raises
-    ------
-    StudyError
-        There are no judgments, or no answers.
     """
     best = explain_best_answers(study, verb="report")
     if len(best.resolutions) > SURE_QUERIES:

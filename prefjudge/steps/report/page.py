@@ -35,13 +35,7 @@ _FIGURES = ("svg", "png")
 
 
 def folder_for(option: str, path: str | Path, study: Study) -> Path:
-    """Return a folder that files can be written into; it is made when they are.
-
-    Raises
-    ------
-    InputError
-        It is a file, or what the study was made from is in it.
-    """
+    """Return a folder that files can be written into; it is made when they are."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {folder}: this is a file", "Give a folder; a new one is made.")
@@ -51,13 +45,7 @@ def folder_for(option: str, path: str | Path, study: Study) -> Path:
 
 
 def table_form(form: str) -> str:
-    """Return the form in which tables are written.
-
-    Raises
-    ------
-    InputError
-        There is no such form.
-    """
+    """Return the form in which tables are written."""
     if form not in TABLE_FORMS:
         raise InputError(
             f"--tables {form}: tables are not written so",
@@ -180,13 +168,7 @@ class Wanted:
 def make_report(
     study: Study, wanted: Wanted, given: Given, how: ReadOptions, noted: Sequence[str]
 ) -> tuple[ReportResult, str]:
-    """Write the page and what is wanted beside it, and return the page, too.
-
-    Raises
-    ------
-    StudyError
-        The study has no pool.
-    """
+    """Write the page and what is wanted beside it, and return the page, too."""
     # A study that is being collected shows one state in all sections, and its runs are read once for them.
     with study.reading(), asking_once():
         state = status(study, confidence=False)
@@ -302,13 +284,7 @@ class LivePage:
 
 
 def serve_live(page: LivePage, *, port: int, ready: Callable[[str], None]) -> None:
-    """Serve a page to this machine alone until Ctrl-C.
-
-    Raises
-    ------
-    InputError
-        The port is taken.
-    """
+    """Serve a page to this machine alone until Ctrl-C."""
     try:
         server = ThreadingHTTPServer((HOST, port), _handler(page))
     except OSError as error:

@@ -50,13 +50,7 @@ def file_of(named: str | Path) -> str | Path:
 
 
 def check_files(given: Given) -> None:
-    """Read the given files, so that a wrong one is reported once, before anything is made.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read as what it should be.
-    """
+    """Read the given files, so that a wrong one is reported once, before anything is made."""
     for labels in given.qrels:
         read_qrels(file_of(labels))
     if given.judgments is not None:

@@ -22,13 +22,7 @@ LIST_FILE = "reproduce.json"
 
 
 def open_folder(folder: Path) -> Path:
-    """Return a folder that is new, empty, or of an earlier run, whose files are removed.
-
-    Raises
-    ------
-    InputError
-        It holds anything else, or is a file.
-    """
+    """Return a folder that is new, empty, or of an earlier run, whose files are removed."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file", "Give a new folder: --out DIR")
     if folder.is_dir() and any(folder.iterdir()):

@@ -38,11 +38,6 @@ def rehearse(material: Material) -> tuple[SimulatedPaper, str]:
     """Simulate the judgments of both experiments; those of one study are written, and given to the material.
 
     Returns what many studies find, and the representative run.
-
-    Raises
-    ------
-    InputError
-        No query has two passages to compare, or no run has the name of the representative one.
     """
     given, heads = material.given, material.heads
     run = material.ranking[0]

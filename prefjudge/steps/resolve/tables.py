@@ -41,13 +41,7 @@ def resolve_tables(
     sparse_rule: str | None,
     others: Mapping[str, object],
 ) -> ResolveResult:
-    """Resolve judgments, and write the preference qrels as Parquet; ``others`` do not fit.
-
-    Raises
-    ------
-    InputError
-        An option does not fit, or the judgments cannot be read.
-    """
+    """Resolve judgments, and write the preference qrels as Parquet; ``others`` do not fit."""
     unfit = [name for name, given in others.items() if given]
     if unfit:
         raise InputError(
@@ -132,11 +126,6 @@ def resolve_judgments(
         Where the preference qrels are written: query, doc, grade.
     rules, ties, sparse_rule
         As those of :func:`prefjudge.core.resolving.resolutions.resolve_all`.
-
-    Raises
-    ------
-    InputError
-        The judgments cannot be read, or a rule learns from all queries together.
     """
     asked = (rule for rule in (*rules, sparse_rule) if rule not in (None, NO_RULE))
     learning = [rule for rule in asked if RULES[rule].learn is not None]

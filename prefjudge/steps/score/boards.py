@@ -288,13 +288,7 @@ def runs_left_out(
 
 
 def _contributors(found: ScoreInputs, runs: Sequence[str], pools: Pools) -> Iterator[Notice]:
-    """Say whose passages are left out, and where that is known from.
-
-    Raises
-    ------
-    InputError
-        It is known of no run.
-    """
+    """Say whose passages are left out, and where that is known from."""
     apart = [run for run in runs if run not in pools.sources]
     if len(apart) == len(runs):
         raise InputError(

@@ -445,11 +445,6 @@ def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]
 
     What was collected stays. What the HITs committed still counts against the budget, because nobody can
     tell how much of it was earned. Returns how many HITs were open, and notices.
-
-    Raises
-    ------
-    StudyError
-        The study's store is lost as well.
     """
     restored = study.setting(RECOVERING)
     if restored == BEING_REBUILT:

@@ -72,11 +72,6 @@ class HitRecovery:
         """Record what the marketplace knows of a HIT, in one transaction; None where its texts are unknown.
 
         With ``give_up`` such a HIT is recorded without its slots: only what it may cost counts.
-
-        Raises
-        ------
-        CrowdError
-            The marketplace failed or cannot be reached.
         """
         known = self._known.get(listed.key)
         hit = known or self._read(listed)

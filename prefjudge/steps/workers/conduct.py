@@ -54,15 +54,7 @@ class Observed:
 
 
 def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> Observed:
-    """Read what the workers did.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or neither a study nor a file is given.
-    StudyError
-        The study has no judgments.
-    """
+    """Read what the workers did."""
     if study is not None and judgments is None:
         return _observe_study(study, ids=ids)
     if judgments is None or study is not None:

@@ -70,13 +70,6 @@ def make_site(
 
     The same study gives the same bytes; only what changed is written, and only pages of the site itself are
     removed. No worker, no gold pair and no path of this machine is named.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, or a file cannot be read.
-    StudyError
-        The study has no best-known answers yet.
     """
     if url and not is_web_address(url):
         raise InputError(f"--url {url}: not an address of the web", "Write it as https://…")
@@ -156,13 +149,7 @@ class Written:
 
 
 def check_folder(folder: Path, mark: str) -> None:
-    """Refuse a folder that is not a site of this study, nor empty, before any work is done.
-
-    Raises
-    ------
-    InputError
-        It holds something else, another study's site, or links that lead out of it.
-    """
+    """Refuse a folder that is not a site of this study, nor empty, before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder", "Name the folder of the site, new or empty.")
     for inner in FOLDERS:
@@ -184,11 +171,6 @@ def write_site(folder: Path, mark: str, files: Iterable[tuple[str, str]]) -> Wri
     ``index.html`` has to be the first: from then on the folder is known as this site's, whenever the program
     is killed. Where it is known, the first page is written last: until then the old one leads to pages
     that are all there.
-
-    Raises
-    ------
-    InputError
-        A file of somebody else's is in the place of a page.
     """
     kept, written = set[str](), 0
     known = _owner(folder / INDEX) == mark

@@ -431,15 +431,7 @@ def gather_state(
     health: bool,
     **how: Unpack[ReadOptions],
 ) -> SiteState:
-    """Gather what the pages of a site say.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or no run of the study is shown.
-    StudyError
-        The study has no answers yet, or all runs shown wait for a challenge to end.
-    """
+    """Gather what the pages of a site say."""
     past, progress = history(study, moves=False), status(study, confidence=False)
     if not progress.queries:
         raise lacking(study, Stage.POOL)
