@@ -27,6 +27,7 @@ FOREIGN = {
     "pickle": (b"\x80\x04\x95\0\0", "as text"),
     "prels": (b"10 GX253-98-16418961 0 1 0.165904710473544\n", "awk '{print $1, 0, $2, $3}'"),
     "ESCI": (b"example_id,query,query_id,product_id,esci_label\n0,a,1,B07,E\n", "write qrels: query_id 0"),
+    "Excel": (b"PK\x03\x04\x14\0\x06\0\x08\0[Content_Types].xml", "as CSV"),
     "xz": (b"\xfd7zXZ\0rest", "xz -d"),
     "zip": (b"PK\x03\x04rest", "unzip"),
     "tar": (b"run".ljust(257, b"\0") + b"ustar\x0000", "tar xf"),

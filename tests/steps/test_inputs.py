@@ -10,6 +10,7 @@ from prefjudge.reading.given import expand
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
+from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 
 
@@ -39,3 +40,10 @@ def test_a_study_whose_files_moved_says_how_to_tell_it(tmp_path: Path) -> None:
     assert f"prefjudge pool {study}` again" in refused.value.hint
     pool_at(after)
     assert gold(study, suggest=3).suggested == 3
+
+
+def test_votes_and_runs_that_share_no_query_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q1 Q0 d1 1 2.0 t\n")
+    (tmp_path / "votes").write_text("other d1 d2 d1\n")
+    with pytest.raises(InputError, match="no query of the judgments is in any run: they have 'other', the"):
+        winratio(runs=tmp_path / "run", judgments=tmp_path / "votes")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
@@ -137,6 +137,13 @@ def test_nothing_is_given_up_where_the_store_is_lost_as_well(published: Path) ->
     with pytest.raises(StudyError, match="both lost"):
         recover(published, give_up=True)
     assert not (published / "marketplace.db").exists()
+
+
+def test_a_study_that_was_never_used_has_nothing_to_recover(tmp_path: Path) -> None:
+    init(tmp_path / "new")
+    with pytest.raises(InputError, match="was never used"):
+        recover(tmp_path / "new")
+    assert not (tmp_path / "new" / "study.db").exists()
 
 
 def test_a_study_that_lost_its_marketplace_too_is_not_called_whole(published: Path) -> None:
