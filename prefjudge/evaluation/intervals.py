@@ -555,7 +555,7 @@ def _join(parts: list[PairSums]) -> PairSums:
     )
 
 
-# Resampling of queries: sign flips, bootstrap samples and permuted runs, for all runs at once.
+# Resampling of queries: sign flips and bootstrap samples, for all runs at once.
 #
 # A resample costs one product with the query x run matrix, so the work grows with runs and not with pairs.
 # All pairs share the resamples, which correlates their Monte-Carlo errors and leaves each p-value valid.
@@ -643,26 +643,6 @@ def bootstrap_counts(
             sample = rng.integers(0, n, size=(len(part), n), dtype=narrow) + row[: len(part)]
             part[:] = np.bincount(sample.ravel(), minlength=part.size).reshape(part.shape)
         yield counts
-
-
-def permuted_ranges(grid: Grid, resamples: int, rng: np.random.Generator) -> Matrix:
-    """Shuffle the runs within each query and return the range of the runs' sums, for each resample.
-
-    The randomised Tukey HSD test compares each pair's difference with these ranges (Carterette 2012,
-    Sakai 2018).
-
-    Returns
-    -------
-    ndarray of float64, shape (resamples,)
-        The largest minus the smallest sum, in steps of the grid, ascending.
-    """
-    shuffled = grid.values.copy()
-    ranges = np.empty(resamples)
-    for trial in range(resamples):
-        # A shuffle of a shuffle is as uniform as one of the original, and needs no copy.
-        rng.permuted(shuffled, axis=1, out=shuffled)
-        ranges[trial] = np.ptp(shuffled.sum(axis=0))
-    return np.sort(ranges)
 
 
 def count_reaching(sums: Iterator[Matrix], observed: Matrix, a: Codes, b: Codes, slack: float) -> Counts:

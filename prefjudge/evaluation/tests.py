@@ -221,40 +221,30 @@ class Correction(StrEnum):
     """Multiply by the number of pairs: bounds the chance of any false claim."""
     HOLM = "holm"
     """Bonferroni step by step: the same promise, never weaker."""
-    BH = "bh"
-    """Benjamini-Hochberg: bounds the expected share of false claims among the claims."""
-    TUKEY = "tukey"
-    """Randomised Tukey HSD: each pair against the largest difference that chance makes among all runs."""
 
 
 def adjust(p: Column, correction: Correction) -> Column:
-    """Adjust the p-values of a family of tests.
+    """Adjust the p-values of a family of tests; a pair is significant where its value is at most alpha.
 
     Parameters
     ----------
     p : ndarray of float64, shape (pairs,)
     correction : Correction
-        ``TUKEY`` leaves them alone: its p-values come from the resamples, already adjusted.
 
     Returns
     -------
     ndarray of float64, shape (pairs,)
-        At most 1; a pair is significant where its value is at most alpha.
+        At most 1.
     """
     m = p.size
-    if m == 0 or correction in (Correction.NONE, Correction.TUKEY):
+    if m == 0 or correction is Correction.NONE:
         return p.copy()
     if correction is Correction.BONFERRONI:
         return np.minimum(p * m, 1.0)
     order = np.argsort(p, kind="stable")
-    step = np.arange(1, m + 1)
     adjusted = np.empty(m)
-    if correction is Correction.HOLM:
-        # Holm (1979). The running maximum: no pair may pass where one with a smaller p did not.
-        adjusted[order] = np.maximum.accumulate(p[order] * (m - step + 1))
-    else:
-        # Benjamini and Hochberg (1995) step up: a pair passes where any with a greater p does.
-        adjusted[order] = np.minimum.accumulate((p[order] * (m / step))[::-1])[::-1]
+    # Holm (1979). The running maximum: no pair may pass where one with a smaller p did not.
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(m, 0, -1))
     return np.minimum(adjusted, 1.0)
 
 
@@ -264,7 +254,7 @@ def resamples_needed(pairs: int, alpha: float, correction: Correction) -> int:
     The smallest p-value of B resamples is 1 / (B + 1). Bonferroni and Holm multiply the smallest one by the
     number of pairs, so with 10,000 resamples and 1,953 pairs nothing could ever be significant at 0.05.
     """
-    family = pairs if correction in (Correction.BONFERRONI, Correction.HOLM) else 1
+    family = 1 if correction is Correction.NONE else pairs
     # 1 / (B + 1) x family <= alpha, solved for B; 1e-9 is
     # for an alpha such as 0.05, which is not 1/20 exactly.
     return max(1, math.ceil(family / alpha - 1 - 1e-9))
@@ -286,8 +276,7 @@ def check_resamples(resamples: int, pairs: int, alpha: float, correction: Correc
             f"{many(resamples, 'resample')} cannot show significance at {alpha:g} for {many(pairs, 'pair')} "
             f"after {correction.value}: the smallest adjusted p-value they can give is "
             f"{min(1.0, needed * alpha / (resamples + 1)):.3g}",
-            f"Use at least {many(needed, 'resample')}, or a test that needs none (t), or the tukey "
-            f"correction.",
+            f"Use at least {many(needed, 'resample')}, or a test that needs none (t).",
         )
 
 
@@ -304,39 +293,6 @@ def permutation_p(
     reached = resampling.count_reaching(flips, sums.total, a, b, slack)
     # All flips, with the observed one among them, are the distribution itself; a sample of them is not.
     return reached / count if sums.n <= EVERY_FLIP else _share(reached, count)
-
-
-def bootstrap_test(
-    grid: Grid,
-    sums: PairSums,
-    a: Codes,
-    b: Codes,
-    count: int,
-    alpha: float,
-    rng: np.random.Generator,
-    block: int,
-) -> tuple[Column, Column, Column]:
-    """Return the p-value of each pair a - b under the shifted bootstrap, and the percentile interval."""
-    trials = np.concatenate(list(resampling.bootstrap_sums(grid, count, rng, block=block))).T
-    p, low, high = np.empty(a.size), np.empty(a.size), np.empty(a.size)
-    width = max(1, BLOCK // count)
-    for at in range(0, a.size, width):
-        rows = slice(at, at + width)
-        difference = trials[a[rows]] - trials[b[rows]]
-        observed = sums.total[rows, None]
-        # Less the observed difference the samples are about 0, as if there were none: the null hypothesis.
-        far = np.abs(difference - observed) >= np.abs(observed) - sums.n * grid.slack
-        p[rows] = _share(np.count_nonzero(far, axis=1), count)
-        ends = np.quantile(difference, [alpha / 2, 1 - alpha / 2], axis=1) / sums.n * grid.unit
-        low[rows], high[rows] = ends
-    return p, low, high
-
-
-def tukey_p(grid: Grid, sums: PairSums, count: int, rng: np.random.Generator) -> Column:
-    """Return p-values adjusted for all pairs: by the range of the runs when each query shuffles them."""
-    ranges = resampling.permuted_ranges(grid, count, rng)
-    reach = np.abs(sums.total) - sums.n * grid.slack
-    return _share(count - np.searchsorted(ranges, reach, side="left"), count)
 
 
 def _share(reached: NDArray[np.integer], resamples: int) -> Column:
@@ -496,7 +452,6 @@ class SignificanceTest(StrEnum):
     RANK_SUM = "rank-sum"
     SIGN = "sign"
     PERMUTATION = "permutation"
-    BOOTSTRAP = "bootstrap"
     SEQUENTIAL = "sequential"
 
 
@@ -515,7 +470,6 @@ VARIANTS = {
         "sign-flip permutation test, two-sided: a flip counts where the means differ at least as much as "
         "they do, either way; all flips up to 14 queries, else p = (count + 1) / (resamples + 1)"
     ),
-    SignificanceTest.BOOTSTRAP: "bootstrap test of the shifted mean, p = (count + 1) / (resamples + 1)",
     SignificanceTest.SEQUENTIAL: (
         "bets against equal means (hedged capital, mixture of 48 bets), p = 1 / capital; p and interval hold "
         "at all looks together, however often and whenever one looks"
@@ -566,12 +520,8 @@ def classical_p(test: SignificanceTest, sums: PairSums, level: float | None = No
 K = TypeVar("K", bound=StrEnum)
 
 
-_TUKEY = "randomised Tukey HSD test, runs shuffled within queries, p = (count + 1) / (resamples + 1)"
 _LEAST_RESAMPLES = 10_000
 _MOST_RESAMPLES = 1_000_000
-_LEAST_BOOTSTRAPPED = 20
-"""At 5 % the bootstrap errs in 8 % of comparisons of reciprocal ranks with 20 queries, in 15 % with 5."""
-_RESAMPLED = (SignificanceTest.PERMUTATION, SignificanceTest.BOOTSTRAP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -601,8 +551,8 @@ class Significance:
         The mean of b minus the mean of a.
     low, high : ndarray of float64, shape (pairs,)
         The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
-        percentiles of the bootstrap or the confidence sequence of the sequential test where that is the
-        test; as far as the measure's scale reaches. NaN where all queries differ by the same amount.
+        confidence sequence where the sequential test is the test; as far as the measure's scale reaches. NaN
+        where all queries differ by the same amount.
     effect : ndarray of float64, shape (pairs,)
         The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
         NaN where all queries differ by the same amount: there is no deviation to divide by.
@@ -684,11 +634,10 @@ def compare_runs(
     test : SignificanceTest, optional
         Without it, the number of queries decides (`default_test`).
     correction : Correction
-        ``TUKEY`` is the randomised Tukey HSD and stands for test and correction together.
     alpha : float
         The level of the verdicts and, as 1 - alpha, of the intervals.
     resamples : int, optional
-        For the resampling tests; without it, at least 10,000 and twice what the correction needs. Up to 14
+        For the permutation test; without it, at least 10,000 and twice what the correction needs. Up to 14
         queries the permutation test takes every flip instead.
     rng : Generator
         The source of the resamples. The same state gives the same result with any ``block``.
@@ -698,14 +647,13 @@ def compare_runs(
     Raises
     ------
     InputError
-        For fewer than two queries or runs, fewer than 20 queries for the bootstrap, an unknown baseline, or
-        too few resamples for the correction.
+        For fewer than two queries or runs, an unknown baseline, or too few resamples for the correction.
     """
     correction = _named(Correction, correction, "correction")
     baselines = tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
     _check(scores, baselines, alpha)
     n = len(scores.queries)
-    chosen, reason = _choose(test, correction, n)
+    chosen, reason = default_test(n) if test is None else (_named(SignificanceTest, test, "test"), "")
     a, b = _pairs(scores.runs, baselines)
     count = _resamples(resamples, chosen, n, a.size, alpha, correction)
     grid = to_grid(scores.values)
@@ -713,11 +661,7 @@ def compare_runs(
     sums = pair_sums(grid, b, a, block=block)
     spread = np.sqrt(spread_of(sums.total, sums.squares, n))
     low, high = _interval(grid, sums, spread, alpha)
-    if correction is Correction.TUKEY:
-        p = tukey_p(grid, sums, count, rng)
-    elif chosen is SignificanceTest.BOOTSTRAP:
-        p, low, high = bootstrap_test(grid, sums, b, a, count, alpha, rng, block)
-    elif chosen is SignificanceTest.PERMUTATION:
+    if chosen is SignificanceTest.PERMUTATION:
         p = permutation_p(grid, sums, b, a, count, rng, block)
     elif chosen is SignificanceTest.SEQUENTIAL:
         p, low, high = sequential_test(scores.values[:, b] - scores.values[:, a], reach_of(scores), alpha)
@@ -735,7 +679,7 @@ def compare_runs(
         runs=scores.runs,
         queries=n,
         test=chosen,
-        variant=_TUKEY if correction is Correction.TUKEY else VARIANTS[chosen],
+        variant=VARIANTS[chosen],
         reason=reason,
         correction=correction,
         alpha=alpha,
@@ -758,22 +702,6 @@ def _pairs(runs: tuple[str, ...], baselines: Sequence[str]) -> tuple[Codes, Code
     if not baselines:
         return all_pairs(len(runs))
     return baseline_pairs(len(runs), [runs.index(baseline) for baseline in baselines])
-
-
-def _choose(
-    test: SignificanceTest | str | None, correction: Correction, queries: int
-) -> tuple[SignificanceTest, str]:
-    if test is not None:
-        chosen = _named(SignificanceTest, test, "test")
-        if correction is Correction.TUKEY and chosen is not SignificanceTest.PERMUTATION:
-            raise InputError(
-                f"the tukey correction is a permutation test of its own and cannot follow the {chosen} test",
-                "Leave the test out, or choose holm, bonferroni or bh.",
-            )
-        return chosen, ""
-    if correction is Correction.TUKEY:
-        return SignificanceTest.PERMUTATION, ""
-    return default_test(queries)
 
 
 def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
@@ -829,18 +757,10 @@ def _resamples(
     correction: Correction,
 ) -> int:
     """Return how many resamples to make: 0 for a test that needs none."""
-    if test is SignificanceTest.BOOTSTRAP and queries < _LEAST_BOOTSTRAPPED:
-        raise InputError(
-            f"{many(queries, 'query is', 'queries are')} too few for the bootstrap, which would "
-            f"call chance significant too often",
-            "Use the permutation test, which keeps its level with any number of queries.",
-        )
-    if correction is not Correction.TUKEY:
-        if test not in _RESAMPLED:
-            return 0
-        if test is SignificanceTest.PERMUTATION and queries <= EVERY_FLIP:
-            # Every flip is made once: no correction can ask for more.
-            return 1 << queries
+    if test is not SignificanceTest.PERMUTATION:
+        return 0
+    if queries <= EVERY_FLIP:  # every flip is made once: no correction can ask for more
+        return 1 << queries
     if given is not None:
         check_resamples(given, pairs, alpha, correction)
         return given
@@ -848,7 +768,7 @@ def _resamples(
     if wanted > _MOST_RESAMPLES:
         raise InputError(
             f"{many(pairs, 'pair')} after {correction.value} need some {wanted:,} resamples",
-            "Give the number of resamples to continue, or use the t test or the tukey correction.",
+            "Give the number of resamples to continue, or use the t test.",
         )
     return wanted
 

@@ -87,10 +87,10 @@ def compare(
     queries: Texts | None = None,
     order: OrderLike | None = None,
     test: SignificanceTest
-    | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "bootstrap", "sequential"]
+    | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "sequential"]
     | None = None,
     sequential: bool = False,
-    correction: Correction | Literal["none", "bonferroni", "holm", "bh", "tukey"] = Correction.HOLM,
+    correction: Correction | Literal["none", "bonferroni", "holm"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     resamples: Annotated[int, Ge(1)] | None = None,
     seed: Annotated[int, Ge(0)] | None = None,
@@ -134,7 +134,7 @@ def compare(
     alpha : float
         The level of the verdicts.
     resamples : int, optional
-        How many resamples the permutation test and the bootstrap draw.
+        How many resamples the permutation test draws.
     seed : int, optional
         The seed of the resamples; a study has its own.
     out : Path, optional

@@ -153,7 +153,7 @@ def test_a_shell_completes_verbs_options_and_choices() -> None:
     assert "--on-duplicate" in completed("prefjudge score --on", 2)
     assert completed("prefjudge score --order s", 3) == ["score", "score-f32"]
     assert completed("prefjudge pool --qrels-per-query ''", 3) == ["first", "all", "none"]
-    assert completed("prefjudge compare --correction b", 3) == ["bonferroni", "bh"]
+    assert completed("prefjudge compare --correction b", 3) == ["bonferroni"]
     assert completed("prefjudge resolve --rule s", 3) == [
         "shallow-pooling", "shallow-pooling-pairs", "smith", "schulze",
     ]  # fmt: skip

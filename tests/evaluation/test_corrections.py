@@ -14,14 +14,7 @@ def test_a_worked_example() -> None:
     p = np.array([0.01, 0.04, 0.03, 0.005])
     np.testing.assert_allclose(adjust(p, Correction.BONFERRONI), [0.04, 0.16, 0.12, 0.02])
     np.testing.assert_allclose(adjust(p, Correction.HOLM), [0.03, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(adjust(p, Correction.BH), [0.02, 0.04, 0.04, 0.02])
     assert np.array_equal(adjust(p, Correction.NONE), p)
-
-
-@given(P)
-def test_benjamini_hochberg_equals_scipys(p: np.ndarray) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy.stats is the oracle")
-    np.testing.assert_allclose(adjust(p, Correction.BH), stats.false_discovery_control(p), rtol=1e-12)
 
 
 @given(P)
@@ -29,7 +22,6 @@ def test_holm_lies_between_raw_and_bonferroni(p: np.ndarray) -> None:
     holm = adjust(p, Correction.HOLM)
     assert (holm >= p).all()
     assert (holm <= adjust(p, Correction.BONFERRONI)).all()
-    assert (adjust(p, Correction.BH) <= holm).all()
     assert np.all(np.diff(holm[np.argsort(p, kind="stable")]) >= 0)
 
 
@@ -59,9 +51,8 @@ def test_the_number_needed_is_the_least_that_can_succeed(correction: Correction)
         check_resamples(10_000, 1953, 0.05, correction)
 
 
-def test_other_corrections_need_few() -> None:
-    assert resamples_needed(1953, 0.05, Correction.TUKEY) == 19
-    assert resamples_needed(1953, 0.05, Correction.BH) == 19
+def test_no_correction_needs_few() -> None:
+    assert resamples_needed(1953, 0.05, Correction.NONE) == 19
 
 
 @given(P)

@@ -120,8 +120,8 @@ def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> No
         "qrels": [str(files / "qrels.txt")],
         "measure": ["RR@10", "nDCG@10"],
     }
-    one = compare(**options, correction="tukey", seed=7, out=tmp_path / "tests.csv")  # type: ignore[arg-type]
-    other = compare(**options, correction="tukey", seed=7)  # type: ignore[arg-type]
+    one = compare(**options, test="permutation", seed=7, out=tmp_path / "tests.csv")  # type: ignore[arg-type]
+    other = compare(**options, test="permutation", seed=7)  # type: ignore[arg-type]
     for first, second in zip(one.comparisons, other.comparisons, strict=True):
         assert np.array_equal(first.significance.p, second.significance.p)
     reciprocal, gains = one.comparisons
