@@ -313,9 +313,9 @@ def _share(reached: NDArray[np.integer], resamples: int) -> Column:
 # and not adapted on the way as is usual. The product then does not depend on the order of the queries: what
 # counts is which queries there are at each look, and nobody has to record when each came.
 #
-# References ---------- I. Waudby-Smith, A. Ramdas: Estimating means of bounded random variables by betting
-# (Journal of the Royal Statistical Society B, 2024), the hedged capital process; H. Robbins: Statistical
-# methods related to the law of the iterated logarithm (1970), the method of mixtures.
+# I. Waudby-Smith, A. Ramdas: Estimating means of bounded random variables by betting (Journal of the Royal
+# Statistical Society B, 2024), the hedged capital process; H. Robbins: Statistical methods related to the
+# law of the iterated logarithm (1970), the method of mixtures.
 
 _BETS = np.geomspace(0.002, 0.9, 24)
 """As shares of the capital: 0.002 finds small differences of many queries, 0.9 great ones of few."""

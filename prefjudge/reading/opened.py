@@ -25,7 +25,7 @@ from prefjudge.reading.held import Held
 from prefjudge.reading.once import is_asking_once, once_each, state_of
 from prefjudge.reading.remote import is_remote, kept_addresses, knowing, without_secrets
 from prefjudge.reading.run_options import DEFAULTS, ReadOptions
-from prefjudge.reading.runs.cluster import Engine, tables_of
+from prefjudge.reading.runs.engines import Engine, tables_of
 from prefjudge.reading.runs.heads import Reading, RunFiles, Runs, units_of
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.runs import OnDuplicate

@@ -42,7 +42,7 @@ from prefjudge.reading.inputs import OneLabelSet, Runs, Texts, maybe, take_one_q
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.opened import Reader, copies_pooled, heads_beside_each_other, reading
 from prefjudge.reading.pools import read_copies
-from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.reading.text_options import text_fields

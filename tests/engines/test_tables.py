@@ -23,7 +23,7 @@ from prefjudge.findings.outputs import to_arrow
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.remote import without_secrets
 from prefjudge.reading.runs import heads as files
-from prefjudge.reading.runs.cluster import tables_of
+from prefjudge.reading.runs.engines import tables_of
 from prefjudge.reading.runs.heads import Reading, Runs, units_of
 from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.runs.runs import read_chunks

@@ -27,6 +27,8 @@ from prefjudge.resources import resource_dir
 for name, pattern in (("hit_templates", "*.html"), ("configs", "*.toml")):
     print(len(list(resource_dir(name).glob(pattern))))
 from prefjudge.pages.page import ground_style, page_templates
+import prefjudge
+assert [getattr(prefjudge, verb) for verb in prefjudge.__all__]
 assert ground_style() and [page_templates().get_template(name) for name in ("report.html", "site_page.html")]
 """
 
@@ -149,4 +151,6 @@ def test_a_fresh_install_works(kind: str, project: Path, tmp_path: Path) -> None
         "collection.tsv", "gold.tsv", "qrels.txt", "queries.tsv", "truth.tsv",
     ]  # fmt: skip
     assert len(list((Path(demo) / "runs").glob("*.txt"))) == 6
+    run(python.parent / "prefjudge", "demo", elsewhere / "road", cwd=elsewhere)  # without any extra
+    assert (elsewhere / "road" / "study" / "report.html").is_file()
     assert (kind == "editable") == Path(demo).is_relative_to(project)

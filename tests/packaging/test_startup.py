@@ -78,7 +78,7 @@ def test_a_pool_of_plain_files_loads_nothing_of_studies_plots_and_packages() -> 
     runs = str(ROOT / "prefjudge" / "demo" / "runs" / "*.txt")
     unneeded = (
         "prefjudge.study.config", "prefjudge.study.assignments", "numpy.random", "scipy", "_hashlib",
-        "importlib.metadata", "unicodedata",
+        "pyarrow", "importlib.metadata", "unicodedata",
     )  # fmt: skip
     code = "import sys, prefjudge; prefjudge.pool(runs=[{!r}]); print(*set(sys.modules) & set({!r}))"
     # the first time Python may compile, for which it loads more; what it compiled is kept

@@ -141,7 +141,7 @@ def test_nothing_is_given_up_where_the_store_is_lost_as_well(published: Path) ->
 
 def test_a_study_that_was_never_used_has_nothing_to_recover(tmp_path: Path) -> None:
     init(tmp_path / "new")
-    with pytest.raises(InputError, match="was never used"):
+    with pytest.raises(InputError, match="it was never used, or both are lost"):
         recover(tmp_path / "new")
     assert not (tmp_path / "new" / "study.db").exists()
 

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +32,6 @@ from prefjudge.reading.runs.parquet import (
     columns_of_folders,
     parquet_files,
     read_row_groups,
-    require_arrow,
     row_groups,
 )
 from prefjudge.reading.runs.rows import GROUP
@@ -41,10 +39,8 @@ from prefjudge.reading.runs.runs import stretches
 from prefjudge.reading.runs.tables import (
     GroupWork,
     Listed,
-    ParquetTables,
     Rows,
     TableRuns,
-    Tables,
     buckets_of,
     in_groups,
     pieces,
@@ -667,21 +663,3 @@ def _contributions(qrels: Qrels, per_query: QrelsPerQuery) -> list[tuple[str, st
             "Write text, for instance .tsv.",
         )
     return rows
-
-
-# Where runs are read that a user chooses: on this machine, or on a cluster.
-
-
-class Engine(StrEnum):
-    """What reads runs: this machine, or a cluster."""
-
-    FILES = "files"
-    SPARK = "spark"
-
-
-def tables_of(engine: Engine | str, executor: Executor | None = None) -> Tables:
-    """Return what reads and writes Parquet, and sends run files to where they are read."""
-    require_arrow()
-    if engine == Engine.SPARK:
-        return SparkTables()
-    return ParquetTables(executor)

@@ -37,7 +37,7 @@ from prefjudge.reading.given import as_path, expand
 from prefjudge.reading.inputs import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
 from prefjudge.reading.labels import write_judgments, write_qrels
 from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
-from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.steps.resolve.result import Form, ResolveResult, RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables

@@ -21,7 +21,7 @@ from prefjudge.errors import InputError
 from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.files import LIMIT
 from prefjudge.reading.labels import TIES
-from prefjudge.reading.runs.cluster import Engine, tables_of
+from prefjudge.reading.runs.engines import Engine, tables_of
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.rows import whole_groups
 from prefjudge.reading.runs.tables import BLOCK, Tables

@@ -46,7 +46,7 @@ from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
 from prefjudge.reading.run_options import ReadOptions
-from prefjudge.reading.runs.cluster import Engine
+from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.reading.text_options import text_fields
 from prefjudge.show.boards import (

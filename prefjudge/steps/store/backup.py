@@ -269,9 +269,9 @@ def _refuse_unused(study: Study, target: str) -> None:
         refuse_lost(study.folder, database)  # of a new folder it says nothing
         if not database.version():
             raise InputError(
-                f"{study.folder} was never used: it has neither a store nor a marketplace to recover",
-                f"Begin with: prefjudge pool {quoted(study.folder)} --runs … If work was published from it, "
-                "restore a backup (docs/backup.md).",
+                f"{study.folder} has neither a store nor a marketplace: it was never used, or both are lost",
+                f"If it was never used, begin: prefjudge pool {quoted(study.folder)} --runs … Else restore a "
+                "backup (docs/backup.md).",
             )
 
 
