@@ -8,13 +8,13 @@ from typing import Literal
 
 NOW: Mapping[str, Mapping[str, str]] = {
     "verb": {
-        "backup": "store backup",
-        "doctor": "store check",
-        "history": "status --history",
-        "models": "judge --worth",
-        "recover": "store recover",
-        "site": "report --site DIR",
-        "worker": "workers --forget ID, or: prefjudge workers --export ID",
+        "backup": "store backup STUDY",
+        "doctor": "store check STUDY",
+        "history": "status STUDY --history",
+        "models": "judge STUDY --worth",
+        "recover": "store recover STUDY",
+        "site": "report STUDY --site DIR",
+        "worker": "workers STUDY --export ID, or: prefjudge workers STUDY --forget ID",
     },
     "option": {
         "--cache": "copies of large runs, made unasked; PREFJUDGE_COPIES=0 turns them off",

@@ -13,9 +13,9 @@ from prefjudge.errors import InputError
 def test_an_old_verb_says_in_one_line_what_it_is_now() -> None:
     done = CliRunner().invoke(app, ["doctor", "study"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "prefjudge doctor is now: prefjudge store check\n"
+    assert done.stderr == "prefjudge doctor is now: prefjudge store check STUDY\n"
     assert "doctor" not in CliRunner().invoke(app, ["--help"]).stdout
-    with pytest.raises(AttributeError, match="prefjudge doctor is now: prefjudge store check"):
+    with pytest.raises(AttributeError, match="prefjudge doctor is now: prefjudge store check STUDY"):
         prefjudge.doctor  # noqa: B018
 
 

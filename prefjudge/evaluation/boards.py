@@ -404,6 +404,7 @@ def tie_sensitivity(
         One per run, in the order given.
     """
     centre = np.mean if statistic == "mean" else np.median
+    shown = np.exp if in_logarithms(str(measure)) else np.float64
     rows, ideal = [], ideal_placings(qrels)
     for placed in ranks:
         scores = measure.score_against(ideal, placed, qrels)
@@ -418,9 +419,9 @@ def tie_sensitivity(
             TieSensitivity(
                 run=placed.run,
                 measure=str(measure),
-                lowest=float(centre(low)),
-                score=float(centre(scores)),
-                highest=float(centre(high)),
+                lowest=float(shown(centre(low))),
+                score=float(shown(centre(scores))),
+                highest=float(shown(centre(high))),
                 queries=int((high > low).sum()),
             )
         )

@@ -105,8 +105,6 @@ def _saddlepoint(offset: Floats, count: Floats, least: Floats, greatest: Floats)
     return point
 
 
-# Confidence intervals of a mean or a median, for all runs at once.
-
 Statistic = Literal["mean", "median"]
 Interval = Literal["t", "Gaffke", "order statistics"]
 Bounds = tuple[Floats, Floats, Floats]

@@ -272,10 +272,11 @@ def check_resamples(resamples: int, pairs: int, alpha: float, correction: Correc
         raise InputError(f"{many(resamples, 'resample')}: nothing would be drawn", "Give 1 or more.")
     needed = resamples_needed(pairs, alpha, correction)
     if resamples < needed:
+        family = 1 if correction is Correction.NONE else pairs
         raise InputError(
             f"{many(resamples, 'resample')} cannot show significance at {alpha:g} for {many(pairs, 'pair')} "
             f"after {correction.value}: the smallest adjusted p-value they can give is "
-            f"{min(1.0, needed * alpha / (resamples + 1)):.3g}",
+            f"{min(1.0, family / (resamples + 1)):.3g}",
             f"Use at least {many(needed, 'resample')}, or a test that needs none (t).",
         )
 

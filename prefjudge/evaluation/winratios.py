@@ -139,8 +139,6 @@ class VoteTables:
         return self._won[forward], self._won[backward], self._tied[forward]
 
 
-# Win ratios: runs compared directly by which top passage people prefer.
-
 Count = Literal["majority", "votes"]
 
 PERFECT = "perfect ranking"

@@ -134,8 +134,6 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     return RunGains(runs=tags, gain=gain)
 
 
-# What a run drives: the study's pools by a strategy, or an open challenge.
-
 _MODEL = "strategy model"
 """The setting that names the model which orders and vetoes."""
 

@@ -46,7 +46,7 @@ from prefjudge.findings.answers import (
     votes_of_answers,
 )
 from prefjudge.findings.judgments import gather_judgments
-from prefjudge.reading.files import Notice
+from prefjudge.reading.files import Notice, write_alike
 from prefjudge.reading.given import QRELS_NAME, expand, given_file, paths_of
 from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import (
@@ -287,6 +287,13 @@ def gather(
     asked = tuple(read_queries(queries, fields=fields, notices=notices)) if queries is not None else None
     if queries is not None:
         extra.append(("queries", queries))
+    if asked and sets and all({*asked}.isdisjoint(labels.queries) for labels in sets):
+        judged = sets[0].queries
+        raise InputError(
+            f"{queries}: no query of this file is judged: its first is {asked[0]!r}, the qrels have "
+            f"{judged[0]!r}",
+            write_alike("query_id", asked, judged, "queries and qrels"),
+        )
     if common and sets:
         asked = _common_queries(sets, asked)
     if asked is not None:

@@ -9,7 +9,7 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.marketplace import operator as market
 from prefjudge.study import progress
 from prefjudge.study import store as settings
-from prefjudge.study.store import STEPS, Study, refuse_lost
+from prefjudge.study.store import MARKETPLACE_FILE, STEPS, Study, refuse_lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,16 @@ def open_own(study: Study) -> Store:
     """Return a study's store as it is, which no open study has brought up to date."""
     database = Database(study.store_url)
     refuse_lost(study.folder, database)
+    folder = quoted(study.folder)
+    if not database.version() and (study.folder / MARKETPLACE_FILE).is_file():
+        raise StudyError(
+            f"{study.folder} has a marketplace and no store: its store is lost",
+            f"Restore a backup of the store (docs/backup.md), or run: prefjudge store recover {folder}",
+        )
     if not database.version():
         raise StudyError(
-            f"{study.folder} has no store yet: no verb has used it",
-            f"Run: prefjudge pool {quoted(study.folder)} --runs …",
+            f"{study.folder} has no store yet, and no sign that it was ever used",
+            f"Run: prefjudge pool {folder} --runs …",
         )
     found = open_store(study.store_url)
     if found.kind != "study":

@@ -197,7 +197,7 @@ _OF_ESCI = re.compile(rb"[^\n]*\bproduct_id\b[^\n]*\besci_label\b")
 _OF_PRELS = re.compile(rb"\d+ +[^\s]*[A-Za-z][^\s]*[^\s]{8} +-?\d +\d +(0?\.\d+|1(\.0*)?)\s*\n")
 _OF_SMART = re.compile(rb"\.I +\S+\s*\n\.[A-Z]\b")
 _OF_QUERIES = re.compile(rb'\{\s*"[^"]*"\s*:\s*\{')
-_OF_EXCEL = re.compile(rb"\bxl/|\[Content_Types\]\.xml")
+_OF_EXCEL = re.compile(rb"\bxl/|\[Content_Types\]\.xml(?!.*\b(word|ppt)/)", re.DOTALL)
 _FRACTION = re.compile(rb":\s*-?\d+(\.\d|[eE])")
 
 

@@ -156,7 +156,8 @@ def compare(
     if (a is None) != (b is None):
         raise InputError(
             "compare takes two runs",
-            "Run, for more than two: prefjudge compare --baseline RUN --runs 'DIR/*'",
+            "Run: prefjudge compare A.txt B.txt --qrels FILE; or, for one against all in a folder: "
+            "prefjudge compare --baseline RUN --runs 'DIR/*' --qrels FILE",
         )
     leads = [("--baseline", name) for name in several(baseline)]
     leads = [("A", a), *leads] if a else leads
@@ -198,6 +199,11 @@ def compare(
             tested = chosen(scores, baseline=names, rng=generator(found.study, "compare", seed))
             comparisons.append(_with_outcomes(scores, tested))
         notices += _with_several_answers(found, comparisons)
+        if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
+            what = (
+                "only the sequential test holds at every look: the outcomes and tests beside it hold at one"
+            )
+            notices.append(Notice(where="compare", what=what))
         broken_down = any(comparison.outcomes for comparison in comparisons)
         result = CompareResult(
             comparisons=tuple(comparisons),

@@ -378,9 +378,6 @@ def _judgments(
         )
 
 
-# Makes votes that were collected elsewhere part of a study: with their workers, texts and kind.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportResult(Shown):
     """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.

@@ -154,9 +154,6 @@ def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
     write_figure(path, plot_pool_sizes(sizes))
 
 
-# Pools the top results of runs with the qrels, and pairs the candidates of each query.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PoolResult(Shown):
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
@@ -316,9 +313,12 @@ def pool(
         judging = set(pools.queries)
         gone = {one: doc for one, doc in gone.items() if one[0] in judging}
         notices += copies_pooled(gone, collection or copies)
+        notices += _unlabelled(pools, judged, qrels)
+        if texts is not None and (lost := [query for query in texts if query not in {*heads.queries}]):
+            of = f"{len(lost):,} of its {many(len(texts), 'query', 'queries')}"
+            notices.append(Notice(where=str(queries), what=f"{of} are in no run, such as {lost[0]!r}"))
         if opened is not None:
             notices += [
-                *_unlabelled(pools, judged, qrels),
                 *markup_in(texts or {}, queries or ""),
                 *markup_in(passages, collection or ""),
             ]

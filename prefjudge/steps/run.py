@@ -119,8 +119,6 @@ def keep_answers(
     )
 
 
-# Drives a study by a strategy: it publishes and collects in rounds, until all is settled or paid out.
-
 _MOST_ROUNDS = 200
 
 

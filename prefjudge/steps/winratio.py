@@ -194,6 +194,9 @@ def winratio(
             drawn = _with_texts(draw(count=examples, rng=rng), found.study)
         heads = pooled_only(heads, found.pools, notices)
         ratios = win_ratios(found.judgments, heads, labels, queries=asked, count=counted)
+        if not any(pair.wins_a or pair.wins_b or pair.ties for pair in ratios.pairs):
+            what = "no judgment compares the top documents of two runs: there is nothing to count"
+            notices.append(Notice(where="winratio", what=what))
         result = WinRatioResult(
             winratio=ratios,
             shown=runs_to_show(ratios, runs_shown),

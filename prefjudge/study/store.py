@@ -123,7 +123,9 @@ class Study:
         if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(
                 f"{folder} is not a study",
-                f"Check the path, or make a new study there: prefjudge init {quoted(folder)}",
+                f"Check the path, or make a new study there: prefjudge init {quoted(folder)}"
+                if not self.folder.exists() or not any(self.folder.iterdir())
+                else "Check the path: this folder holds other files.",
             )
 
     @cached_property
@@ -476,7 +478,10 @@ _PAST = (
     DELETED_FILE,
     "pages",
     "preference.qrels",
+    "preference.rehearsal.txt",
     "leaderboard.csv",
+    "leaderboard.rehearsal.txt",
+    "leaderboard.provenance.json",
     "winratio.csv",
     "report.html",
     "release",

@@ -94,13 +94,13 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: check_resamples(100, 45, 0.05, Correction.HOLM),
         "100 resamples cannot show significance at 0.05 for 45 pairs after holm: the smallest adjusted "
-        "p-value they can give is 0.445",
+        "p-value they can give is 0.446",  # 45 / 101
         "Use at least 899 resamples, or a test that needs none (t).",
     ),
     (
         lambda: check_resamples(18, 1, 0.05, Correction.NONE),
         "18 resamples cannot show significance at 0.05 for 1 pair after none: the smallest adjusted "
-        "p-value they can give is 0.05",
+        "p-value they can give is 0.0526",  # 1 / 19
         "Use at least 19 resamples, or a test that needs none (t).",
     ),
     (

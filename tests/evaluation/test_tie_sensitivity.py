@@ -53,3 +53,10 @@ def test_the_ends_are_means_or_medians_over_the_queries() -> None:
     assert (mean.lowest, mean.score, mean.highest) == pytest.approx((1.25 / 3, 2.25 / 3, 2.25 / 3))
     (median,) = tie_sensitivity(ranks, qrels, Measure.parse("RR@10"), statistic="median")
     assert (median.lowest, median.score, median.highest) == (0.5, 1.0, 1.0)
+
+
+def test_the_ends_of_a_geometric_mean_are_on_its_scale() -> None:
+    qrels = make_qrels({"q": {"m": 1}})
+    ranks = make_ranks({"q": {"a": 2.0, "m": 1.0}}, qrels)
+    (found,) = tie_sensitivity([ranks], qrels, Measure.parse("GMAP"))
+    assert (found.lowest, found.score, found.highest) == pytest.approx((0.5, 0.5, 0.5))

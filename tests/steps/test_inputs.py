@@ -1,5 +1,6 @@
 """The files that a step is given."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from prefjudge.reading.given import expand
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
+from prefjudge.steps.score.score import score
 from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 
@@ -47,3 +49,15 @@ def test_votes_and_runs_that_share_no_query_are_refused(tmp_path: Path) -> None:
     (tmp_path / "votes").write_text("other d1 d2 d1\n")
     with pytest.raises(InputError, match="no query of the judgments is in any run: they have 'other', the"):
         winratio(runs=tmp_path / "run", judgments=tmp_path / "votes")
+
+
+def test_ids_that_match_in_part_are_told(tmp_path: Path) -> None:
+    for name in ("qrels.txt", "queries.tsv"):
+        (tmp_path / name).write_text(re.sub(r"(?m)^q0", "q", (COLLECTION / name).read_text()))
+    runs, qrels = COLLECTION / "runs" / "*.txt", COLLECTION / "qrels.txt"
+    assert any("lacks 9 of the 15" in one for one in pool(runs=runs, qrels=tmp_path / "qrels.txt").notices)
+    told = pool(runs=runs, qrels=qrels, queries=tmp_path / "queries.tsv").notices
+    assert any("9 of its 15 queries are in no run, such as 'q1'" in one for one in told)
+    (tmp_path / "others.tsv").write_text("zz\ta question\n")
+    with pytest.raises(InputError, match=r"others\.tsv: no query of this file is judged: its first is 'zz'"):
+        score(runs=runs, qrels=qrels, queries=tmp_path / "others.tsv")

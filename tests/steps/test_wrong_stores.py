@@ -139,11 +139,40 @@ def test_nothing_is_given_up_where_the_store_is_lost_as_well(published: Path) ->
     assert not (published / "marketplace.db").exists()
 
 
-def test_a_study_that_was_never_used_has_nothing_to_recover(tmp_path: Path) -> None:
+@pytest.mark.parametrize("looked", [False, True])
+def test_where_no_work_is_known_nothing_is_called_whole(tmp_path: Path, looked: bool) -> None:
     init(tmp_path / "new")
+    if looked:
+        status(tmp_path / "new")
+    before = {path.name for path in (tmp_path / "new").iterdir()}
+    for live in (False, True):
+        with pytest.raises(InputError, match="it was never used, or both are lost"):
+            recover(tmp_path / "new", live=live)
+    assert {path.name for path in (tmp_path / "new").iterdir()} == before
+
+
+def test_a_used_study_is_not_called_whole_after_a_look(published: Path) -> None:
+    for path in [*published.glob("study.db*"), *published.glob("marketplace.db*")]:
+        path.unlink()
+    status(published)
     with pytest.raises(InputError, match="it was never used, or both are lost"):
-        recover(tmp_path / "new")
-    assert not (tmp_path / "new" / "study.db").exists()
+        recover(published)
+
+
+def test_a_new_marketplace_begins_where_the_lost_one_was_given_up(published: Path) -> None:
+    work(published, workers=6, most=4, error=0.1, slip=0.0)
+    collect(published)
+    lose_marketplace(published)
+    recover(published, give_up=True)
+    publish(published, yes=True)  # the token of the lost marketplace is gone with it
+    work(published, workers=6, error=0.1, slip=0.0)
+    collect(published)  # those who worked at the lost one are unknown to the new one
+
+
+def test_a_lost_store_beside_its_marketplace_is_told(published: Path) -> None:
+    lose(published)
+    (published / "study.db.lock").unlink(missing_ok=True)
+    assert any("its store is lost" in one.found for one in examine(published).checks)
 
 
 def test_a_study_that_lost_its_marketplace_too_is_not_called_whole(published: Path) -> None:
@@ -156,7 +185,7 @@ def test_a_study_that_lost_its_marketplace_too_is_not_called_whole(published: Pa
     for path in published.with_name("kept").glob("marketplace.db*"):
         shutil.copyfile(path, published / path.name)
     before = there(published)
-    with keep_marketplace_open(Study(published)):
+    with keep_marketplace_open(Study(published, recovering=True)):
         recover(published)
         pool_demo(published)
         gold(published, accept=True, file=COLLECTION / "gold.tsv")

@@ -459,8 +459,6 @@ def _if_all_are_alike(share: Floats, error: float, value: Callable[[Floats], Flo
     return np.asarray((value(then) * either).sum(axis=2) - value(share)[:, None])
 
 
-# Sure: votes where they tell most who is the best, until one candidate is it with enough probability.
-
 _MOST_VOTES = 40
 """The most votes of a pool for each of its candidates: what nobody can tell apart must not cost for ever."""
 _MOST_ON_A_PAIR = 60

@@ -521,9 +521,6 @@ def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, str
     return noisy_bradley_terry
 
 
-# Rules: every way to resolve a tournament, by its name.
-
-
 class Learner(Protocol):
     """Learns a rule from all queries together, for instance how reliable each worker is."""
 

@@ -597,8 +597,14 @@ class MTurkCrowd:
         self._groups.remove(worker_id, group)
 
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
-        """Set how many HITs a worker may take, by the score in a qualification."""
-        self._groups.limit(worker_id, group, tasks, submitted)
+        """Set how many HITs a worker may take, by the score in a qualification; one who left needs none."""
+        try:
+            self._groups.limit(worker_id, group, tasks, submitted)
+        except (
+            RefusedError
+        ) as refused:  # whoever worked at a marketplace that was lost is unknown to the new one
+            if "WorkerDoesNotExist" not in refused.message:
+                raise
 
     def pulse(self) -> str:
         """Return how much was submitted; or what a list says of all HITs, where the balance does not tell."""

@@ -101,9 +101,6 @@ def graph_compatibility(place: Integers, pairs: ComparedPairs, *, persistence: f
     return scores
 
 
-# Measures of a run straight from preferences: ppref and its kin, and the preference graph.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPairs:
     """The decided pairs of all queries as one run places them.

@@ -83,8 +83,6 @@ def no_field(number: str, fields: TextFields, there: dict[str, str]) -> tuple[st
     return what, "Write queries as lines of id, tab, text."
 
 
-# What the readers of text formats take and give, and what they share.
-
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
 
 

@@ -138,9 +138,6 @@ def _harmless(cell: Cell) -> Cell:
     return marked
 
 
-# Makes the page of a report, and what goes beside it.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportResult(Shown):
     """What a report holds: the headings of its sections, how many plots, and the files written beside it."""

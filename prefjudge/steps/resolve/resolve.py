@@ -47,8 +47,6 @@ from prefjudge.study.pools import is_published
 from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
 from prefjudge.words import many
 
-# Resolves judgments into preference qrels, and estimates how reliable they are.
-
 
 def resolve(
     study: str | Path | Study | None = None,

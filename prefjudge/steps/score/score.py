@@ -289,9 +289,6 @@ def in_words(runs: Sequence[NotJudged]) -> dict[str, str]:
     return {"not judged yet": ", ".join(f"{one.run} ({one.judged} of {one.queries})" for one in runs)}
 
 
-# Scores runs under one or more qrels, and compares the leaderboards.
-
-
 def score(
     study: str | Path | Study | None = None,
     *,

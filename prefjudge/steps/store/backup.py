@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,7 +25,14 @@ from prefjudge.steps.store.hits import HitRecovery, Learnt
 from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import close_undecided, load_judgments
 from prefjudge.study.hits import close_lost, read_hit_key
-from prefjudge.study.pools import clear_votes_wanted, load_gold, load_passages, load_queries
+from prefjudge.study.pools import (
+    clear_votes_wanted,
+    is_published,
+    load_gold,
+    load_inputs,
+    load_passages,
+    load_queries,
+)
 from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.store import (
     BEING_REBUILT,
@@ -262,17 +269,29 @@ def recover(
 
 
 def _refuse_unused(study: Study, target: str) -> None:
-    configured, database = study.config.target(target), Database(study.store_url)
-    if configured is None or not configured.is_own_marketplace or (study.folder / MARKETPLACE_FILE).exists():
+    """Refuse where neither the store nor the study's own marketplace knows of any work."""
+    configured, marketplace = study.config.target(target), study.folder / MARKETPLACE_FILE
+    served_elsewhere = configured is not None and not configured.is_own_marketplace
+    if served_elsewhere or (marketplace.is_file() and marketplace.stat().st_size):
         return
-    with suppress(StudyError), closing(database):
-        refuse_lost(study.folder, database)  # of a new folder it says nothing
-        if not database.version():
-            raise InputError(
-                f"{study.folder} has neither a store nor a marketplace: it was never used, or both are lost",
-                f"If it was never used, begin: prefjudge pool {quoted(study.folder)} --runs … Else restore a "
-                "backup (docs/backup.md).",
-            )
+    with closing(Database(study.store_url)) as database:
+        if database.version():
+            with study.transaction(write=False) as db:
+                if is_published(db) or load_inputs(db) or load_setting(db, RECOVERING):
+                    return
+        else:
+            try:
+                refuse_lost(study.folder, database)
+            except StudyError:
+                raise StudyError(
+                    f"the study's store and its marketplace are both lost: {marketplace} is missing or empty",
+                    "Restore a backup of either (docs/backup.md), or begin a new study with the same files.",
+                ) from None
+    raise InputError(
+        f"{study.folder} has no work in its store and no marketplace: it was never used, or both are lost",
+        f"If it was never used, begin: prefjudge pool {quoted(study.folder)} --runs … Else restore a "
+        "backup (docs/backup.md).",
+    )
 
 
 def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
@@ -457,6 +476,7 @@ def give_up_marketplace(study: Study, target: str) -> tuple[int, tuple[str, ...]
         unpaid, cents = close_undecided(db, target)
         for key in (f"marketplace:{target}", RECOVERING):
             drop_setting(db, key)
+        Path(f"{study.folder / MARKETPLACE_FILE}.admin-token").unlink(missing_ok=True)
         for prefix in ("worker:", "visits:"):  # the accounts of simulated workers there
             drop_settings(db, prefix)
     notices = ["the next verb that needs a marketplace begins a new one: invite your workers again"]
