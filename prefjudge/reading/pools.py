@@ -270,17 +270,7 @@ def write_gold(path: str | Path, pairs: Sequence[GoldPair]) -> None:
 def write_resolutions(
     path: str | Path, rules: Iterable[Resolutions], confidence: Confidence | None = None
 ) -> None:
-    """Write the resolution of every query, atomically.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    rules : iterable of Resolutions
-        The outcome of each rule on the same judgments; the first one's candidates are written in full.
-    confidence : Confidence, optional
-        The probability of being the best, of the same candidates.
-    """
+    """Write the resolution of every query, atomically."""
     first, *others = rules
     with atomic_write(path) as file:
         for place, one in enumerate(first):

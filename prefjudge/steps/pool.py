@@ -286,6 +286,7 @@ def pool(
             tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
             if not sizes:
                 raise _nothing_pooled(texts, queries, collection, fields, reader)
+        notices += _in_no_run(texts, queries, sum(sizes.values()))
     else:
         with reading(paths, order, notices, engine, **read) as reader:
             heads = reader.top(depth, texts)
@@ -314,9 +315,7 @@ def pool(
         gone = {one: doc for one, doc in gone.items() if one[0] in judging}
         notices += copies_pooled(gone, collection or copies)
         notices += _unlabelled(pools, judged, qrels)
-        if texts is not None and (lost := [query for query in texts if query not in {*heads.queries}]):
-            of = f"{len(lost):,} of its {many(len(texts), 'query', 'queries')}"
-            notices.append(Notice(where=str(queries), what=f"{of} are in no run, such as {lost[0]!r}"))
+        notices += _in_no_run(texts, queries, len(heads.queries))
         if opened is not None:
             notices += [
                 *markup_in(texts or {}, queries or ""),
@@ -449,6 +448,13 @@ def _refuse_swapped(
 
 def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
     return read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
+
+
+def _in_no_run(texts: Mapping[str, str] | None, queries: str | Path | None, found: int) -> "list[Notice]":
+    if texts is None or len(texts) == found:
+        return []
+    what = f"{len(texts) - found:,} of its {many(len(texts), 'query is', 'queries are')} in no run"
+    return [Notice(where=str(queries), what=what)]
 
 
 def _unlabelled(pools: Pools, judged: Qrels | None, qrels: str | Path | None) -> "list[Notice]":

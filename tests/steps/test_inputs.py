@@ -57,7 +57,7 @@ def test_ids_that_match_in_part_are_told(tmp_path: Path) -> None:
     runs, qrels = COLLECTION / "runs" / "*.txt", COLLECTION / "qrels.txt"
     assert any("lacks 9 of the 15" in one for one in pool(runs=runs, qrels=tmp_path / "qrels.txt").notices)
     told = pool(runs=runs, qrels=qrels, queries=tmp_path / "queries.tsv").notices
-    assert any("9 of its 15 queries are in no run, such as 'q1'" in one for one in told)
+    assert any("9 of its 15 queries are in no run" in one for one in told)
     (tmp_path / "others.tsv").write_text("zz\ta question\n")
     with pytest.raises(InputError, match=r"others\.tsv: no query of this file is judged: its first is 'zz'"):
         score(runs=runs, qrels=qrels, queries=tmp_path / "others.tsv")
