@@ -248,7 +248,7 @@ def test_a_hit_that_was_deleted_for_its_money_is_found_again(served: Path) -> No
 
 def test_a_study_that_run_drove_is_driven_on(served: Path) -> None:
     edit(served, ("budget = 100.00", "budget = 10.00"))
-    assert run(served, strategy="sure:60", yes=True, workers=6, error=0.1).stopped_by.startswith("the bud")
+    assert run(served, strategy="sure:60", yes=True, workers=12, error=0.1).stopped_by.startswith("the bud")
     market = there(served)
     lose(served)
     recover(served)
@@ -259,8 +259,8 @@ def test_a_study_that_run_drove_is_driven_on(served: Path) -> None:
     assert status(served).waiting == 0
     assert there(served) == market
     edit(served, ("budget = 10.00", "budget = 500.00"))
-    done = run(served, yes=True, workers=6, error=0.1)
-    assert (done.strategy, done.unfinished) == ("sure:60", 0)
+    done = run(served, yes=True, workers=12, error=0.1)
+    assert (done.strategy, done.unfinished) == ("sure:60", 0), done.stopped_by
 
 
 @contextmanager
