@@ -147,23 +147,6 @@ def merge_copies(
 
     The copy with the highest label stands for all; of several, the one that the qrels brought into the pool,
     then the one that most runs have, then the first by doc_id.
-
-    Parameters
-    ----------
-    pools : Pools
-    copies : Copies
-    qrels : Qrels, optional
-        The labels, from grade 1 on.
-    kept : collection of (str, str)
-        Candidates, by query_id and doc_id, that people may have compared: they stay, and one of them stands
-        for its other copies, whether these runs have it or not.
-
-    Returns
-    -------
-    Pools
-        Whatever contributed a copy contributed the candidate.
-    dict of (str, str) to str
-        By query_id and doc_id.
     """
     groups: dict[Candidate, dict[str, int]] = {}
     for row in copies.rows(pools.docs, pools.doc):
@@ -229,16 +212,7 @@ def labels_of_candidates(qrels: Qrels, replaced: Mapping[Candidate, str]) -> Qre
 def ranks_of_candidates(
     ranks: Sequence[JudgedRanks], wide: Qrels, documents: Qrels, copies: Copies
 ) -> list[JudgedRanks]:
-    """Return where runs placed documents, from where they placed all copies of these: the best place counts.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where the runs placed the rows of ``wide``.
-    wide, documents : Qrels
-        The documents with their copies, as `Copies.spread` gives them, and without.
-    copies : Copies
-    """
+    """Return where runs placed documents, their copies counted in: the best place counts."""
     width = len(documents.docs) + 1  # a copy that is no document has the code -1
     code = encode(wide.docs, documents.docs).astype(np.int64)
     keys = documents.query.astype(np.int64) * width + documents.doc

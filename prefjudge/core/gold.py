@@ -46,28 +46,7 @@ def rotate_gold(
     rng: np.random.Generator,
     used: Sequence[int] = (),
 ) -> Sequence[tuple[int, ...]]:
-    """Deal gold pairs to HITs so that each is used equally often and neighbouring HITs share none.
-
-    Parameters
-    ----------
-    count : int
-        How many gold pairs there are.
-    per_hit : int
-        How many each HIT hides.
-    hits : int
-        How many HITs.
-    rng : Generator
-        Shuffles the gold pairs once; the deal then goes round, so that a worker who takes HITs in turn meets
-        ``count // per_hit`` of them before a gold pair returns.
-    used : sequence of int, optional
-        How many earlier HITs hide each gold pair: those that fewest do come first, so that the deal for HITs
-        that are issued again goes on where the last one ended.
-
-    Raises
-    ------
-    ValueError
-        There are fewer gold pairs than a HIT hides.
-    """
+    """Deal gold pairs to HITs so that each is used equally often and neighbouring HITs share none."""
     if count < per_hit:
         raise ValueError(f"a HIT hides {per_hit} gold pairs, and there are only {count}")
     waiting = [int(gold) for gold in rng.permutation(count)]
@@ -142,18 +121,6 @@ def lexical_success(gold: Sequence[GoldPair], passages: Mapping[str, str]) -> fl
 
     It chooses the passage with more of the question's words, or with less, counted or weighted by rareness:
     whichever of the four gets most right. Where both have as many, it throws a coin.
-
-    Parameters
-    ----------
-    gold : sequence of GoldPair
-        The gold pairs.
-    passages : mapping of str to str
-        The texts by which rareness is told. Those of the gold pairs are added.
-
-    Returns
-    -------
-    float or None
-        At least 0.5; None without gold pairs.
     """
     if not gold:
         return None
@@ -201,31 +168,6 @@ def suggest_gold(
     one, out of those nearest in length, that shares the fewest words with the query and with the relevant
     passage. A query is used again only when all were, and only with what is clearly off-topic.
 
-    Parameters
-    ----------
-    qrels : Qrels
-        Which passages are relevant (grade of at least 1).
-    queries, passages : mapping of str to str
-        Texts by id. Only documents in ``passages`` are used.
-    count : int
-        How many to suggest.
-    rng : Generator
-        Draws the pairs to take after, the coins, and the order in which equals are tried.
-    lengths : sequence of tuple of int
-        The pairs to take after: the lengths in characters of the query and of both passages. Without any,
-        lengths play no part.
-    avoid : mapping of str to frozenset of str, optional
-        For each query the documents that must not be called off-topic: its pool and all its qrels.
-    min_words : int
-        The fewest words that a passage should have, so that a title is not taken for an answer. Shorter ones
-        are used only where ``lengths`` asks for them.
-
-    Returns
-    -------
-    tuple of GoldPair
-        Fewer than ``count`` where the qrels do not yield as many. No off-topic passage is there twice for
-        one query.
-
     References
     ----------
     Shallow pooling for sparse labels, section 3.1: "between a known relevant passage (i.e., a qrel) and an
@@ -251,13 +193,7 @@ def suggest_gold(
 
 
 def likely_answers(pools: Pools) -> Qrels:
-    """Return the documents of each pool that the most sources put there, as qrels: where there are no others.
-
-    Returns
-    -------
-    Qrels
-        All of them have grade 1, and ties stay. A query without a document has no row.
-    """
+    """Return the documents that most sources of a pool put there, where there are no qrels; ties stay."""
     votes = np.bincount(pools.source_row, minlength=pools.query.size)
     most = np.zeros(len(pools.queries), dtype=votes.dtype)
     np.maximum.at(most, pools.query, votes)

@@ -101,15 +101,6 @@ def plan_hit(
     chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
     of them mirrored. Were the sides drawn again for each layout, the few slots that in no layout are all on
     one side would give the gold pairs away.
-
-    Parameters
-    ----------
-    pairs, gold : sequence of int
-        What the HIT holds, as positions in the caller's lists.
-    layouts : int
-        How many ways to show it.
-    rng : Generator
-        Draws the slots, the orders and the sides.
     """
     count = len(pairs) + len(gold)
     slots = tuple(rng.permutation(count).tolist())
@@ -185,21 +176,7 @@ def estimate(
     price: Decimal,
     seconds_per_pair: float | None = None,
 ) -> Estimate:
-    """Return the cost of ``hits`` HITs of ``assignments_per_hit`` assignments each.
-
-    Parameters
-    ----------
-    pairs, hits, assignments_per_hit : int
-        The size of the batch.
-    slots_per_hit : int
-        How many comparisons a worker makes in a full HIT, gold pairs included.
-    reward : Decimal
-        The reward of one assignment.
-    price : Decimal
-        What one assignment costs, the crowd's fee included.
-    seconds_per_pair : float, optional
-        The expected, or the median visible, time of a comparison.
-    """
+    """Return the cost of ``hits`` HITs of ``assignments_per_hit`` assignments each."""
     assignments = hits * assignments_per_hit
     return Estimate(
         pairs=pairs,
@@ -320,31 +297,7 @@ def check_answer(
     strengths: int = 0,
     allow_unable: bool = False,
 ) -> Answer:
-    """Check the submitted fields against the page that was served.
-
-    Parameters
-    ----------
-    fields : mapping of str to str
-        What was submitted; every value is the worker's to choose.
-    names, tokens : sequence
-        The slots' field names, and the tokens that stand for their first and second passage.
-    layouts : sequence of Layout
-        The layouts of the page. The one shown follows from the assignment id, and not from the fields.
-    assignment_id : str
-        The assignment.
-    allow_ties : bool
-        Whether a tie may be chosen.
-    strengths : int
-        How many degrees of strength are asked, 0 for none.
-    allow_unable : bool
-        Whether a worker may say that a pair cannot be judged; it is then answered, and without a vote.
-
-    Raises
-    ------
-    BadAnswerError
-        Consent is missing, a value is not one that the page offers, a slot is not answered though the worker
-        did not stop, or nothing is answered.
-    """
+    """Check the submitted fields against the page that was served."""
     if fields.get("consent") != "yes":
         raise BadAnswerError("consent was not given")
     stopped = fields.get("stopped") == "1"

@@ -165,20 +165,7 @@ class ModelComparison:
 
 
 def split_models(log: Judgments, named: Collection[str] = ()) -> tuple[Judgments, dict[str, Judgments]]:
-    """Part a log into people's votes and those of each model; the vocabularies stay.
-
-    Parameters
-    ----------
-    log : Judgments
-        The votes.
-    named : collection of str
-        Which workers are models, with or without ``model:``; by default those whose names begin with it.
-
-    Raises
-    ------
-    KeyError
-        A name is not a worker's.
-    """
+    """Part a log into people's votes and those of each model; the vocabularies stay."""
     code = {name: number for number, name in enumerate(log.workers)}
     if named:
         prefixed = {name.removeprefix(MODEL_PREFIX): name for name in log.workers}
@@ -204,15 +191,7 @@ def read_choice(reply: str) -> int | None:
 
 
 def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequence[int]]) -> ModelComparison:
-    """Set a model's verdicts beside people's votes.
-
-    Parameters
-    ----------
-    votes : iterable of ModelVote
-        The model's.
-    people : mapping of Pair to sequence of int
-        The votes of different people on each pair, 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie.
-    """
+    """Set a model's verdicts beside people's votes."""
     listed = list(votes)
     decided = {vote.pair: vote.choice for vote in listed if vote.choice}
     against = [
@@ -289,15 +268,7 @@ def model_families(name: str) -> frozenset[str]:
 
 
 def kin_among(family: str, runs: Iterable[str]) -> tuple[str, ...]:
-    """Return the run tags that name a family: a judge should not judge its own kind.
-
-    Parameters
-    ----------
-    family : str
-        A model's name; or words that run tags use for its kind, where no maker is known by them.
-    runs : iterable of str
-        The run tags.
-    """
+    """Return the run tags that name a family: a judge should not judge its own kind."""
     families, own = model_families(family), _words(family)
     return tuple(
         run for run in runs if families & model_families(run) or (not families and own in _words(run))
@@ -437,17 +408,7 @@ def _before_miss(hits: Sequence[tuple[int, int]]) -> int:
 
 
 def is_unreadable(seconds: float, comparisons: int, words: int) -> bool:
-    """Return whether nobody can have read what was compared in this time.
-
-    Parameters
-    ----------
-    seconds : float
-        The time from acceptance to submission, by the marketplace's clock.
-    comparisons : int
-        How many were made.
-    words : int
-        How many words they show; 0 where that is not known.
-    """
+    """Return whether nobody can have read what was compared in this time."""
     return seconds < max(_LEAST * comparisons, words / UNREADABLE)
 
 
@@ -462,23 +423,7 @@ _PASSED_OVER = 3
 
 
 def climb(hits: Sequence[tuple[int, int]], passed_over: Collection[int] = ()) -> int:
-    """Return how many HITs a worker may have in hand or waiting for review.
-
-    Parameters
-    ----------
-    hits : sequence of (int, int)
-        Gold pairs right and missed in each HIT that was screened, in the order of submission.
-    passed_over : collection of int
-        The places of the HITs that say nothing, because some gold pair was passed over. They are no step up:
-        who passes over what looks like gold would climb, and be paid, without ever being tested.
-
-    Returns
-    -------
-    int
-        1 for a newcomer, 2 after one HIT without a miss, 4 after two more, then 8 and 16, each after as many
-        as the rung before. A HIT with a miss costs one rung. 0 after three HITs more that say nothing than
-        others.
-    """
+    """Return how many HITs a worker may have in hand or waiting for review."""
     if 2 * len(passed_over) >= len(hits) + _PASSED_OVER:
         return 0
     good = 0
@@ -587,15 +532,7 @@ def gather_verdicts(judgments: Judgments) -> Verdicts:
 
 
 def known_answers(verdicts: Verdicts, judgments: Judgments, golds: Judgments) -> NDArray[np.int8]:
-    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 for other pairs.
-
-    Parameters
-    ----------
-    verdicts, judgments : Verdicts, Judgments
-        The judged pairs, and the judgments they were gathered from.
-    golds : Judgments
-        One row per gold pair, with its right answer as the choice.
-    """
+    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 for other pairs."""
     query = encode(golds.queries, judgments.queries)[golds.query]
     doc = encode(golds.docs, judgments.docs)
     answer = dict.fromkeys(

@@ -105,22 +105,6 @@ def build_pools(
 ) -> Pools:
     """Pool the top ``depth`` documents of each run with the qrels.
 
-    Parameters
-    ----------
-    heads : Heads
-        The runs' top documents, at least ``depth`` of them per query.
-    qrels : Qrels, optional
-        The known relevant documents. Those of queries that no run answers are left out.
-    depth : int
-        How many documents of each run enter the pool.
-    per_query : QrelsPerQuery
-        One qrel per query, all, or none; from grade 1 on.
-
-    Returns
-    -------
-    Pools
-        One pool per query that some run answers.
-
     References
     ----------
     Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
@@ -143,13 +127,7 @@ def build_pools(
 
 
 def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -> NDArray[np.int64]:
-    """Return the rows of the relevant documents (from grade 1 on) that are pooled: the first or all.
-
-    Returns
-    -------
-    ndarray of int64
-        One row per labelled query for ``first``: of the highest grade, and the first in the file among those.
-    """
+    """Return the rows of the relevant documents (from grade 1 on) that are pooled: the first or all."""
     relevant = np.flatnonzero(qrels.grade >= 1.0)
     if per_query is QrelsPerQuery.ALL:
         return relevant
@@ -334,11 +312,6 @@ def drop_candidates(pools: Pools, dropped: Collection[tuple[str, str]]) -> Pools
 
 def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
     """Return the pools of ``count`` queries drawn at random from those with at least ``min_size`` candidates.
-
-    Raises
-    ------
-    ValueError
-        Fewer queries than ``count`` have such a pool.
 
     References
     ----------
@@ -541,11 +514,6 @@ class Pairs:
 def all_pairs(pools: Pools) -> Pairs:
     """Pair every two documents of each pool.
 
-    Returns
-    -------
-    Pairs
-        ``sum(size * (size - 1) / 2)`` rows. The cost is in the sizes' histogram, not in their mean.
-
     References
     ----------
     Shallow pooling for sparse labels, section 4.1.
@@ -660,24 +628,7 @@ class TopSplit:
 
 
 def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] | None = None) -> TopPairs:
-    """Return the pair of each query: section 3.1's design.
-
-    Parameters
-    ----------
-    heads : Heads
-        The first two documents of the run.
-    qrels : Qrels
-        One qrel per query is used: of the highest grade, and the first in the file among equals.
-    run : str
-        The representative ranker.
-    queries : collection of str, optional
-        Look at these queries only.
-
-    Raises
-    ------
-    InputError
-        Where ``heads`` does not hold the run.
-    """
+    """Return the pair of each query: section 3.1's design."""
     if run not in heads.runs:
         raise InputError(f"there is no run {run!r}", f"Choose one of: {', '.join(heads.runs)}.")
     docs = tuple(dict.fromkeys([*heads.docs, *qrels.docs]))
@@ -703,25 +654,6 @@ def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] 
 
 def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
     """Pool the qrel of each query with the passage of one run that it is compared with.
-
-    Parameters
-    ----------
-    heads : Heads
-        The first two documents of one run.
-    qrels : Qrels
-        The known relevant documents: the first in the file among those with the highest grade is compared.
-
-    Returns
-    -------
-    Pools
-        A pool for every labelled query, in the order of the run and then of the qrels: the qrel, and its
-        rival where it has one. A query that the run does not answer has the qrel alone, so that it stays in
-        the shares of the analysis.
-
-    Raises
-    ------
-    ValueError
-        ``heads`` holds not exactly one run.
 
     References
     ----------
@@ -750,20 +682,6 @@ def pooled_qrels(qrels: Qrels, pools: Pools, source: str) -> Qrels:
 
     A qrel without a text cannot be shown, and another one of its query takes its place in the pool. Whoever
     compares runs with the qrels afterwards must mean the one that was judged.
-
-    Parameters
-    ----------
-    qrels : Qrels
-        The labels that the pool was made with, as their file has them.
-    pools : Pools
-        The pools.
-    source : str
-        What the pools call the qrels. Where it put nothing into any pool, all the qrels come back.
-
-    Returns
-    -------
-    Qrels
-        The judged queries stay; the rows are in the order of ``qrels``.
     """
     if source not in pools.sources:
         return qrels

@@ -296,19 +296,7 @@ class JudgedRanks:
 
 
 def heads_of_judged(ranks: Sequence[JudgedRanks], qrels: Qrels) -> Heads | None:
-    """Return the first document of each judged query of each run, where all of them are judged.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where the runs placed the documents of ``qrels``.
-    qrels : Qrels
-
-    Returns
-    -------
-    Heads or None
-        One document a list. None if some run begins with a document that is not judged: then the runs tell.
-    """
+    """Return the first document of each judged query of each run, where all of them are judged."""
     tops = [placed.position == 1 for placed in ranks]
     if any(top.sum() != np.count_nonzero(one.retrieved) for top, one in zip(tops, ranks, strict=True)):
         return None

@@ -242,16 +242,7 @@ def error_of_scale(scale: float) -> float:
 
 
 def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:
-    """Return the log of the evidence of the answers to gold pairs for a share of wrong votes.
-
-    Parameters
-    ----------
-    error : float
-        The share of wrong votes on a random pair.
-    right, missed : int
-        Answers to gold pairs. They are easier than a random pair: how often they are missed may be anything
-        up to ``error``. Missed ones hold the error up, whatever the votes say.
-    """
+    """Return the log of the evidence of the answers to gold pairs for a share of wrong votes."""
     # The chance to miss a gold pair is uniform on 0 to ``error``: the likelihood, integrated over it, is an
     # incomplete beta function over ``error``, up to a constant.
     golds = float(scipy.special.betainc(missed + 1, right + 1, error))
@@ -260,13 +251,7 @@ def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:
 
 @lru_cache(maxsize=256)
 def scale_of_error(error: float) -> float:
-    """Return the standard deviation of strengths at which a random pair has this share of wrong votes.
-
-    Raises
-    ------
-    ValueError
-        The share is not between 0 and a half.
-    """
+    """Return the standard deviation of strengths at which a random pair has this share of wrong votes."""
     if not 0.0 < error < 0.5:
         raise ValueError(f"a share of wrong votes lies between 0 and 0.5, not at {error}")
     low, high = 1e-6, 1e4

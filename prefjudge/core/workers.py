@@ -69,11 +69,6 @@ def krippendorff_alpha(judgments: Judgments) -> float:
     A unit is a pair; its values are the first document by doc_id, the second, and a tie. Pairs with a single
     judgment do not count.
 
-    Returns
-    -------
-    float
-        1 for perfect agreement, 0 for chance; NaN where no pair has two judgments, or all values are equal.
-
     References
     ----------
     K. Krippendorff: Computing Krippendorff's alpha-reliability (2011).
@@ -409,20 +404,6 @@ def fit_dawid_skene(
 ) -> DawidSkene:
     """Fit the model by expectation and maximisation, from the majority's verdicts.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes; ties say nothing here. Without several votes on the same pairs, or golds, there is
-        nothing to learn, and the estimates are little more than the prior.
-    golds : Judgments, optional
-        Pairs whose answer is known, one row each with the answer as its choice. It stays fixed.
-    prior : tuple of float
-        Right and wrong judgments that every worker is taken to have made beforehand, for each side.
-    tolerance : float
-        Stop when no probability of a pair moves by more.
-    most_rounds : int
-        Stop then at the latest.
-
     References
     ----------
     A. Dawid, A. Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm (Applied
@@ -587,24 +568,7 @@ class Sign:
 
 
 def find_signs(evidence: Evidence, *, level: float = 0.01, accuracy: float = 0.9) -> tuple[Sign, ...]:
-    """Say what stands out about each worker.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        What the judgments show.
-    level : float
-        The chance, over all workers together, at which an even split, a row of one side or a low agreement
-        stands out (Bonferroni: each worker is held to ``level / n_workers``).
-    accuracy : float
-        The share of gold pairs that an acceptable worker gets right. Gold stands out where the whole 95 %
-        interval is below it.
-
-    Returns
-    -------
-    tuple of Sign
-        By worker, and for each in the order of :class:`SignKind`.
-    """
+    """Say what stands out about each worker."""
     each = level / max(len(evidence.workers), 1)
     agreement_p = _below_the_others(evidence.agreed, evidence.compared)
     consistency_p = _below_the_others(

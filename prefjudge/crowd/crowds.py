@@ -39,15 +39,7 @@ class CrowdModule(Protocol):
 
 
 def connect(name: str, settings: CrowdSettings) -> Crowd:
-    """Return the crowd of this name; another package's is named in the errors that it fails with.
-
-    Raises
-    ------
-    ConfigError
-        There is no such crowd, or the settings do not fit.
-    PluginError
-        The package that it comes from cannot be used.
-    """
+    """Return the crowd of this name; another package's is named in the errors that it fails with."""
     with CROWDS.using(name):
         crowd = _module(name).open_crowd(settings)
     return crowd if name in CROWDS.ours else cast("Crowd", _Theirs(name, crowd))

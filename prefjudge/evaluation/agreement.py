@@ -96,14 +96,7 @@ def _by_counting(
 
 
 def _pack(masks: Masks) -> tuple[NDArray[np.uint64], type[np.uint16] | type[np.uint32]]:
-    """Return the masks as counters, several in one word, so that one addition counts several splits.
-
-    Returns
-    -------
-    packed : ndarray of uint64, shape (queries, words)
-    lane : numpy type
-        What to view sums of ``packed`` as, to get the counts of the splits, and empty lanes behind them.
-    """
+    """Return the masks as counters, several in one word, so that one addition counts several splits."""
     splits, queries = masks.shape
     lane: type[np.uint16] | type[np.uint32] = np.uint16 if queries < 1 << 16 else np.uint32
     lanes = 8 // np.dtype(lane).itemsize
@@ -365,24 +358,7 @@ def split_half(
     columns: Sequence[tuple[SignificanceTest, Statistic]] = TABLE_4,
     rng: np.random.Generator,
 ) -> Agreement:
-    """Compare the conclusions from random halves of the queries, for all pairs of runs.
-
-    Parameters
-    ----------
-    scores : Scores
-    splits : int
-        How many times to split. With an odd number of queries the first half is the smaller.
-    alpha : float
-        The level of each single test.
-    columns : sequence of (SignificanceTest, aggregate)
-        What to report: any of the tests that need no resamples, with ``mean`` or ``median``.
-    rng : Generator
-
-    Raises
-    ------
-    InputError
-        For fewer than four queries, two runs or one split, or a level that is not between 0 and 1.
-    """
+    """Compare the conclusions from random halves of the queries, for all pairs of runs."""
     check_level(alpha)
     n, runs = scores.values.shape
     if n < 4 or runs < 2 or splits < 1:

@@ -56,24 +56,6 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, pooled: Qrels | Non
 
     It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
     than perfect (Arabzadeh et al. 2021, sections 3 and 5).
-
-    Parameters
-    ----------
-    top : Qrels
-        The labels that the perfect ranking follows: positive grades, the highest first, equal grades as the
-        file lists them.
-    qrels : Qrels
-        The labels that it will be scored by.
-    order : Order
-        The ordering of the runs that it stands among.
-    pooled : Qrels, optional
-        Those of ``top`` that were judged: the perfect ranking has them first. All of the original qrels take
-        part, as in section 5.1; where the pool has the first of each query the order is that of the file.
-
-    Returns
-    -------
-    JudgedRanks
-        Where the perfect ranking places the documents of ``qrels``; it is called ``perfect (<name of top>)``.
     """
     ranking = perfect_ranking(top, pooled)
     query = encode(top.queries, qrels.queries).astype(np.int64)[ranking.query]
@@ -103,11 +85,6 @@ def perfect_scores(
     """Score the perfect ranking of ``top`` under ``qrels``, on the queries that both judge.
 
     On other queries it has no label to follow: to score 0 there would make it easy to beat.
-
-    Returns
-    -------
-    Scores or None
-        One column, in the order of ``qrels.queries``; None where no query is judged by both.
     """
     shared = restrict(qrels, top.queries)
     if not shared.queries:
@@ -132,17 +109,7 @@ class AgainstPerfect:
 
 
 def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> AgainstPerfect:
-    """Test each run against the perfect ranking on the queries of the latter.
-
-    Parameters
-    ----------
-    scores : Scores
-        The runs; the queries of ``perfect`` are among theirs.
-    perfect : Scores
-        The one column of :func:`perfect_scores`.
-    statistic : {'mean', 'median'}
-        What the runs are ordered by. Means are compared by paired t tests, medians by sign tests.
-    """
+    """Test each run against the perfect ranking on the queries of the latter."""
     place = {query: row for row, query in enumerate(scores.queries)}
     runs = scores.values[[place[query] for query in perfect.queries]]
     apart: Floats = runs - perfect.values
@@ -262,26 +229,7 @@ def leaderboard(
     confidence: float = 0.95,
     perfect: Scores | None = None,
 ) -> Leaderboard:
-    """Order the runs of a score matrix and give each score an interval.
-
-    Parameters
-    ----------
-    scores : Scores
-        The query x run matrix.
-    statistic : {'mean', 'median'}
-        What a run is ordered by.
-    confidence : float
-        The level of the intervals.
-    perfect : Scores, optional
-        The scores of the perfect ranking under other labels, on some of the queries (see
-        :func:`prefjudge.evaluation.boards.perfect_scores`). It takes no rank, and each run is
-        tested against it.
-
-    Returns
-    -------
-    Leaderboard
-        The rows from best to worst.
-    """
+    """Order the runs of a score matrix and give each score an interval."""
     sign = direction(scores.measure)
     rows = _rows(scores, statistic, confidence)
     rivals = np.sort([-sign * row.score for row in rows])
@@ -385,24 +333,7 @@ def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
 def tie_sensitivity(
     ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure, *, statistic: Statistic = "mean"
 ) -> tuple[TieSensitivity, ...]:
-    """Bound the score of each run over all orders of its tied documents.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        One per run.
-    qrels : Qrels
-        The labels.
-    measure : Measure
-        Any measure that rises when a better document moves up, or falls with it.
-    statistic : {'mean', 'median'}
-        What sums up the queries.
-
-    Returns
-    -------
-    tuple of TieSensitivity
-        One per run, in the order given.
-    """
+    """Bound the score of each run over all orders of its tied documents."""
     centre = np.mean if statistic == "mean" else np.median
     shown = np.exp if in_logarithms(str(measure)) else np.float64
     rows, ideal = [], ideal_placings(qrels)
@@ -494,15 +425,6 @@ def standings_of(
 
     The same as :func:`standings` of ``compare_runs(scores, test="t")``, from one matrix product instead of
     the sums that the other tests need too.
-
-    Parameters
-    ----------
-    scores : Scores
-        One measure of at least two runs on at least two queries, without perfect rankings.
-    alpha : float
-        The chance that any rank interval is wrong.
-    first_from : int
-        The fewest queries for which it is told how probable it is that a run is the best.
     """
     firm = rank_intervals(scores, alpha=alpha)
     if len(scores.queries) < first_from:
@@ -543,13 +465,7 @@ class PairedTests:
 
 
 def paired_t_tests(scores: Scores) -> PairedTests:
-    """Test all pairs of runs: the p-values of ``compare_runs(scores, test="t")``, from one matrix product.
-
-    Parameters
-    ----------
-    scores : Scores
-        One measure of at least two runs on at least two queries.
-    """
+    """Test all pairs of runs: the p-values of ``compare_runs(scores, test="t")``, from one matrix product."""
     queries, count = scores.values.shape
     means, covered = scores.values.mean(axis=0), _covered(scores.values)
     squares = np.diag(covered)
@@ -595,15 +511,6 @@ def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tup
     """Return the runs that score the same on nearly all queries, the best ones first.
 
     Each run is compared with the five that follow it: such runs have nearly the same mean.
-
-    Parameters
-    ----------
-    scores : Scores
-        One measure of some runs.
-    least : float
-        The least share of the queries, of those on which either has more than the worst score.
-    fewest : int
-        The fewest such queries: of a handful, few runs differ on any.
     """
     if len(scores.values) < fewest:
         return ()
@@ -765,23 +672,7 @@ def label_board(
     pooled: Qrels | None = None,
     statistic: Statistic = "mean",
 ) -> Board:
-    """Score runs under labels.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where each run placed the documents of ``qrels``.
-    qrels : Qrels
-        The labels.
-    measure : Measure
-        How to score.
-    top : Qrels, optional
-        Other labels: the perfect ranking under them is scored on the queries that both judge.
-    pooled : Qrels, optional
-        Those of ``top`` that were judged, where that is known: the perfect ranking has them first.
-    statistic : {'mean', 'median'}
-        What orders the runs.
-    """
+    """Score runs under labels."""
     return make_board(
         score_matrix(ranks, qrels, measure),
         statistic=statistic,
@@ -843,15 +734,7 @@ class NotJudged:
 
 
 def count_judged(heads: Heads, judged: Collection[tuple[str, str]]) -> tuple[NotJudged, ...]:
-    """Count the judged among the top passages of each run.
-
-    Parameters
-    ----------
-    heads : Heads
-        The top document of each query of each run.
-    judged : collection of (str, str)
-        The query ids and doc ids of the passages that are judged.
-    """
+    """Count the judged among the top passages of each run."""
     tops, hits = [0] * len(heads.runs), [0] * len(heads.runs)
     for run, query, doc in zip(heads.run.tolist(), heads.query.tolist(), heads.doc.tolist(), strict=True):
         tops[run] += 1

@@ -237,20 +237,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float:
 def correlate(
     reference: Leaderboard, other: Leaderboard, *, common: tuple[Leaderboard, Leaderboard] | None = None
 ) -> RankCorrelation:
-    """Compare the order of the runs that two leaderboards share.
-
-    Parameters
-    ----------
-    reference, other : Leaderboard
-        As they are printed.
-    common : tuple of (Leaderboard, Leaderboard), optional
-        The same over the queries that both have, where their queries differ.
-
-    Raises
-    ------
-    InputError
-        Where they share no run.
-    """
+    """Compare the order of the runs that two leaderboards share."""
     shared = common or (reference, other)
     queries = min(board.queries for board in shared)
     nested = queries == min(reference.queries, other.queries)
@@ -328,22 +315,6 @@ def sample_agreement(
     scores: Scores, *, size: int, samples: int = 1000, rng: np.random.Generator
 ) -> SampleAgreement:
     """Draw samples of queries without replacement and compare their rankings of the runs with the full one.
-
-    Parameters
-    ----------
-    scores : Scores
-        The query x run matrix.
-    size : int
-        How many queries a sample holds.
-    samples : int
-        How many samples to draw.
-    rng : numpy.random.Generator
-        Where the samples come from.
-
-    Raises
-    ------
-    InputError
-        Where a sample would hold no query or more than there are.
 
     Notes
     -----

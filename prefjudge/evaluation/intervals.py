@@ -176,13 +176,7 @@ def _differing(values: Floats) -> NDArray[np.int64]:
 
 
 def named_statistic(text: str) -> Statistic:
-    """Return the statistic of this name.
-
-    Raises
-    ------
-    InputError
-        Where there is none.
-    """
+    """Return the statistic of this name."""
     choices: dict[str, Statistic] = {"mean": "mean", "median": "median"}
     if text not in choices:
         raise InputError(f"there is no statistic {text!r}", "Choose mean or median.")
@@ -575,11 +569,6 @@ def flipped_sums(
 
     The difference of two runs' sums is the sum of their sign-flipped differences: the paired randomisation
     test. Up to `EVERY_FLIP` queries each of the 2**n flips is made once, and ``resamples`` ignored.
-
-    Yields
-    ------
-    ndarray of float64, shape (trials, runs)
-        Sums in steps of the grid, some resamples at a time.
     """
     n = len(grid.values)
     total = grid.values.sum(axis=0)
@@ -608,13 +597,7 @@ def _random_words(
 def bootstrap_sums(
     grid: Grid, trials: int, rng: np.random.Generator, *, block: int = BLOCK
 ) -> Iterator[Matrix]:
-    """Sample as many queries as there are, with replacement, the same ones for all runs, and sum each run.
-
-    Yields
-    ------
-    ndarray of float64, shape (trials, runs)
-        Sums in steps of the grid, some trials at a time.
-    """
+    """Sample as many queries as there are, with replacement, the same ones for all runs, and sum each run."""
     n = len(grid.values)
     # A sample may draw the greatest score n times.
     matrix = _narrow(grid.values, n * float(np.abs(grid.values).max(initial=0.0)))

@@ -121,19 +121,7 @@ class SharedVotes:
 def alternative_annotator(
     model: str, votes: SharedVotes, *, epsilon: float = EPSILON, alpha: float = 0.05
 ) -> ModelGate:
-    """Test whether a model may stand in for a person.
-
-    Parameters
-    ----------
-    model : str
-        Its name.
-    votes : SharedVotes
-        What people and the model chose.
-    epsilon : float
-        How much better than the model a person may be and still be replaced.
-    alpha : float
-        The level of the tests, and of the interval.
-    """
+    """Test whether a model may stand in for a person."""
     others, agree_person, agree_model = _agreement(votes)
     shared = others > 0
     as_good = agree_model >= agree_person  # W^f of the paper

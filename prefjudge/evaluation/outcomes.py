@@ -99,25 +99,7 @@ class Outcomes:
 def outcomes_against(
     scores: Scores, baseline: str, contenders: Sequence[str] | None = None, *, alpha: float = 0.05
 ) -> tuple[Outcomes, ...]:
-    """Break down the outcomes of a baseline against several runs: one row of Tables 1 and 2 each.
-
-    Parameters
-    ----------
-    scores : Scores
-        Reciprocal ranks (``RR@100``): 1 / the position of the first relevant document, 0 beyond the cut-off.
-    baseline : str
-        Run a.
-    contenders : sequence of str, optional
-        The runs b; without them, every other run in the order of ``scores``.
-    alpha : float
-        The level of a harm and, divided among the comparisons (Bonferroni), of a gain. Reported p-values are
-        raw.
-
-    Raises
-    ------
-    InputError
-        Where a run is unknown, a score is not a reciprocal rank, or there is one query.
-    """
+    """Break down the outcomes of a baseline against several runs: one row of Tables 1 and 2 each."""
     names = [run for run in scores.runs if run != baseline] if contenders is None else list(contenders)
     return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
 
@@ -125,24 +107,7 @@ def outcomes_against(
 def outcomes_of_pairs(
     scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05, divided: bool = True
 ) -> tuple[Outcomes, ...]:
-    """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does.
-
-    Parameters
-    ----------
-    scores : Scores
-        Reciprocal ranks.
-    pairs : sequence of (str, str)
-        Run a and run b of each row.
-    alpha : float
-        The level of a harm and, divided among the pairs (Bonferroni), of a gain.
-    divided : bool
-        Without it the level of a gain is not divided.
-
-    Raises
-    ------
-    InputError
-        Where a run is unknown, a score is not a reciprocal rank, or there is one query.
-    """
+    """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does."""
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:
             raise InputError(f"no run is called {run!r}", f"Choose one of: {', '.join(scores.runs)}.")
@@ -155,13 +120,7 @@ def outcomes_of_pairs(
 
 
 def to_positions(scores: Scores) -> Matrix:
-    """Turn reciprocal ranks into positions; 0 where the query was not answered.
-
-    Raises
-    ------
-    InputError
-        Where a score is not 1 divided by a whole number.
-    """
+    """Turn reciprocal ranks into positions; 0 where the query was not answered."""
     answered = scores.values > 0
     raw = 1.0 / np.where(answered, scores.values, 1.0)
     whole = np.rint(raw)
@@ -247,14 +206,7 @@ def _verdict(gain: NDArray[np.int_], p: Column, alpha: float, harm_alpha: float)
 
 
 def describe_pair(result: Significance, pair: int) -> str:
-    """Return one sentence on a pair: who is ahead, by how much, and whether that can be told from chance.
-
-    Parameters
-    ----------
-    result : Significance
-    pair : int
-        The row of the pair.
-    """
+    """Return one sentence on a pair: who is ahead, by how much, and whether that can be told from chance."""
     a, b = result.runs[result.a[pair]], result.runs[result.b[pair]]
     if result.identical[pair]:
         return f"{a} and {b} have the same {result.measure} on each of {many(result.queries, 'query')}."

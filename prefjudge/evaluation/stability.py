@@ -77,20 +77,7 @@ def bootstrap_ranks(
     rng: np.random.Generator,
     block: int = BLOCK,
 ) -> RankStability:
-    """Rank the runs on samples of the queries, as many as there are, drawn with replacement.
-
-    Parameters
-    ----------
-    scores : Scores
-    trials : int
-        How many samples to draw; none of fewer than 30 queries.
-    confidence : float
-        The level of the rank intervals.
-    rng : Generator
-        The same state gives the same result with any ``block``.
-    block : int
-        How many numbers to hold at a time.
-    """
+    """Rank the runs on samples of the queries, as many as there are, drawn with replacement."""
     _check(trials, confidence, scores)
     grid = to_grid(scores.values)
     places = _Places(scores)
@@ -308,23 +295,6 @@ def measure_noise(
 ) -> list[VoteNoise]:
     """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be.
 
-    Parameters
-    ----------
-    rescore : callable
-        Takes a generator and some of the queries, draws what is true of all, has two votings on some, and
-        returns the scores of the same runs by the truth and under both votings, for each measure. A query
-        that the votes do not decide may be absent.
-    observed : sequence of Scores
-        The scores with the votes as they were cast, one for each measure, over the same queries.
-    rng : Generator
-    told : bool
-        Whether the votes tell how many of them are wrong.
-
-    Raises
-    ------
-    ValueError
-        The drawn scores are of other runs.
-
     Notes
     -----
     Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
@@ -412,13 +382,6 @@ def redrawn_votings(noise: VoteNoise, *, confidence: float = 0.95, rng: np.rando
 
     The value is right on average over studies, and so may be below 0 in one of few runs. The interval counts
     how badly the board tells its own signal. That of the truth is a posterior mean.
-
-    Parameters
-    ----------
-    noise : VoteNoise
-    confidence : float
-        How much of the distribution ``low`` and ``high`` enclose.
-    rng : Generator
     """
     value, spread = (
         compare_votings(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
@@ -532,13 +495,7 @@ def _given_by(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
 
 
 def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]) -> tuple[Judgments, Pools]:
-    """Return the judgments and the pools as they would be had ``sources`` not taken part.
-
-    Raises
-    ------
-    ValueError
-        Where one of them is none of ``pools.sources``.
-    """
+    """Return the judgments and the pools as they would be had ``sources`` not taken part."""
     drop = exclusive_rows(pools, sources)
     width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
     gone = pools.query[drop].astype(np.int64) * width + pools.doc[drop]
@@ -562,16 +519,7 @@ def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]
 
 
 def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
-    """Return the judged documents as pools, where nobody kept the pools themselves.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes: every document of theirs is a candidate.
-    heads : Heads
-        The top passage of each run, which is taken for what the run contributed. A candidate that stands on
-        top of no run has no contributor, and is never left out.
-    """
+    """Return the judged documents as pools, where nobody kept the pools themselves."""
     pairs = np.stack([judgments.query, judgments.query]), np.stack([judgments.left, judgments.right])
     members = set(zip(*(part.ravel().tolist() for part in pairs), strict=True))
     named = {(judgments.queries[query], judgments.docs[doc]) for query, doc in members}
@@ -781,18 +729,6 @@ class Contenders:
 
 def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None:
     """Say which runs may still be the best; None with fewer than two runs or queries.
-
-    Parameters
-    ----------
-    scores : Scores
-        The queries judged so far. A later look has all rows of the earlier ones.
-    alpha : float
-        The level, over all looks together.
-
-    Raises
-    ------
-    InputError
-        The measure has no greatest score.
 
     Notes
     -----

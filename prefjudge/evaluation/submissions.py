@@ -155,16 +155,7 @@ class Groups:
 
 
 def group_submissions(entries: Sequence[tuple[str, str]], aliases: Mapping[str, str] | None = None) -> Groups:
-    """Group submissions by team and by institution.
-
-    Parameters
-    ----------
-    entries : sequence of (str, str)
-        The submission's name and its team's name as printed, earliest first.
-    aliases : mapping of str to str, optional
-        What a submission, a team or an institution stands for. Several institutions are apart by ``;``. Names
-        are the same whatever their case, accents and punctuation.
-    """
+    """Group submissions by team and by institution."""
     known = {_plain(name): target for name, target in (aliases or {}).items()}
 
     def stands_for(name: str) -> str:
@@ -385,20 +376,7 @@ class RunLikeness:
 
 
 def run_likeness(heads: Heads, *, least: float) -> tuple[RunLikeness, ...]:
-    """Compare all pairs of runs by their top documents.
-
-    Parameters
-    ----------
-    heads : Heads
-        The top documents of the runs, to the depth that is to be compared.
-    least : float
-        Pairs that overlap less are left out.
-
-    Returns
-    -------
-    tuple of RunLikeness
-        The most alike first.
-    """
+    """Compare all pairs of runs by their top documents."""
     runs = len(heads.runs)
     depth = np.zeros((runs, len(heads.queries)))
     np.add.at(depth, (heads.run, heads.query), 1.0)
@@ -781,19 +759,7 @@ def official_board(
     selected: Leaderboard,
     preference: Leaderboard | None = None,
 ) -> OfficialBoard:
-    """Put runs beside their places on a leaderboard.
-
-    Parameters
-    ----------
-    entries : sequence of Submission
-        The leaderboard. A run is the entry whose id, or whose description, is its tag.
-    every, selected : Leaderboard
-        The runs under the original qrels, with the perfect ranking under them: on all their queries, and on
-        the selected ones.
-    preference : Leaderboard, optional
-        The runs under the preference qrels, on the selected queries, with the perfect ranking under the
-        original qrels where there is one.
-    """
+    """Put runs beside their places on a leaderboard."""
     order = official_order([row.run for row in every.ranked], entries)
     boards = [
         {row.run: row.score for row in board.ranked} if board else {}

@@ -261,13 +261,7 @@ def resamples_needed(pairs: int, alpha: float, correction: Correction) -> int:
 
 
 def check_resamples(resamples: int, pairs: int, alpha: float, correction: Correction) -> None:
-    """Refuse a number of resamples with which no pair could be significant.
-
-    Raises
-    ------
-    InputError
-        Names the number that is needed.
-    """
+    """Refuse a number of resamples with which no pair could be significant."""
     if resamples < 1:
         raise InputError(f"{many(resamples, 'resample')}: nothing would be drawn", "Give 1 or more.")
     needed = resamples_needed(pairs, alpha, correction)
@@ -624,32 +618,7 @@ def compare_runs(
     rng: np.random.Generator,
     block: int = BLOCK,
 ) -> Significance:
-    """Test all pairs of runs, or every run against a baseline.
-
-    Parameters
-    ----------
-    scores : Scores
-        One measure of many runs.
-    baseline : str or sequence of str, optional
-        The run or runs to compare the others with; without it, all pairs.
-    test : SignificanceTest, optional
-        Without it, the number of queries decides (`default_test`).
-    correction : Correction
-    alpha : float
-        The level of the verdicts and, as 1 - alpha, of the intervals.
-    resamples : int, optional
-        For the permutation test; without it, at least 10,000 and twice what the correction needs. Up to 14
-        queries the permutation test takes every flip instead.
-    rng : Generator
-        The source of the resamples. The same state gives the same result with any ``block``.
-    block : int
-        How many numbers to hold at a time.
-
-    Raises
-    ------
-    InputError
-        For fewer than two queries or runs, an unknown baseline, or too few resamples for the correction.
-    """
+    """Test all pairs of runs, or every run against a baseline."""
     correction = _named(Correction, correction, "correction")
     baselines = tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
     _check(scores, baselines, alpha)
@@ -720,13 +689,7 @@ def _check(scores: Scores, baselines: Sequence[str], alpha: float) -> None:
 
 
 def check_level(alpha: float) -> None:
-    """Refuse a level at which every test decides the same.
-
-    Raises
-    ------
-    InputError
-        It is not between 0 and 1.
-    """
+    """Refuse a level at which every test decides the same."""
     if not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha:g}", "Give a level between 0 and 1, such as 0.05.")
 

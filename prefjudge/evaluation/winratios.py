@@ -215,11 +215,6 @@ class WinRatios:
         """Return the ratios as the paper's Table 4 has them: the column beats the row.
 
         Every table, file and plot takes its cells from here, so that none can be the transpose of another.
-
-        Parameters
-        ----------
-        alpha : float
-            The level at which a pair is significant, after Bonferroni's correction.
         """
         place = {run: number for number, run in enumerate(self.runs)}
         ratio = np.full((len(self.runs), len(self.runs)), np.nan)
@@ -256,27 +251,14 @@ RUNS_SHOWN = 12
 
 
 def best_runs(result: WinRatios, number: int) -> tuple[str, ...]:
-    """Return the runs that beat most others, in their order, and the perfect ranking where there is one.
-
-    Parameters
-    ----------
-    result : WinRatios
-    number : int
-        How many runs at most, without the perfect ranking.
-    """
+    """Return the runs that beat most others, in their order, and the perfect ranking where there is one."""
     rivals = [run for run in result.runs if run != PERFECT]
     best = {*sorted(rivals, key=lambda run: -result.wins[run])[:number], PERFECT}
     return tuple(run for run in result.runs if run in best)
 
 
 def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the runs of these names, as they are ordered there.
-
-    Raises
-    ------
-    InputError
-        One of them is not among the runs.
-    """
+    """Return the runs of these names, as they are ordered there."""
     for name in names:
         if name not in result.runs:
             raise InputError(f"there is no run {name!r} to show", f"Choose one of: {', '.join(result.runs)}.")
@@ -284,13 +266,7 @@ def named_runs(result: WinRatios, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def runs_to_show(ratios: WinRatios, chosen: int | str | Sequence[str]) -> tuple[str, ...]:
-    """Return the runs to show: a number, also as text, means the best ones.
-
-    Raises
-    ------
-    InputError
-        A name is not a run's, or no run would be shown.
-    """
+    """Return the runs to show: a number, also as text, means the best ones."""
     names = [str(chosen)] if isinstance(chosen, int | str) else list(chosen)
     if len(names) == 1 and names[0].lstrip("-").isdecimal() and names[0] not in ratios.runs:
         if int(names[0]) < 1:
@@ -300,13 +276,7 @@ def runs_to_show(ratios: WinRatios, chosen: int | str | Sequence[str]) -> tuple[
 
 
 def named_count(text: str) -> Count:
-    """Return the way of counting of this name.
-
-    Raises
-    ------
-    InputError
-        Where there is none.
-    """
+    """Return the way of counting of this name."""
     choices: dict[str, Count] = {"majority": "majority", "votes": "votes"}
     if text not in choices:
         raise InputError(f"there is no way to count {text!r}", "Choose majority or votes.")
@@ -340,25 +310,6 @@ def win_ratios(
     count: Count = "majority",
 ) -> WinRatios:
     """Compare all pairs of runs by their top passages.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes.
-    heads : Heads
-        The top passage of each run; rows below the first place are ignored.
-    qrels : Qrels, optional
-        Adds the perfect ranking, whose top passage is the qrel: of the highest grade, and the first in the
-        file among equals, as in section 3.1.
-    queries : collection of str, optional
-        Look at these queries only; by default at those with a judgment.
-    count : {'majority', 'votes'}
-        One outcome a query, or every vote by itself.
-
-    Returns
-    -------
-    WinRatios
-        One record for each pair, with wins, ties, p-values and Bonferroni's correction over all pairs.
 
     Notes
     -----
@@ -444,13 +395,7 @@ def top_documents(
 def _against_later(
     votes: VoteTables, tops: Integers, number: int, count: Count
 ) -> Sequence[NDArray[np.int32] | NDArray[np.bool_]]:
-    """Compare one run with every later one, query by query.
-
-    Returns
-    -------
-    sequence of ndarray, each of shape (later runs, queries)
-        Wins, losses, ties, whether the top passage is the same, and whether the pair is unjudged.
-    """
+    """Compare one run with every later one, query by query."""
     found = votes.against_later(number)
     for_a, for_b, neither = found
     judged = (for_a > 0) | (for_b > 0) | (neither > 0)
@@ -505,15 +450,6 @@ def draw_examples(
     queries: Collection[str] | None = None,
 ) -> tuple[Example, ...]:
     """Draw decided pairs, in turn from those in which the qrel and in which the other passage won.
-
-    Parameters
-    ----------
-    judgments, heads, qrels, run, queries
-        As for :func:`prefjudge.evaluation.winratios.top_against_qrel`.
-    count : int
-        How many; fewer where fewer pairs are decided.
-    rng : numpy.random.Generator
-        Draws them.
 
     Notes
     -----
@@ -625,13 +561,6 @@ def top_against_qrel(
     judgments: Judgments, heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] | None = None
 ) -> TopAgainstQrel:
     """Compare the top passages of a run with the qrels, by the majority of the votes on each pair.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes on the pairs of :func:`top_pairs`; others do not matter.
-    heads, qrels, run, queries
-        As for :func:`top_pairs`.
 
     Notes
     -----

@@ -173,23 +173,7 @@ def exclude_earlier(
 
 
 def choose_excluded(overlap: Sequence[tuple[str, int]], *, pairs: int, known: int) -> tuple[str, ...]:
-    """Return who may not take a HIT.
-
-    Parameters
-    ----------
-    overlap : sequence of (str, int)
-        Workers, and how many of the pairs each has judged.
-    pairs : int
-        How many pairs the HIT has.
-    known : int
-        How many workers have taken part and are not barred.
-
-    Returns
-    -------
-    tuple of str
-        Everybody who has judged all of the pairs. Of the others those who have judged most, as long as half
-        of the known workers stay: a small panel must not lock itself out for the sake of a few wasted votes.
-    """
+    """Return who may not take a HIT."""
     ranked = sorted(overlap, key=lambda found: (-found[1], found[0]))
     whole = sum(count >= pairs for _, count in ranked)
     return tuple(worker for worker, _ in ranked[: max(whole, known // 2)])

@@ -217,11 +217,6 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
     The number is the whole one, so nothing is lost where the worker takes a HIT at the same moment. It is
     recorded after the call: a call whose record is missing is repeated, and a repeat is harmless. With
     ``again`` all are told: a crowd that was restored from a backup lets workers take less than is recorded.
-
-    Returns
-    -------
-    int
-        How many workers may take no more for now, only because others have done less (see ``_cap``).
     """
     if not climbs(study):
         return 0

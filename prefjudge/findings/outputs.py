@@ -35,23 +35,7 @@ def check_outputs(
     engine: str = "files",
     tables: bool = False,
 ) -> None:
-    """Refuse to overwrite what the verb reads, under any of its names, before any work is done.
-
-    Parameters
-    ----------
-    *outputs : path, optional
-        Every file that the verb may write, but for plots.
-    inputs : iterable of paths
-        What it reads.
-    study : Study, optional
-        A study that it reads: its config, its store, and the files that it was made from.
-    plot : Path, optional
-        A plot; others are written beside it, named ``plot.2.svg``, ``plot.against.svg`` and so on.
-    engine : str
-        What writes.
-    tables : bool
-        Whether the files are tables, whose names say their forms.
-    """
+    """Refuse to overwrite what the verb reads, under any of its names, before any work is done."""
     for output in (*outputs, plot):
         _check_address(output, engine)
     read = [path for path in (*inputs, *(_files_of(study) if study else ())) if path and str(path) != "-"]

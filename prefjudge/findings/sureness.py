@@ -32,17 +32,7 @@ _QUICK = 16 << 20
 
 
 def study_contenders(votes: JudgmentInput, labels: Qrels, *, wanted: bool | None) -> Contenders | None:
-    """Say which runs of a study may still be the best; None where that is not known, or takes long.
-
-    Parameters
-    ----------
-    votes : JudgmentInput
-        The judgments of a study.
-    labels : Qrels
-        The best answers that they make.
-    wanted : bool, optional
-        Whether to read the runs; by default where they are small, and nothing is wrong with them.
-    """
+    """Say which runs of a study may still be the best; None where that is not known, or takes long."""
     if wanted is False or votes.study is None or votes.pools is None or not labels.queries:
         return None
     try:
@@ -101,14 +91,6 @@ def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySu
     """Say how sure the answers of a study are, by the judgments as they are.
 
     The answers are those that ``run`` keeps, else those that the rule of the study finds.
-
-    Parameters
-    ----------
-    study : Study
-    verb : str
-        Who asks.
-    top : bool, optional
-        Whether to read the runs; by default where they are small.
     """
     with study.reading():
         with study.transaction(write=False) as db:
@@ -129,18 +111,7 @@ def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySu
 def assess_answers(
     votes: JudgmentInput, resolutions: Resolutions, *, rng: np.random.Generator, strengths: bool = False
 ) -> tuple[Confidence, ConfidenceSummary]:
-    """Return how probable it is that each candidate is the best, and how sure the winners are.
-
-    Parameters
-    ----------
-    votes : JudgmentInput
-        The judgments, and the pools.
-    resolutions : Resolutions
-        Their winners.
-    rng : numpy.random.Generator
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    """
+    """Return how probable it is that each candidate is the best, and how sure the winners are."""
     chances = assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
     checks = check_model(votes.log, chances.scales, rng=rng, pools=votes.pools)
     return chances, summarise_confidence(resolutions, chances, checks)

@@ -150,23 +150,7 @@ def start(
     rules: Rules | None = None,
     settings: Settings | None = None,
 ) -> Server:
-    """Start a marketplace in a thread of this program.
-
-    Parameters
-    ----------
-    store_url : str
-        ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
-    host, port
-        Where to listen; port 0 takes a free one.
-    sandbox : bool
-        Pay in play money that never runs out.
-    clock : callable
-        Tells the time in epoch seconds.
-    rules
-        What the marketplace promises, if that differs from Mechanical Turk.
-    settings
-        Instead of ``host`` and ``port``.
-    """
+    """Start a marketplace in a thread of this program."""
     server = Server(
         store_url, settings or Settings(host=host, port=port), sandbox=sandbox, clock=clock, rules=rules
     )

@@ -98,17 +98,7 @@ def _edges(symbols: NDArray[np.uint8], newlines: int) -> tuple[Places, Places]:
 
 
 def fields(data: bytes | Sequence[bytes], line: int, columns: int | Callable[[int], int]) -> Fields:
-    """Find the fields of whole lines.
-
-    Parameters
-    ----------
-    data : bytes, or sequence of bytes
-        Whole lines, or what makes them when it is put together; the last byte is a newline.
-    line : int
-        The number of the first line.
-    columns : int or callable
-        How many fields of a line are kept; or what to make of the count of the first line's.
-    """
+    """Find the fields of whole lines."""
     pieces = [data] if isinstance(data, bytes) else data
     text = b"".join([b"\n" * FRONT, *pieces, b"\n" * BACK])
     symbols = np.frombuffer(text, np.uint8)

@@ -133,17 +133,7 @@ TIES = (b"tie", b"TIE", b"=")
 def read_judgments(
     path: str | Path, *, sides: bool = False, notices: list[Notice] | None = None
 ) -> Judgments:
-    """Read side-by-side judgments; ``preferred`` repeats a document, or is ``tie``.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    sides : bool
-        Whether the first document of a line was shown on the left; a file does not say so itself.
-    notices : list of Notice, optional
-        Receives what is odd.
-    """
+    """Read side-by-side judgments; ``preferred`` repeats a document, or is ``tie``."""
     if isinstance(path, Held):
         if not isinstance(path.content, Judgments):
             raise InputError(f"{path} does not hold judgments", _JUDGMENT_HINT)

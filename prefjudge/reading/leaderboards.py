@@ -149,15 +149,7 @@ def read_measure(path: str | Path) -> str:
 
 
 def read_aliases(path: str | Path, target: str = "what it stands for") -> dict[str, str]:
-    """Read aliases: on each line a name, a tab, and what it stands for; ``#`` begins a comment line.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    target : str
-        What an error calls the second part of a line.
-    """
+    """Read aliases: on each line a name, a tab, and what it stands for; ``#`` begins a comment line."""
     found: dict[str, str] = {}
     problems = []
     for number, line in enumerate(read_text(path).split("\n"), 1):

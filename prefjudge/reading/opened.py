@@ -328,17 +328,7 @@ def with_named(runs: Sequence[str | Path], named: Sequence[str | Path | None]) -
 
 
 def tag_of(name: str | Path, sources: Sequence[str | Path], tags: Sequence[str], option: str) -> str:
-    """Return the tag of the run that an option names, by its tag or by its file.
-
-    Parameters
-    ----------
-    name : str or Path
-        What the option says.
-    sources, tags : sequences of the same length
-        Where each run is from, and its tag.
-    option : str
-        The option, for the message.
-    """
+    """Return the tag of the run that an option names, by its tag or by its file."""
     if str(name) in tags:
         return str(name)
     found = [tag for source, tag in zip(sources, tags, strict=True) if _same_file(Path(name), source)]
@@ -455,18 +445,7 @@ def beside_each_other(
     cutoff: int | None,
     ties: "Iterable[TieSensitivity]",
 ) -> list[Notice]:
-    """Return what in the runs changes their scores: one sentence a cause.
-
-    Parameters
-    ----------
-    ranks : sequence of sequence of JudgedRanks
-        For each label set, where each run placed its documents.
-    sets : sequence of Qrels
-    cutoff : int or None
-        The deepest place that is scored.
-    ties : iterable of TieSensitivity
-        Of each run, by each measure that is told.
-    """
+    """Return what in the runs changes their scores: one sentence a cause."""
     depth = cutoff or max(
         (int(one.retrieved.max(initial=0)) for placed in ranks for one in placed), default=0
     )

@@ -140,13 +140,6 @@ def shorten(words: Iterable[str], width: int = LONGEST) -> dict[str, str]:
 
     Runs of a team often differ at one end only, so several cuts are tried; where all fail, numbers tell the
     words apart.
-
-    Parameters
-    ----------
-    words : iterable of str
-        Everything that is shown side by side, also what is short enough.
-    width : int
-        The most places for a word; those of a Chinese character are two.
     """
     from rich.cells import cell_len
 
@@ -280,17 +273,7 @@ def cells_for_people(table: Table) -> list[tuple[str, ...]]:
 
 
 def fit(table: Table, width: int | None = None, *, stars: bool = False) -> Fitted:
-    """Fit a table to a width.
-
-    Parameters
-    ----------
-    table : Table
-    width : int, optional
-        The places of a line; None for as many as it takes.
-    stars : bool
-        Put a star after each bold cell, for where there is no bold. The other cells of a column with marks
-        keep the place free.
-    """
+    """Fit a table to a width."""
     wanted = [_wanted(table, number, stars=stars) for number in range(len(table.columns))]
     room = _UNBOUNDED if width is None else max(width, NARROWEST)
     shown, longest = _chosen(wanted, room)

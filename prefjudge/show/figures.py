@@ -50,13 +50,7 @@ _STYLE: Any = {
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    """Open a figure with one plot in the common style.
-
-    Parameters
-    ----------
-    width, height : float
-        In inches. The figure grows where names need more room, so that none is cut and the plot stays.
-    """
+    """Open a figure with one plot in the common style."""
     with drawing_grid(width, height) as (figure, grid):
         yield figure, grid[0][0]
 
@@ -129,16 +123,7 @@ def shades(name: str, *colors: str) -> "Colormap":
 
 
 def render_figure(figure: "Figure", form: str, stamp: str = "") -> bytes:
-    """Return a figure as an SVG or PNG file, the same bytes for the same figure and stamp.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    form : str
-        ``svg`` or ``png``, or a file's suffix with its dot.
-    stamp : str
-        Words to print below the figure, which takes no room from it.
-    """
+    """Return a figure as an SVG or PNG file, the same bytes for the same figure and stamp."""
     from matplotlib import rc_context
 
     kind = form.lower().removeprefix(".")
@@ -185,17 +170,7 @@ _SIDES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
 def label_points(
     axes: "Axes", points: Sequence[tuple[float, float, str]], bars: tuple[Sequence[float], Sequence[float]]
 ) -> None:
-    """Write names beside their points where they hide no other name, point or line; leave out the others.
-
-    Parameters
-    ----------
-    axes : Axes
-        With the points drawn.
-    points : sequence of (float, float, str)
-        Where each name belongs.
-    bars : (sequence of float, sequence of float)
-        Where vertical and horizontal lines cross the plot.
-    """
+    """Write names beside their points where they hide no other name, point or line; leave out the others."""
     axes.autoscale_view()
     scale = 72.0 / axes.figure.dpi
 

@@ -276,18 +276,7 @@ _PLAIN = "#aab4c0"
 def plot_progress(
     submissions: Sequence[Submission], records: Sequence[str], *, measure: str = "", highlight: str = ""
 ) -> "Figure":
-    """Draw a leaderboard over time; red points beat everything before them.
-
-    Parameters
-    ----------
-    submissions : sequence of Submission
-    records : sequence of str
-        The names of those that beat everything before them.
-    measure : str
-        What they are scored by, for the axis.
-    highlight : str
-        Submissions whose description contains this, in any case, are orange; nothing for none.
-    """
+    """Draw a leaderboard over time; red points beat everything before them."""
     scored = [one for one in submissions if one.eval is not None]
     best = sorted((one for one in scored if one.name in records), key=lambda one: one.date)
     told = [one for one in scored if highlight and highlight.casefold() in one.description.casefold()]
@@ -375,13 +364,6 @@ def plot_conditions(named: Sequence[Named], runs: Sequence[str]) -> "Figure":
     """Draw how often a few runs took each rank, in a panel for each condition (Figure 4).
 
     Of few queries there are no shares: a line spans the ranks that a run may have.
-
-    Parameters
-    ----------
-    named : sequence of (str, RankStability)
-        The conditions: which part of the queries, and the ranks there. Those of a measure share a row.
-    runs : sequence of str
-        Which runs to draw; a dashed line is at the expected rank.
     """
     rows = _rows(named)
     columns = max(map(len, rows))

@@ -191,14 +191,6 @@ def render_terminal(table: Table, *, width: int | None = None, color: bool = Fal
     """Return the table as text for a terminal; as wide as it takes unless ``width`` is given.
 
     A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
-
-    Parameters
-    ----------
-    table : Table
-    width : int, optional
-        The places of a line, which no line exceeds, down to `prefjudge.show.cells.NARROWEST`.
-    color : bool
-        Write escape codes for bold and dim text.
     """
     from rich.console import Console, Group
     from rich.text import Text
@@ -404,17 +396,7 @@ def _property(text: str) -> str:
 
 
 def render_histogram(counts: Mapping[int, int], value: str, unit: str, width: int = 40) -> str:
-    """Return a bar for each value, the longest ``width`` characters; a value that is missing has no bar.
-
-    Parameters
-    ----------
-    counts : mapping of int to int
-        How often each value occurs.
-    value, unit : str
-        What the values and the counts are.
-    width : int
-        The length of the longest bar.
-    """
+    """Return a bar for each value, the longest ``width`` characters; a value that is missing has no bar."""
     if not counts:
         return f"{value}: none"
     most = max(counts.values())

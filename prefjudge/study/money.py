@@ -36,15 +36,7 @@ def intend(db: Connection, intent: Intent, *, budget: Decimal | None) -> Intent:
 def intend_all(
     db: Connection, intents: Sequence[Intent], *, budget: Decimal | None
 ) -> tuple[list[Intent], BudgetError | None]:
-    """Record intents of one target, in their order, up to the first that the budget does not allow.
-
-    Returns
-    -------
-    list of Intent
-        Of those recorded, and before them, the record under the token: the same object where it is new.
-    BudgetError or None
-        Why it ends before the last of ``intents``.
-    """
+    """Record intents of one target, in their order, up to the first that the budget does not allow."""
     if not intents:
         return [], None
     # The token is made of what the call is for, so a repeat finds its intent and commits nothing more.

@@ -75,20 +75,7 @@ class Played:
 def draw_studies(
     sizes: Mapping[int, int], crowds: Sequence[Noise], *, pools: int, rng: np.random.Generator
 ) -> tuple[ManyPools, ...]:
-    """Draw a study for each crowd.
-
-    Parameters
-    ----------
-    sizes : mapping of int to int
-        How many pools of each size a study has.
-    crowds : sequence of Noise
-        How the votes of each study err.
-    pools : int
-        About how many pools of a study are simulated. In a larger one each stands for several of its size;
-        there is at least one of each size.
-    rng : numpy.random.Generator
-        The source of randomness.
-    """
+    """Draw a study for each crowd."""
     share = min(1.0, pools / max(1, sum(sizes.values())))
     found = []
     for size, count in sorted(sizes.items()):
@@ -392,32 +379,7 @@ def compare_plans(
     ends: tuple[float, float] | None = None,
     rng: np.random.Generator,
 ) -> tuple[Plan, ...]:
-    """Simulate every strategy on independent studies with pools of these sizes.
-
-    Parameters
-    ----------
-    sizes : mapping of int to int
-        How many queries have a pool of each size. Cost grows with the square of the size, so the mean will
-        not do.
-    studies : sequence of LikelyStudy
-        What the studies are like: one is simulated for each. A strategy that learns how votes err learns it
-        in each by its own votes.
-    packing : Packing
-        How votes become HITs, money and hours.
-    strategies : sequence of Strategy
-        What to compare. Each meets the same simulated pools, so that chance favours none.
-    trials : int
-        About how many pools are simulated, in all studies together.
-    ends : tuple of float, optional
-        The least and the greatest share of wrong votes to tell the chance for.
-    rng : numpy.random.Generator
-        The source of randomness.
-
-    Returns
-    -------
-    tuple of Plan
-        One per strategy, in their order; a strategy that is given twice is compared once.
-    """
+    """Simulate every strategy on independent studies with pools of these sizes."""
     drawing, *seeds = (int(seed) for seed in rng.integers(1 << 63, size=3))
     known = {size: count for size, count in sizes.items() if count}
     pools = draw_studies(
@@ -667,13 +629,7 @@ _MOST_QUERIES = 1 << 30
 def queries_needed(
     difference: float, deviation: float, *, alpha: float = 0.05, chance: float = 0.8
 ) -> QueriesNeeded:
-    """Return the fewest queries with which a two-sided paired t test finds a difference with this chance.
-
-    Raises
-    ------
-    ValueError
-        The deviation is not above 0, or the difference is 0, or so small that no number of queries would do.
-    """
+    """Return the fewest queries with which a two-sided paired t test finds a difference with this chance."""
     effect = abs(difference) / deviation if deviation > 0 else 0.0
     if not 0 < effect < float("inf") or _power_of_t(_MOST_QUERIES, effect, alpha) < chance:
         raise ValueError(f"no number of queries shows {difference:g} at a deviation of {deviation:g}")
@@ -688,13 +644,6 @@ def queries_needed(
 
 def shown_share(size: int, right: float) -> float:
     """Return the share of a difference between runs that answers show of which so many are right.
-
-    Parameters
-    ----------
-    size : int
-        The candidates of a pool.
-    right : float
-        The share of its best answers that are right.
 
     Notes
     -----
@@ -715,19 +664,7 @@ def _power_of_t(queries: int, effect: float, alpha: float) -> float:
 
 
 def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
-    """Return what round numbers of pairs up to all that are available can show.
-
-    Parameters
-    ----------
-    available : int
-        Pairs of category B.
-    judged : int
-        Pairs of both categories, from which a study samples.
-    alpha : float
-        The level of the test.
-    chance : float
-        The power wanted.
-    """
+    """Return what round numbers of pairs up to all that are available can show."""
     sizes = [size for size in _SIZES if size < available] + ([available] if available else [])
     return tuple(_power(size, ceil(size * judged / available), alpha, chance) for size in sizes)
 

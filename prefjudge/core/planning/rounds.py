@@ -80,11 +80,6 @@ def parse_strategy(text: str) -> Strategy:
 
     ``4=round-robin:3,6=sure:80`` takes the first for pools of up to four and the second for those of up to
     six, and for larger ones. ``default`` is such a one.
-
-    Raises
-    ------
-    ValueError
-        There is no such strategy.
     """
     if text == "default":
         return DEFAULT
@@ -459,19 +454,7 @@ class Duel:
 
 
 def gather_challenge(best: Qrels, known: Pools, arrivals: Pools, *, past: Pools | None = None) -> Challenge:
-    """Find the newcomers: the documents of new runs that no earlier pool had.
-
-    Parameters
-    ----------
-    best : Qrels
-        The best-known answers.
-    known : Pools
-        Every document that has been a candidate before. It is no newcomer.
-    arrivals : Pools
-        The top documents of the new runs.
-    past : Pools, optional
-        The candidates of earlier rounds that may return.
-    """
+    """Find the newcomers: the documents of new runs that no earlier pool had."""
     answers = _by_query(best.queries, best.docs, best.query[best.grade > 0], best.doc[best.grade > 0])
     seen = _by_query(known.queries, known.docs, known.query, known.doc)
     arrived = _by_query(arrivals.queries, arrivals.docs, arrivals.query, arrivals.doc)
@@ -512,15 +495,6 @@ def conclude_challenge(
 
     The most probable best by all votes is the answer at any time, whoever it was before, once all newcomers
     have met somebody: votes that come later may make a query less sure again.
-
-    Parameters
-    ----------
-    challenge : Challenge
-        Who met whom.
-    judgments : Judgments
-        All votes.
-    strategy : Sure
-        How sure the answers are to be.
     """
     last = next_challenge_round(challenge, judgments, strategy)
     votes = _votes(judgments, set(challenge.newcomers))

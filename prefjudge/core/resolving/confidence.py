@@ -113,25 +113,6 @@ def assess_confidence(
 
     Where judgments name their workers, how reliable each of them is counts, too (see :class:`Trust`).
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes. A tie is half a vote to each side.
-    rng : numpy.random.Generator
-        The source of the posterior samples. Those of a query do not depend on the other queries.
-    pools : Pools, optional
-        The candidates; by default the judged documents.
-    scales : Scales, optional
-        How far apart candidates are, and how votes err, where that is known (:func:`one_scale`); by default
-        every value and share of lapses counts with its posterior probability, from the votes and from what is
-        known of crowds.
-    draws : int
-        Posterior samples per query, shared out among the scales; the standard error of a probability, from
-        one seed to another, is below ``0.5 / sqrt(draws)``. With 0 only the strengths are found, and every
-        chance is nan.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-
     Notes
     -----
     A candidate that nobody compared keeps its share before any vote, one in as many as there are candidates;
@@ -293,23 +274,6 @@ def check_model(
     judgments: Judgments, scales: Scales, *, rng: np.random.Generator, pools: Pools | None = None
 ) -> tuple[ModelCheck, ...]:
     """Hold cycles and repeated votes against those that the model draws (a posterior predictive check).
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes.
-    scales : Scales
-        The models that the votes leave possible, by their probabilities.
-    rng : numpy.random.Generator
-        The source of the votes drawn.
-    pools : Pools, optional
-        The candidates; by default the judged documents.
-
-    Returns
-    -------
-    tuple of ModelCheck
-        One for each share that the votes have. Only queries with the same number of votes on every pair, and
-        without ties, are looked at: where votes choose the next pairs, what is repeated is no fair sample.
 
     Notes
     -----

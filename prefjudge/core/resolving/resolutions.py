@@ -186,15 +186,6 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
 
     A query whose winners they are keeps its status, and so does one that is judged in part and has any; any
     other has one answer, or several (a tie), or none.
-
-    Parameters
-    ----------
-    resolutions : Resolutions
-        What one rule made of the judgments.
-    answers : Qrels
-        The best-known answers.
-    rule : str
-        What found them.
     """
     query = encode(answers.queries, resolutions.queries)[answers.query]
     doc = encode(answers.docs, resolutions.docs)[answers.doc]
@@ -236,18 +227,6 @@ def name_cycles(judgments: Judgments, resolutions: Resolutions) -> dict[str, tup
 
     The last is preferred to the first, which is the first by doc_id. Only where pairs are even may some of
     the winners be missing.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes that were resolved.
-    resolutions : Resolutions
-        Their resolution.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        The cycle of each cyclic query, by query_id.
     """
     rows = np.flatnonzero(resolutions.cycle)
     if not rows.size:
@@ -332,13 +311,7 @@ class Change:
 
 
 def find_changes(before: Qrels, after: Qrels) -> tuple[Change, ...]:
-    """Return what differs between two versions of the best-known answers, query by query.
-
-    Parameters
-    ----------
-    before, after : Qrels
-        The versions.
-    """
+    """Return what differs between two versions of the best-known answers, query by query."""
     old, new = _by_query(before), _by_query(after)
     return tuple(
         Change(query_id=query, before=old.get(query, ()), after=new.get(query, ()))
@@ -406,44 +379,7 @@ def resolve_all(
     block_rows: int = BLOCK_ROWS,
     each: Each = map,
 ) -> dict[str, Resolutions]:
-    """Resolve the judgments of every query by several rules in one pass.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes, several per pair or one.
-    rules : sequence of str
-        Names from :data:`~prefjudge.core.resolving.rules.RULES`.
-    pools : Pools, optional
-        The candidates of each query. Votes on documents outside the pool do not count. Without it, a query's
-        candidates are its judged documents.
-    asked : Pairs, optional
-        The pairs that were to be judged; by default all pairs of the candidates. A query with one of them
-        unjudged is partial, and so is one whose comparisons do not connect all candidates.
-    ties : TieWorth
-        Whether a tie is worth nothing, or half a vote, to each side. It counts as a judgment of the pair.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    sparse_rule : str, optional
-        The rule that finds the winners of partial queries, among the candidates that were compared; where
-        comparisons do not connect these, the query is sparse and has no winner. By default it is the rule
-        itself, or, for one that counts votes and where some pairs of these lack one, ``bradley-terry``. With
-        ``none`` partial queries are sparse, too.
-    block_rows : int
-        About how many judgments to hold at a time.
-    each : callable, optional
-        Carries out the blocks: ``map``, or the ``map`` of a pool of threads. The result is the same.
-
-    Returns
-    -------
-    dict of str to Resolutions
-        By rule, in the order asked.
-
-    Raises
-    ------
-    ValueError
-        A rule has no such name.
-    """
+    """Resolve the judgments of every query by several rules in one pass."""
     find = partial(find_rule, judgments=judgments, pools=pools, ties=ties, strengths=strengths)
     found = {rule: find(rule) for rule in rules}
     others = {rule: sparse_rule or _rule_in_part(rule) for rule in rules}
@@ -621,21 +557,7 @@ def _joined(
 
 
 def to_qrels(resolutions: Resolutions, name: str = PREFERENCE_NAME) -> Qrels:
-    """Return the best answers as qrels of grade 1: all winners of a query, none of an unjudged one.
-
-    Parameters
-    ----------
-    resolutions : Resolutions
-        The outcome of a rule.
-    name : str
-        What a leaderboard calls these qrels.
-
-    Returns
-    -------
-    Qrels
-        Only queries with a winner occur: the others have no known best answer, and no place in a mean.
-        Rows are in the order of the queries, then of the doc_ids.
-    """
+    """Return the best answers as qrels of grade 1: all winners of a query, none of an unjudged one."""
     rows = np.flatnonzero(resolutions.winner)
     query = resolutions.query[rows]
     used, code = np.unique(resolutions.doc[rows], return_inverse=True)
@@ -720,32 +642,6 @@ def assess_sensitivity(
     compare_runs: CompareRuns | None = None,
 ) -> tuple[Variation, ...]:
     """Resolve the judgments again with one thing changed at a time.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes.
-    rule : str
-        The rule to compare with.
-    rules : sequence of str
-        The other rules.
-    pools : Pools, optional
-        The candidates, and which runs added them.
-    asked : Pairs, optional
-        The pairs that were to be judged, where it is not all of them.
-    ties : TieWorth
-        What a tie is worth.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    sparse_rule : str, optional
-        What finds the winners of queries that are judged in part.
-    compare_runs : callable, optional
-        Takes the preference qrels before and after; returns the correlation of the orders of runs.
-
-    Returns
-    -------
-    tuple of Variation
-        Other rules, the two orders of ties, every worker, every run; those that exist.
 
     References
     ----------

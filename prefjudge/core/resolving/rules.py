@@ -381,20 +381,6 @@ def fit_noisy_bradley_terry(
 ) -> NoisyBradleyTerry:
     """Fit the most probable strengths, reliabilities and side biases, by L-BFGS.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes of all queries, with their workers and the sides shown. Where those are not known, a guess
-        is as likely to go to either document.
-    pools : Pools, optional
-        The candidates; by default the judged documents.
-    ties : TieWorth
-        Whether a tie says nothing, or is half a vote to each side.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    priors : Priors, optional
-        What is taken to be known before any vote.
-
     References
     ----------
     X. Chen and others: Pairwise ranking aggregation in a crowdsourced setting (WSDM 2013) has workers of
@@ -592,20 +578,7 @@ def find_rule(
     ties: TieWorth = TieWorth.IGNORE,
     strengths: bool = False,
 ) -> Rule:
-    """Return the rule of that name.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`RULES`.
-    judgments, pools, ties, strengths
-        What is to be resolved: some rules learn from all queries together.
-
-    Raises
-    ------
-    ValueError
-        There is no such rule.
-    """
+    """Return the rule of that name."""
     if name not in RULES:
         raise ValueError(f"no rule {name!r}: choose from {', '.join(RULES)}")
     named = RULES[name]

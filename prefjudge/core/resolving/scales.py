@@ -48,20 +48,7 @@ def find_grids(
     within: Span,
     rough: Sequence[Grid] | None = None,
 ) -> list[Grid]:
-    """Return, for each share of lapses, a grid of the scales that are probable.
-
-    Parameters
-    ----------
-    log_density : callable
-        How probable each scale is.
-    lapses : sequence of float
-        The shares of lapses.
-    within : Span
-        The logs of the least and of the greatest scale.
-    rough : sequence of Grid, optional
-        The grids by some of the votes, to begin with; by default it is looked about the scales that are
-        probable at another share of lapses.
-    """
+    """Return, for each share of lapses, a grid of the scales that are probable."""
     log_density, counts = cache(log_density), -np.inf
     spans = [] if rough is None else [(float(grid[0]), float(grid[-1])) for grid, _ in rough]
     if spans:
@@ -173,13 +160,7 @@ class Trust:
         return int(np.count_nonzero(self.reliability < 0.5))
 
     def __call__(self, query: Index, worker: Index) -> Floats:
-        """Return the trust in votes, each by what its worker's votes on all other queries tell.
-
-        Parameters
-        ----------
-        query, worker : ndarray of int64, shape (n_votes,)
-            Codes of the whole log; a worker who is not known has -1.
-        """
+        """Return the trust in votes, each by what its worker's votes on all other queries tell."""
         key = query * (len(self.workers) + 1) + worker
         place = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
         return np.where((worker >= 0) & (self._key[place] == key), self._without[place], self.crowd)
@@ -187,20 +168,6 @@ class Trust:
 
 def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: bool = False) -> Trust | None:
     """Learn from the votes on all queries how reliable each worker is.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes.
-    pools : Pools, optional
-        The candidates; by default the judged documents.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-
-    Returns
-    -------
-    Trust or None
-        None where workers cannot be told apart.
 
     Notes
     -----
@@ -521,15 +488,7 @@ _USUAL = scale_of_error(USUAL_ERROR)
 
 
 def weigh_scales(log_likelihood: LogDensity, *, roughly: LogDensity | None = None) -> Scales:
-    """Return the posterior probabilities of scales on grids that cover all that are probable.
-
-    Parameters
-    ----------
-    log_likelihood : callable
-        The log probability of what was observed, given a scale and a share of lapses.
-    roughly : callable, optional
-        The same of a part of that, which costs less and tells where to look.
-    """
+    """Return the posterior probabilities of scales on grids that cover all that are probable."""
     find = partial(find_grids, lapses=LAPSES, within=(float(np.log(LOWEST)), float(np.log(HIGHEST))))
     rough = None if roughly is None else find(_posterior(roughly))
     grids = find(_posterior(log_likelihood), rough=rough)
@@ -558,23 +517,7 @@ def estimate_scales(
     log_weight: Callable[[float], float] = lambda scale: 0.0,
     trust: Trust | None = None,
 ) -> Scales:
-    """Return what the votes tell about how far apart candidates are; five hundred queries are enough.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes. A tie is half a vote to each side.
-    rng : numpy.random.Generator
-        The source of the posterior samples.
-    pools : Pools, optional
-        The candidates; by default the judged documents.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    log_weight : callable
-        The log of other evidence for a scale, apart from the votes and from what is known of crowds.
-    trust : Trust, optional
-        How much the votes of each worker are worth; by default all are worth the same.
-    """
+    """Return what the votes tell about how far apart candidates are; five hundred queries are enough."""
     stacks: list[tuple[Floats, CastVotes | None]] = []
     found = 0
     # Small blocks: those after the five hundredth query need not be cut at all.

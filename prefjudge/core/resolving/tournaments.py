@@ -455,15 +455,7 @@ class CastVotes:
         return total
 
     def log_orders(self, n: int, k: int, error: float) -> Floats:
-        """Return the log probability of each pair's votes if one is above the other, shape (n, k, k).
-
-        Parameters
-        ----------
-        n, k : int
-            The queries, and their candidates.
-        error : float
-            The share of wrong votes of the most reliable workers, on every pair.
-        """
+        """Return the log probability of each pair's votes if one is above the other, shape (n, k, k)."""
         right, wrong = np.log(0.5 + self.trust * (0.5 - error)), np.log(0.5 - self.trust * (0.5 - error))
         return self._summed(n, k, self.won * right + self.lost * wrong, self.won * wrong + self.lost * right)
 
@@ -692,26 +684,7 @@ def vote_matrices(
     cells: int = 1 << 22,
     trusting: Trusting | None = None,
 ) -> Iterator[VoteMatrices]:
-    """Stack the votes of the block's queries by their number of candidates.
-
-    Parameters
-    ----------
-    block : Tournaments
-        The votes.
-    ties : float
-        What a tie is worth to each side.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    cells : int
-        About how many cells to hold at a time.
-    trusting : callable, optional
-        The trust in each vote; by default all are trusted.
-
-    Yields
-    ------
-    VoteMatrices
-        Queries without candidates do not occur, all others once.
-    """
+    """Stack the votes of the block's queries by their number of candidates."""
     sizes = block.sizes
     # A candidate's place within its query: the row and column of its matrix.
     local = np.arange(block.doc.size) - block.start[block.query]

@@ -186,15 +186,7 @@ class Client:
         return DirectCalls(self._boto, self._key, timeout=_TIMEOUT, agent=_AGENT)
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """Make one call.
-
-        Raises
-        ------
-        RefusedError
-            The marketplace did nothing.
-        CrowdError
-            It failed, or could not be reached.
-        """
+        """Make one call."""
         from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
         try:
@@ -291,11 +283,6 @@ def ask_identity(endpoint: str) -> Identity:
     """Return the id of prefjudge's marketplace and whether it is a sandbox; or another one's address.
 
     The API itself has no call for either.
-
-    Raises
-    ------
-    CrowdError
-        Nothing answers, or the server fails: this does not tell who it is.
     """
     said = _ask(endpoint)
     try:

@@ -113,27 +113,7 @@ class Client:
     def call(
         self, method: str, path: str, body: Mapping[str, object] | None = None, *, again: bool = True
     ) -> Any:
-        """Make one call, and return its answer.
-
-        Parameters
-        ----------
-        method, path : str
-            What is called.
-        body : mapping, optional
-            What is sent, as JSON.
-        again : bool
-            Whether a second call of the kind does no harm. If it does, the call is made again only where it
-            was surely not carried out: Prolific was not reached, or asked to be called later.
-
-        Raises
-        ------
-        RefusedError
-            Prolific did nothing.
-        LostReplyError
-            The call must not be made again, and nobody knows what came of it.
-        CrowdError
-            Prolific fails, or cannot be reached.
-        """
+        """Make one call, and return its answer."""
         sent = None if body is None else json.dumps(body).encode()
         for attempt in range(_ATTEMPTS):
             found = self._try(method, path, sent)
@@ -439,13 +419,7 @@ def most_minutes(minutes: int, allowed: int) -> int:
 
 
 def read_filters(text: str) -> list[Any]:
-    """Return the filters of a target's settings, in the form of Prolific's API.
-
-    Raises
-    ------
-    ConfigError
-        They are not a JSON list of objects.
-    """
+    """Return the filters of a target's settings, in the form of Prolific's API."""
     try:
         found = json.loads(text or "[]")
     except ValueError:

@@ -114,24 +114,7 @@ class Payments:
     def settle(
         self, visits: Sequence[Visit], statuses: Mapping[str, str], *, held: bool = False
     ) -> tuple[str, ...]:
-        """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences.
-
-        Parameters
-        ----------
-        visits : sequence of Visit
-            All visits.
-        statuses : mapping of str to str
-            The status of each submission, by its id.
-        held : bool
-            Pay also what was rejected at Prolific: a person has said so here.
-
-        Raises
-        ------
-        RefusedError
-            Prolific refuses a bonus, or the account does not hold enough for it: nothing was paid for these.
-        CrowdError
-            A bonus may not have been paid, and has to be looked at by a person; all others are paid.
-        """
+        """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences."""
         unseen, refused, reward = 0, list[RefusedError](), self.study.reward * CENT
         rejected = whole = 0
         for visit in visits:
@@ -252,12 +235,6 @@ def split_reason(reason: str) -> tuple[str, str]:
 
     Without a category it is ``OTHER``. Prolific wants a hundred characters; a shorter reason is followed by a
     sentence that says how to answer it.
-
-    Raises
-    ------
-    RefusedError
-        The reason begins with what looks like a category and is none, or says nothing after it: the
-        participant would read it, and a rejection cannot be taken back.
     """
     typed = re.match(r"([A-Z]+(?:_[A-Z]+)+)\s*:", reason.strip())
     if typed and typed[1] not in CATEGORIES:

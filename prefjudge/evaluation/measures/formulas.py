@@ -307,11 +307,6 @@ def alpha_ndcg(
     The k-th document that is relevant to a subtopic gains ``(1 - alpha)**(k - 1)`` for it, discounted by
     ``log2(position + 1)``. The ideal ranking is the greedy one, as in ndeval: the best is NP-hard to find.
     Where two documents gain the same there, the greater doc_id comes first, as in ndeval.
-
-    Raises
-    ------
-    InputError
-        The qrels have no subtopics.
     """
     alpha = float(parameters["alpha"])
     found, best = run.up_to(cutoff), _greedy(ideal, cutoff, alpha)
@@ -429,11 +424,6 @@ def expected_reciprocal_rank(
 
     A document satisfies with probability (2^grade - 1) / 2^max, where ``max`` is the highest grade of
     the scale: by default 4, as in gdeval and ir_measures, whichever grades the qrels hold.
-
-    Raises
-    ------
-    InputError
-        A grade is above the scale.
     """
     top, highest = float(parameters["max"]), float(np.max(ideal.grade, initial=0.0))
     if highest > top:

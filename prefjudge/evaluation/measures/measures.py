@@ -321,13 +321,7 @@ _OF_SUBTOPICS = frozenset({"alphadcg", "erria", "strec", "srecall", "nrbp", "ner
 
 
 def parse_measure(text: str) -> Parsed:
-    """Return the family's name, the cut-off and all parameters that ``text`` spells.
-
-    Raises
-    ------
-    InputError
-        Where it names no measure, or asks for something that the measure does not have.
-    """
+    """Return the family's name, the cut-off and all parameters that ``text`` spells."""
     compact = re.sub(r"\s*([@(),.={}:])\s*", r"\1", text.strip())
     match = _SHAPE.fullmatch(compact)
     name = _squashed(match["name"]) if match else compact.lower()
@@ -494,12 +488,6 @@ class Measure:
 
         ``RR@10``, ``mrr@10``, ``MRR @10``, ``recip_rank``; ``nDCG@10``, ``ndcg_cut.10``, ``ndcg_cut_10``;
         ``AP(rel=2)@100``, ``map@100-l2``; ``rbp.95`` and so on.
-
-        Raises
-        ------
-        InputError
-            Where the text names no measure (with the closest names), or gives a cut-off or parameter that the
-            measure does not take.
         """
         family, cutoff, parameters = parse_measure(text)
         return cls(family, cutoff, parameters)
@@ -521,13 +509,7 @@ class Measure:
         return FAMILIES[self.family].lower_is_better
 
     def condensed(self) -> "Measure":
-        """Return the measure of the ranking without the documents that have no label (Sakai 2007).
-
-        Raises
-        ------
-        InputError
-            The family does not look at what is not judged, or at nothing else.
-        """
+        """Return the measure of the ranking without the documents that have no label (Sakai 2007)."""
         if "judged_only" not in FAMILIES[self.family].parameters:
             raise InputError(
                 f"{self} has no form for judged documents only", "Leave the measure out, or judged_only."
@@ -607,28 +589,7 @@ def _family(name: str) -> Family | None:
 
 
 def score_matrix(ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure) -> Scores:
-    """Score many runs with one measure.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        One per run, all ranked by the same order.
-    qrels : Qrels
-        The labels; their queries are the rows of the matrix.
-    measure : Measure
-        What to compute.
-
-    Returns
-    -------
-    Scores
-        The query x run matrix, columns in the order of ``ranks``.
-
-    Raises
-    ------
-    InputError
-        Where there is no run or no judged query, two runs share a tag, or the runs were ranked by different
-        orders.
-    """
+    """Score many runs with one measure."""
     if not ranks:
         raise InputError("there is no run to score", "Give at least one run file.")
     if not qrels.queries:
@@ -699,13 +660,7 @@ class ResultLists:
 
 
 def score_lists(measure: str = "RR@10", *, depth: int = 3) -> ResultLists:
-    """Score every result list of ``depth`` documents, each relevant or not.
-
-    Raises
-    ------
-    InputError
-        The measure is not known, or the lists are too long to have all of them.
-    """
+    """Score every result list of ``depth`` documents, each relevant or not."""
     if not 1 <= depth <= _MOST:
         raise InputError(
             f"lists of {many(depth, 'document')}", f"Ask for 1 to {_MOST}: there are 2 to that power."

@@ -187,18 +187,7 @@ class ComparedPairs:
 
 
 def compared_pairs(judgments: Judgments) -> ComparedPairs:
-    """Count the votes on every judged pair.
-
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes. A document compared with itself is left out.
-
-    Returns
-    -------
-    ComparedPairs
-        Sorted by query, then by document. Only queries with a judgment are in ``documents.queries``.
-    """
+    """Count the votes on every judged pair."""
     width = max(len(judgments.docs), 1)
     judged, query = np.unique(judgments.query, return_inverse=True)
     sides = np.stack([query * width + judgments.left, query * width + judgments.right])
@@ -297,22 +286,7 @@ def union_documents(sets: Sequence[Qrels]) -> Qrels:
 
 
 def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> list[JudgedRanks]:
-    """Turn ranks of many documents into ranks under other labels on them, without reading the runs again.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where each run placed the rows of ``documents``.
-    documents : Qrels
-        What the runs were ranked against.
-    qrels : Qrels
-        The new labels; every labelled document is one of ``documents``.
-
-    Raises
-    ------
-    InputError
-        Where a labelled document was never looked up in the runs.
-    """
+    """Turn ranks of many documents into ranks under other labels on them, without reading the runs again."""
     source = encode(qrels.queries, documents.queries).astype(np.int64)
     at = _rows_of(documents, source[qrels.query], encode(qrels.docs, documents.docs)[qrels.doc])
     unknown = np.flatnonzero(at < 0)

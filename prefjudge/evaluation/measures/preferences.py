@@ -222,13 +222,7 @@ class PreferenceMeasure:
 
     @classmethod
     def parse(cls, text: str) -> "PreferenceMeasure":
-        """Read a measure's name.
-
-        Raises
-        ------
-        InputError
-            Where the text names no preference measure.
-        """
+        """Read a measure's name."""
         match = _SHAPE.fullmatch(re.sub(r"\s", "", text))
         family = _NAMES.get(match["name"].lower()) if match else None
         if match is None or family is None:

@@ -566,29 +566,6 @@ def save_pool(
 
     Its rows are those that :func:`prefjudge.core.pools.build_pools` makes of the same runs, in any
     order.
-
-    Parameters
-    ----------
-    runs : TableRuns
-        The runs, which Spark reads.
-    path : str
-        A path, or an address that Spark knows.
-    depth : int
-        How many documents of each run enter the pool.
-    qrels : Qrels, optional
-        The known relevant documents.
-    per_query : QrelsPerQuery
-        How many qrels of a query enter its pool.
-    queries : collection of str, optional
-        The queries to pool; all by default.
-
-    Returns
-    -------
-    tuple of str
-        What the runs are called.
-    dict of int to int
-        How many queries have a pool of each size. Where no run has one of the queries it is empty, and
-        nothing is written.
     """
     spark = runs.tables
     assert isinstance(spark, SparkTables)

@@ -543,19 +543,6 @@ def check_overlap(
 
     Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run that
     found nothing scores 0, and is noticed where its ids look different.
-
-    Parameters
-    ----------
-    path : str
-        The run file.
-    qrels : Qrels
-        The judged documents.
-    example : tuple of str
-        A query and a document of the run.
-    shared, found : int
-        How many judged queries the run has, and how many of their judged documents it returned.
-    notices : list of Notice, optional
-        Receives what is odd.
     """
     query, doc = example
     if not shared and qrels.queries:

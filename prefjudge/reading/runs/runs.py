@@ -163,17 +163,7 @@ class RunChunk:
 def kept_rows(
     again: Places, first: Places, by: NDArray[np.number[Any]], on_duplicate: OnDuplicate
 ) -> NDArray[np.bool_]:
-    """Tell which rows stay of documents that are listed twice, where that is no error.
-
-    Parameters
-    ----------
-    again, first : ndarray of int64
-        The rows that repeat a document, and the row where each was listed first.
-    by : ndarray
-        What ranks each row, higher first.
-    on_duplicate : OnDuplicate
-        ``best`` keeps the row that ranks highest; anything else keeps the first.
-    """
+    """Tell which rows stay of documents that are listed twice, where that is no error."""
     keep = np.ones(by.size, bool)
     keep[again] = False
     if on_duplicate is OnDuplicate.BEST:
