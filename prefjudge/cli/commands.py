@@ -1,20 +1,19 @@
 """Makes the command of a verb from the signature and the docstring of its step.
 
-``cli/VERB.py`` holds a function of the verb's name that prints the step's ``result`` for people, and
-``to_json`` where the document of ``--json`` is not the result's fields. A verb that asks, waits, shows its
+A file of ``_ROOMS`` holds a function of the verb's name that prints the step's ``result`` for people, and
+``VERB_json`` where the document of ``--json`` is not the result's fields. A verb that asks, waits, shows its
 progress, or ends with a code of its own takes the step itself instead, as ``call``, with what was typed
 filled in. Further words are taken by their names: those of the step, and options of the verb's own. One that
-is annotated with ``typer.Option`` takes the place of the step's. ``ENVIRONMENT`` names the options that are
-read from the environment where they are not typed.
+is annotated with ``typer.Option`` takes the place of the step's. ``VERB_ENVIRONMENT`` names the options that
+are read from the environment where they are not typed.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
 from functools import partial
-from importlib import import_module
 from inspect import Parameter, Signature, signature
 from math import inf, nan
 from pathlib import Path
@@ -24,10 +23,10 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from prefjudge import VERBS, Verb, step
+from prefjudge.cli import crowd, road, share, sure
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
-from prefjudge.cli.typed import read_lightly
 from prefjudge.errors import InputError
 from prefjudge.renamed import told
 
@@ -153,11 +152,19 @@ def command_of(verb: Verb) -> Any:
     words = f"{verb.summary}\n\n{step_words(verb.function)}".replace("[", r"\[")
     alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.function))
     command = typer.main.get_command(alone)
-    from_environment = getattr(import_module(f"prefjudge.cli.{verb.function}"), "ENVIRONMENT", ())
+    from_environment = _printed(f"{verb.function.upper()}_ENVIRONMENT") or ()
     for option in command.params:
         if option.name in from_environment:
             option.envvar = f"PREFJUDGE_{option.name.upper()}"
     return command
+
+
+_ROOMS = (road, share, sure, crowd)
+
+
+def _printed(name: str) -> Any:
+    """Return what stands under a name in the files that print; None where nothing does."""
+    return next((found for room in _ROOMS if (found := vars(room).get(name))), None)
 
 
 _JSON = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
@@ -165,8 +172,7 @@ _JSON = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json
 
 def verb_function(name: str) -> Callable[..., None]:
     """Return a function whose signature typer reads as the options of a verb."""
-    module = import_module(f"prefjudge.cli.{name}")
-    show = getattr(module, name)
+    show = _printed(name)
     (first, _), *others = signature(show).parameters.items()
     own = dict(others)
     words = tuple(own)
@@ -183,7 +189,7 @@ def verb_function(name: str) -> Callable[..., None]:
             call = partial(call, workers=_processes())
         said = {word: given[word] for word in words}
         if first == "result":
-            _print(call(), show, getattr(module, "to_json", None), bool(given["json"]), said)
+            _print(call(), show, _printed(f"{name}_json"), bool(given["json"]), said)
         else:
             show(call, **said)
 
@@ -303,3 +309,53 @@ def _money(text: str) -> Decimal:
     if not amount.is_finite() or amount < 0:
         raise typer.BadParameter(f"{text!r} is not an amount of dollars, such as 1.50.")
     return amount
+
+
+# What is typed for an option, as its kind. Typer asks pydantic for this: a model for each option that a verb
+# has, given or not. With its import they take longer than numpy's, and 9 MB of each process. Pydantic is left
+# what is refused, and what has a parser.
+
+Options = Iterable[TyperArgument | TyperOption]
+
+
+def read_lightly(options: Options, words: Signature | None = None) -> None:
+    """Have options read what is typed for them by the kinds in a signature, once and for all."""
+    known = words.parameters if words else {}
+    for option in options:
+        read = option.process_value
+        if isinstance(read, partial):
+            continue
+        word = known.get(str(option.name))
+        kind = get_args(word.annotation)[0] if word else bool
+        option.process_value = partial(_value, option, kind, read)  # type: ignore[method-assign]
+
+
+def _value(
+    option: TyperArgument | TyperOption, kind: Any, read: Callable[[Any, Any], Any], ctx: Any, value: Any
+) -> Any:
+    try:
+        value = _as_kind(kind, value)
+    except ValueError:
+        return read(ctx, value)  # typer says what is wrong with it
+    if value is None and (option.multiple or option.nargs == -1):
+        value = ()
+    if option.required and not value:
+        return read(ctx, value)
+    return option.callback(ctx, option, value) if option.callback else value
+
+
+def _as_kind(kind: Any, value: Any) -> Any:
+    """Return a text as a kind, and what is no text as it is; `ValueError` where that is not for us."""
+    if isinstance(value, list | tuple):
+        (each,) = get_args(kind)
+        return [_as_kind(each, one) for one in value]
+    if not isinstance(value, str):
+        return value
+    (base,) = {*get_args(kind)} - {type(None)} or {kind}
+    if base is Path and os.path.exists(value) and not os.access(value, os.R_OK):  # noqa: PTH110 - any name
+        raise ValueError
+    if base in (int, float) and not value.isascii():
+        raise ValueError  # Python reads the digits of every script
+    if base in (str, Path, int, float) or (isinstance(base, type) and issubclass(base, Enum)):
+        return base(value)
+    raise ValueError

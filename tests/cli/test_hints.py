@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.app import app
-from prefjudge.cli.status import status as say_status
+from prefjudge.cli.road import status as say_status
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import Server

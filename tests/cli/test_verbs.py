@@ -248,7 +248,7 @@ def test_what_is_expected_in_a_moment_takes_minutes(pooled: Path) -> None:
 def test_who_watches_is_told_only_what_is_new(
     pooled: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from prefjudge.cli import collect
+    from prefjudge.cli.road import collect
     from prefjudge.field.crowd import Watch
 
     prefjudge("publish", pooled, "--sandbox", "--yes")
@@ -261,6 +261,6 @@ def test_who_watches_is_told_only_what_is_new(
         return True
 
     monkeypatch.setattr(Watch, "wait", work_after_the_third_look)
-    collect.collect(partial(library.collect, pooled), study=pooled, live=False, watch=True, every=1.0)
+    collect(partial(library.collect, pooled), study=pooled, live=False, watch=True, every=1.0)
     assert looks == [1.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2

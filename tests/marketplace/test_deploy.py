@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.cli.serve import ENVIRONMENT
+from prefjudge.cli.crowd import SERVE_ENVIRONMENT as ENVIRONMENT
 from prefjudge.marketplace.settings import Settings
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"

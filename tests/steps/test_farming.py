@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from prefjudge.cli.collect import collect as show
+from prefjudge.cli.road import collect as show
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Mind, SeenPage, SimulatedWorker, Temper
@@ -469,7 +469,7 @@ def test_watching_survives_a_marketplace_that_is_away(
     init(tmp_path / "study", name="study")
     watch = Watch(Study(tmp_path / "study"), "sandbox")
     monkeypatch.setattr(watch, "wait", waits.append)
-    monkeypatch.setattr("prefjudge.cli.collect._watch", lambda study, live: watch)
+    monkeypatch.setattr("prefjudge.cli.road._watch", lambda study, live: watch)
     with pytest.raises(RefusedError, match="no"):
         show(look, study=tmp_path, live=False, watch=True, every=9.0)
     assert waits == [9.0, 1.0, 2.0, 9.0, 1.0]

@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 import prefjudge as prefjudge_library
-from prefjudge.cli.status import status as show_status
+from prefjudge.cli.road import status as show_status
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.findings import judgments

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.cli.resolve import show
+from prefjudge.cli.road import show_resolve as show
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.resolutions import HowResolved
 from prefjudge.core.resolving.rules import RULES

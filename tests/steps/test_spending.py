@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.cli.collect import collect as show_collected
-from prefjudge.cli.reject import reject as show
-from prefjudge.cli.status import status as show_status
+from prefjudge.cli.crowd import reject as show
+from prefjudge.cli.road import collect as show_collected
+from prefjudge.cli.road import status as show_status
 from prefjudge.crowd.mturk import MTurkCrowd, crowd
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.submissions import Dispute

@@ -1,0 +1,660 @@
+"""What the verbs of the road print: from runs to answers and boards."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefjudge.cli.options import Format, Json, Sandbox, Target, Yes, one_target
+from prefjudge.cli.output import (
+    advice,
+    notice,
+    opened,
+    print_json,
+    print_tables,
+    print_words,
+    progress,
+    say,
+    stamp,
+    to_plain,
+)
+from prefjudge.errors import CrowdError, NotFinished, quoted
+from prefjudge.words import chance_text, many
+
+if TYPE_CHECKING:
+    from prefjudge.evaluation.boards import Leaderboard
+    from prefjudge.field.crowd import Watch
+    from prefjudge.field.history import History
+    from prefjudge.steps.collect import CollectResult
+    from prefjudge.steps.gold import GoldResult
+    from prefjudge.steps.import_votes import ImportResult
+    from prefjudge.steps.init import InitResult
+    from prefjudge.steps.plan.plan import PlanResult
+    from prefjudge.steps.pool import PoolResult
+    from prefjudge.steps.publish import PublishResult
+    from prefjudge.steps.resolve.result import ResolveResult
+    from prefjudge.steps.run import RunResult
+    from prefjudge.steps.score.score import ScoreResult
+    from prefjudge.steps.status import StatusResult
+
+
+def _print_schema(asked: bool) -> None:
+    if asked:
+        from prefjudge.study.config import schema_text
+
+        typer.echo(schema_text())
+        raise typer.Exit
+
+
+_Schema = Annotated[
+    bool,
+    typer.Option(
+        "--schema",
+        is_eager=True,
+        callback=_print_schema,
+        help="Print the JSON Schema of study.toml, for editors, and make nothing.",
+    ),
+]
+
+
+def init(result: "InitResult", *, study: Path, schema: _Schema = False) -> None:
+    """Print where the study is, and what leads on."""
+    if result.created:
+        say(
+            f"made {result.study}; look through {Path(result.config)}, then: "
+            f"prefjudge pool {quoted(study)} --runs …"
+        )
+    else:
+        say(f"{result.study} is a study already; nothing was changed")
+
+
+def pool(
+    result: "PoolResult",
+    *,
+    study: Path | None,
+    queries: Path | None,
+    collection: Path | None,
+    challenge: bool,
+    out: Target,
+) -> None:
+    """Print how large the pools are, and what leads on."""
+    if challenge and study is not None and not result.documents:
+        say(
+            f"no newcomer: the study has compared what {many(len(result.runs), 'new run')} "
+            f"{'has' if len(result.runs) == 1 else 'have'} on top"
+        )
+        say(f"next: prefjudge score {quoted(study)}")
+    elif challenge and study is not None:
+        say(
+            f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
+            f"best-known answers of {many(result.queries, 'query')}"
+        )
+        say(f"next: {advice(study, 'run')}")
+    else:
+        show_pool(result)
+        if study is not None:
+            say(
+                _after_pool(study, texts=bool(queries and collection))
+                if result.changed
+                else "the study had this pool already; it has noted where the files are"
+            )
+
+
+def _after_pool(study: Path, *, texts: bool) -> str:
+    """Say what leads on: HITs show texts, and gold pairs are suggested from them."""
+    if not texts:
+        return (
+            "warning: the study has no texts to show; before you continue, run the same command again with "
+            "--queries FILE and --collection FILE"
+        )
+    return (
+        f"next: prefjudge gold {quoted(study)} --suggest 12; "
+        "or hide no gold pairs: gold_per_hit = 0 in study.toml"
+    )
+
+
+def show_pool(result: "PoolResult") -> None:
+    """Print how many queries have a pool of each size, and what there is to judge."""
+    show_sizes(result)
+    if result.split:
+        _show_split(result)
+    say(
+        f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')} from "
+        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge"
+    )
+    for path in (result.out, result.plot):
+        if path:
+            say(f"wrote {path}")
+
+
+def _show_split(result: "PoolResult") -> None:
+    """Print the categories, and what each number of pairs can show."""
+    from prefjudge.show.boards import categories_table, power_table
+
+    assert result.split is not None
+    print_tables([categories_table(result.split, result.runs[0]), power_table(result.power)])
+
+
+def show_sizes(result: "PoolResult") -> None:
+    """Print how many queries have a pool of each size."""
+    from prefjudge.show.tables import render_histogram
+
+    typer.echo(render_histogram(result.sizes, "pool size", "queries"))
+
+
+def import_votes(result: "ImportResult", *, study: Path) -> None:
+    """Print what was imported, and what leads on."""
+    say(
+        f"read as {result.read_as}: {many(result.queries, 'query')}, {many(result.documents, 'document')}, "
+        f"{many(result.workers, 'worker')}"
+    )
+    dropped = f", of which {result.dropped:,} do not count" if result.dropped else ""
+    say(f"added {many(result.votes, 'vote')}{dropped}")
+    if result.votes:
+        say(f"next: prefjudge resolve {quoted(study)}")
+
+
+def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
+    """Print how many gold pairs there are, and what to do with suggestions."""
+    if result.suggested:
+        agreed = f", {result.agreed} of them pairs on which at least five agreed" if result.agreed else ""
+        say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
+    if result.lexical is not None:
+        say(
+            f"who only counts words in common with the question gets {result.lexical:.0%} of them right; "
+            "the nearer to a coin's 50%, the more reading they take"
+        )
+    if accept:
+        withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
+        say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
+        if result.advice:
+            say(result.advice)
+        from prefjudge.study.store import find_target
+
+        say(f"next: prefjudge publish {quoted(study)} --{find_target(opened(study))}")
+    elif result.suggested:
+        say("read them, delete the lines that are not obvious to everyone, then:")
+        say(f"  prefjudge gold {quoted(study)} --accept")
+    else:
+        say(f"the study has {many(result.gold, 'gold pair')}; --suggest 12 writes more for review")
+
+
+def plan(result: "PlanResult", *, study: Path | None) -> None:
+    """Print the plans, what the chosen one does with each pool size, and what leads on."""
+    print_tables(result.tables())
+    if result.chosen is not None:
+        ends = "" if result.chosen.ends is None else " ({:.0%} to {:.0%})".format(*result.chosen.ends)
+        say(
+            f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} "
+            f"(${result.chosen.least:,.2f} to ${result.chosen.most:,.2f}), finds the best of "
+            f"{result.chosen.chance:.0%}{ends} of the queries"
+        )
+        for one in result.chosen.by_size:
+            if one.size > 1:
+                pools = many(result.sizes[one.size], "pool")
+                say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
+    say(f"next: {_after_plan(result, study)}")
+
+
+def _after_plan(result: "PlanResult", study: Path | None) -> str:
+    """Return what to type next."""
+    if study is None:
+        go_on = "prefjudge run STUDY"
+    else:
+        go_on = advice(study, "collect" if result.driven_by == "publish" else "run")
+    if result.driven_by == "publish":
+        why = "it is published pair by pair; a strategy needs a new study"
+        return f"{go_on} ({why})"
+    if result.driven_by:
+        why = f"it continues with the strategy it began with: {result.driven_by}"
+        return f"{go_on} ({why})"
+    if result.chosen is None and result.left is not None:
+        return f"{go_on} --strategy NAME, once the budget pays for one"
+    if result.chosen is None:
+        return f"{go_on} --strategy NAME (with --budget, plan chooses one)"
+    return f"{go_on} --strategy {result.chosen.strategy}"
+
+
+def publish(
+    call: "Callable[..., PublishResult]",
+    *,
+    study: Path,
+    sandbox: Sandbox = False,
+    live: bool,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Ask before anything is spent, and print what was published."""
+    one_target(sandbox=sandbox, live=live)
+    with progress("publishing") as bar:
+        result = call(confirm=_ask_before_publish(json), progress=bar)
+    if json:
+        print_json(result)
+    elif result.dry_run:
+        show_offer(result)
+        for line in result.calls:
+            say(line)
+        say("nothing was published: this was a dry run")
+    elif result.published:
+        if yes:
+            _warn_of_offer(result)
+        say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
+        say(f"next: {_after_publish(study, result.target)}")
+    else:
+        say(f"no pair waits for a judgment; {many(result.open, 'HIT')} open at {result.target}")
+
+
+def _after_publish(study: Path, target: str) -> str:
+    from prefjudge.study.store import Study, command
+
+    configured = Study(study).config.target(target)
+    if configured is None or not configured.is_own_marketplace or target != "sandbox":
+        return command("collect", study, target)  # people come by themselves, and nobody is simulated
+    work, serve = (f"prefjudge {verb} {quoted(study)}" for verb in ("work", "serve"))
+    return f"{work} (simulated), or {serve} for people; then collect"
+
+
+def _ask_before_publish(json: bool) -> "Callable[[PublishResult], bool]":
+    def ask(offer: "PublishResult") -> bool:
+        show_offer(offer)
+        if json or not sys.stdin.isatty():
+            return False
+        if offer.target == "live":
+            return bool(typer.prompt("Type the study's name to spend real money", err=True) == offer.name)
+        return typer.confirm(f"Publish to {offer.target}?", err=True)
+
+    return ask
+
+
+def show_offer(offer: "PublishResult") -> None:
+    """Print what would be published, where, and what it costs."""
+    money = "play money" if offer.target == "sandbox" else "REAL MONEY"
+    say(f"target    {offer.target} ({money}) at {offer.endpoint}")
+    inside = f"{many(offer.pairs, 'pair')}, {many(offer.assignments, 'assignment')}"
+    say(f"HITs      {offer.hits:,} with {inside}")
+    say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
+    if offer.budget is not None:
+        say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
+    if offer.account is not None:
+        say(f"account   ${offer.account:,} to spend")
+    if offer.hourly is not None:
+        say(f"pay       about ${offer.hourly} an hour")
+    _warn_of_offer(offer)
+
+
+def _warn_of_offer(offer: "PublishResult") -> None:
+    for warning in offer.warnings:
+        say(f"warning: {warning}", "yellow")
+
+
+def collect(
+    call: "Callable[..., CollectResult]",
+    *,
+    study: Path,
+    live: bool,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Go on until every pair is judged; take in work as it is submitted."),
+    ] = False,
+    every: Annotated[
+        float, typer.Option(min=0.1, help="Seconds between looks with --watch while nothing is submitted.")
+    ] = 60.0,
+    json: Json = False,
+) -> None:
+    """Print what was collected, at each look; the exit code is 3 while HITs are open."""
+    waits = _watch(study, live) if watch else None
+    shown = None
+    while True:
+        try:
+            with progress("collecting") as bar:
+                result = call(progress=bar)
+        except CrowdError as error:
+            if waits is None or shown is None:  # at the first look the address or the key may be wrong
+                raise
+            seconds = waits.bear(error)
+            notice((f"{error.message}; trying again in {seconds:.0f} s",))
+            waits.wait(seconds)
+            continue
+        seen = replace(result, endpoint="")  # another one at each look, where nobody serves the marketplace
+        if not json and seen != shown:
+            _show_collect(result, f"{quoted(study)}{' --live' * live}")
+        shown = seen
+        if result.finished or waits is None:
+            break
+        waits.found()
+        waits.wait(every)
+    if json:
+        print_json(result)
+    if not result.finished:
+        if json:
+            raise typer.Exit(NotFinished.exit_code)
+        raise NotFinished(
+            f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for a HIT",
+            f"Collect again later{_more_work(study, result, live)}.",
+        )
+    if not json:
+        verb, switch = ("run", " --live" * live) if result.challenge else ("resolve", "")
+        say(f"every pair is judged; next: prefjudge {verb} {quoted(study)}{switch}")
+
+
+def _watch(study: Path, live: bool) -> "Watch":
+    from prefjudge.field.crowd import Watch
+    from prefjudge.study.store import LIVE, SANDBOX, open_study
+
+    return Watch(open_study(study), LIVE if live else SANDBOX)
+
+
+def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
+    """Say how simulated workers go on where they have begun: the ladder makes them wait for a look."""
+    began = result.rehearsal is not None and not live and result.open > result.held
+    return f"; simulated workers continue by: prefjudge work {quoted(study)}" if began else ""
+
+
+def _show_collect(result: "CollectResult", there: str) -> None:
+    notice(result.notices)
+    say(
+        f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
+        f"{result.reissued} re-issued"
+    )
+    for reason, count in result.reasons.items():
+        say(f"  {count} {reason}")
+    if result.barred:
+        say(f"barred workers: {', '.join(result.barred)}")
+    held = f", {result.held:,} of them in workers' hands" if result.held else ""
+    say(
+        f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
+        f"{many(result.dropped_judgments, 'is', 'are')} dropped; {many(result.open, 'HIT')} open{held}"
+    )
+    if result.capped and result.open > result.held:
+        say(
+            f"{many(result.capped, 'worker waits', 'workers wait')} for others, after as many HITs as the "
+            "gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them continue"
+        )
+    if result.disputes:
+        disputed = many(result.disputes, "rejection is", "rejections are")
+        say(f"{disputed} disputed; read and answer: prefjudge reject {there}")
+    if result.stopped:
+        say(result.stopped)
+    stamp(result.rehearsal)
+
+
+def run(
+    call: "Callable[..., RunResult]",
+    *,
+    study: Path,
+    sandbox: Sandbox = False,
+    live: bool,
+    workers: int,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Ask before the first round, and print each; the exit code is 3 where queries are not finished."""
+    one_target(sandbox=sandbox, live=live)
+    result = call(sandbox=not live, confirm=_ask_to_run, tell=say)
+    if json:
+        print_json(result)
+    else:
+        stamp(result.rehearsal)
+        _show_run(result, study)
+    if result.unfinished:
+        # who judged so far judges on; without simulated workers `run` would wait for people
+        again = f"{quoted(study)}{' --live' * live}{f' --workers {workers}' if workers else ''}"
+        raise NotFinished(
+            f"{result.unfinished:,} of {many(result.queries, 'query')} are not finished",
+            f"Run: prefjudge run {again}; it continues where it stopped.",
+        )
+
+
+def _ask_to_run(offer: "PublishResult") -> bool:
+    show_offer(offer)
+    say("this is the first round; further rounds are published without asking, within the budget")
+    return sys.stdin.isatty() and typer.confirm(f"Publish to {offer.target}?", err=True)
+
+
+def _show_run(result: "RunResult", study: Path) -> None:
+    say(
+        f"{result.strategy}: {many(result.judgments, 'judgment')}, ${result.committed:.2f} committed; "
+        f"{many(result.rounds, 'new round')}, ended by {result.stopped_by}"
+    )
+    for order in result.orders:
+        say(f"  {order.words}")
+    for duel in result.duels:
+        verb = "replaces" if duel.dethroned else "loses to"
+        runs = ", ".join(duel.brought_by) or "judged before"
+        chance = "" if duel.chance is None else f", P(best) {chance_text(duel.chance)}"
+        say(
+            f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
+            f"{duel.votes_for:g} votes to {duel.votes_against:g}{chance}"
+        )
+    for shift in result.moved:
+        say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
+    say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
+    say(f"next: prefjudge score {quoted(study)}")
+
+
+def resolve(
+    result: "ResolveResult",
+    *,
+    study: Path | None,
+    form: Annotated[str, typer.Option("--format")],
+    out: Path | None,
+) -> None:
+    """Print what was decided, and what leads on."""
+    show_resolve(result)
+    if study is not None and out is None and result.out:
+        say(f"next: prefjudge {_after_resolve(study)} {quoted(study)}")
+
+
+def _after_resolve(study: Path) -> str:
+    """Return the verb that leads on: a study of imported votes may have no runs to score."""
+    from prefjudge.study.pools import has_runs
+
+    with opened(study).transaction(write=False) as db:
+        return "score" if has_runs(db) else "report"
+
+
+def show_resolve(result: "ResolveResult") -> None:
+    """Print what each rule decided, how sure it is, and what would change it."""
+    print_tables(result.asked_tables(), rehearsal=result.rehearsal)
+    decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
+    say(
+        f"{result.rule}: {many(result.queries, 'query')} from {many(result.judgments, 'judgment')}: {decided}"
+    )
+    for query, docs in list(result.cycles.items())[:10]:
+        say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
+    if result.difference:
+        say(result.difference)
+    sure = result.confidence
+    if sure is not None and result.qrels:
+        for words in sure.words:
+            say(words)
+    if result.out:
+        say(
+            f"wrote {many(result.qrels, 'preference qrel')} to {result.out}"
+            if result.form == "trec"
+            else f"wrote {result.out}"
+        )
+
+
+def score(
+    result: "ScoreResult", *, out: Target = None, per_query: bool = False, format: Format = "terminal"
+) -> None:
+    """Print the boards, their correlation and what else was asked for."""
+    from prefjudge.reading.opened import run_surprises
+    from prefjudge.show.boards import official_table, per_query_table, score_tables
+
+    tables = score_tables(
+        result.boards,
+        tau=result.tau,
+        winratio=result.winratio,
+        pair_agreement=result.pair_agreement,
+        pairings=result.pairings,
+        cycles=result.cycles,
+        not_judged=result.not_judged,
+        left_out=result.left_out,
+        left_out_votings=result.left_out_votings,
+        samples=result.samples,
+        long=format == "csv",
+        provenance=result.provenance,
+    )
+    if result.official and format != "csv":
+        tables.append(official_table(result.official))
+    if per_query and not result.out:
+        tables = [per_query_table([scores for board in result.boards for scores in board.matrices])]
+    print_tables(tables, format, rehearsal=result.rehearsal)
+    for run in result.health:
+        size = f"{many(run.queries, 'query')}, {many(run.lines, 'line')}"
+        typer.echo()
+        print_words(f"{run.tag}: {size}")
+        for note in run_surprises(run):
+            print_words(f"  {note}")
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+def score_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
+    """Return the documented JSON of ``score``."""
+    from prefjudge.show.boards import leaderboard_records, per_query_table, samples_table
+    from prefjudge.show.tables import to_records
+
+    plain: dict[str, Any] = {
+        "leaderboards": [
+            {
+                "qrels": board.leaderboard.qrels,
+                "measure": board.leaderboard.measure,
+                "queries": board.leaderboard.queries,
+                "statistic": board.leaderboard.statistic,
+                "interval": board.leaderboard.interval,
+                "confidence": board.leaderboard.confidence,
+                "order": board.leaderboard.order,
+                "perfect": _perfect(board.leaderboard),
+                "rows": leaderboard_records(board.leaderboard, board.standings, board.ties),
+            }
+            for board in result.boards
+        ],
+        "tau": [
+            {
+                "a": pair.qrels[0],
+                "b": pair.qrels[1],
+                "measure": pair.measures[0],
+                "runs": pair.runs,
+                "queries": pair.queries,
+                "over": pair.over,
+                "tau": to_plain(pair.tau),
+                "tau_ap": to_plain(pair.tau_ap),
+                "two_votings": to_plain(pair.two_votings),
+                "printed": to_plain(pair.printed),
+                "common": to_plain(pair.common),
+                "shifts": to_plain(pair.shifts),
+            }
+            for pair in result.tau
+        ],
+        "not_judged": [{**to_plain(row), "share": to_plain(row.share)} for row in result.not_judged],
+        "judged_tops": [{**to_plain(row), "share": to_plain(row.share)} for row in result.judged_tops],
+        "winratio": to_plain(result.winratio),
+        "pair_agreement": to_plain(result.pair_agreement),
+        "leave_one_out": to_plain(result.left_out),
+        "leave_one_out_tau": to_plain(result.left_out_tau),
+        "leave_one_out_two_votings": to_plain(result.left_out_votings),
+        "pairings": [{**to_plain(row), "share": to_plain(row.share)} for row in result.pairings],
+        "cycles": result.cycles,
+        "official": to_plain(result.official),
+        "samples": to_records(samples_table(result.samples)),
+        "health": to_plain(result.health),
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
+        "out": result.out[0] if result.out else None,
+        "files": list(result.out),
+    }
+    if per_query:
+        plain["per_query"] = to_records(
+            per_query_table([scores for board in result.boards for scores in board.matrices])
+        )
+    return plain
+
+
+def _perfect(board: "Leaderboard") -> dict[str, Any] | None:
+    row = board.perfect
+    return {"name": row.run, "score": row.score, "queries": row.queries} if row else None
+
+
+def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = False) -> None:
+    """Print where a study stands."""
+    result = call()
+    if json:
+        print_json(result)
+        return
+    stamp(result.rehearsal)
+    notice(result.notices)
+    _say_sureness(result)
+    hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
+    queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
+    say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
+    say(f"HITs         {hits}")
+    say(f"assignments  {result.assignments:,}")
+    for verdict, count in result.verdicts.items():
+        say(f"  {count:>5,} {verdict}")
+    say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
+    say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
+    if result.unjudgeable:
+        say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
+    for worker, reason in result.barred.items():
+        say(f"barred       {worker}: {reason}")
+    there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
+    if result.to_decide:
+        waits = many(len(result.to_decide), "assignment waits", "assignments wait")
+        say(f"to decide    {waits} for you to pay or reject:")
+        for assignment_id, why in result.to_decide.items():
+            say(f"  {assignment_id}: {why}")
+        if result.decide_by:
+            say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
+        say(f"  pay them: prefjudge pay {there} --held; or: prefjudge reject {there} …")
+    if result.disputes:
+        disputed = many(result.disputes, "rejection is", "rejections are")
+        say(f"disputes     {disputed} disputed; read and answer: prefjudge reject {there}")
+    of_budget = f" of a budget of ${result.budget}" if result.budget else ""
+    say(f"committed    ${result.committed}{of_budget}")
+    if result.version:
+        challenge = result.challenge
+        under_way = f"; challenge {challenge.challenge} is under way" if challenge else ""
+        told = "" if result.history else f" (prefjudge status {quoted(study)} --history)"
+        say(f"answers      version {result.version}{under_way}{told}")
+    if result.missing:
+        left = result.hours_left
+        pace = "" if left is None else f", about {_span(left)} at the pace so far"
+        say(f"expected     {many(result.missing, 'assignment')}{pace}")
+    if result.history:
+        _show_history(result.history, result)
+
+
+def _show_history(history: "History", result: "StatusResult") -> None:
+    """Print the versions, what each changed, and the runs that moved."""
+    print_tables((table for table in history.tables() if table.rows), rehearsal=result.rehearsal)
+    if not history.versions:
+        say("no answers are kept yet: `prefjudge run` keeps them, and so does `pool --challenge`")
+    if result.challenge:
+        newcomers = many(result.challenge.newcomers, "newcomer")
+        queries = many(result.challenge.queries, "query")
+        say(f"challenge {result.challenge.challenge} is under way: {newcomers} on {queries}")
+        say(f"next: {advice(result.study, 'run')}")
+
+
+def _say_sureness(result: "StatusResult") -> None:
+    """Say first how sure the answers are: it is what the rest serves."""
+    if result.confidence is None:
+        return
+    decided = ", ".join(f"{count:,} {status}" for status, count in result.statuses.items() if count)
+    say(f"resolved     {many(sum(result.statuses.values()), 'query')}: {decided}")
+    for words in result.confidence.words:
+        say(f"sure         {words}")
+    if result.top is not None:
+        for words in result.top.words:
+            say(f"top          {words}")
+
+
+def _span(hours: float) -> str:
+    return f"{hours:.0f} hours" if hours >= 2 else many(max(1, round(60 * hours)), "minute")

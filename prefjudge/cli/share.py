@@ -1,0 +1,163 @@
+"""What the verbs print that write for others: pages, releases, exhibits, boards."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import notice, print_json, say, stamp, to_plain
+from prefjudge.cli.road import score, show_sizes
+from prefjudge.cli.sure import Form
+from prefjudge.errors import quoted
+from prefjudge.words import many, printable
+
+if TYPE_CHECKING:
+    from prefjudge.steps.board.board import BoardResult
+    from prefjudge.steps.demo import DemoResult
+    from prefjudge.steps.export import ExportResult
+    from prefjudge.steps.release.release import ReleaseResult
+    from prefjudge.steps.reproduce.reproduce import ReproduceResult
+
+
+def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
+    """Print each step, the leaderboards and what can be typed by hand."""
+    result = call(tell=say, show_pool=None if json else show_sizes)
+    if json:
+        print_json({"folder": result.folder, "report": result.report, "commands": result.commands})
+        return
+    stamp(result.score.rehearsal)
+    score(result.score)
+    say(f"\nEverything is in {result.folder}; the report is {result.report} (--open shows it).")
+    say("The same, typed by hand:\n")
+    for command in result.commands:
+        say(f"  {command}")
+    if which("prefjudge") is None:
+        say(
+            f"\nwhere prefjudge is {Path(sys.argv[0]).absolute()}, which your shell does not find by its name"
+        )
+
+
+def report(
+    call: Callable[..., Any],
+    *,
+    site: Path | None,
+    tables: Annotated[tuple[str, Path] | None, typer.Option("--tables", metavar="FORM DIR")] = None,
+    json: Json = False,
+) -> None:
+    """Print where the page is, its sections and other files, or the address it is served at; or the site."""
+    result = call(ready=lambda address: say(f"{address}   (made again when the study changes; Ctrl-C stops)"))
+    notice(result.notices)
+    stamp(result.rehearsal)
+    if json:
+        print_json(result, result.notices)
+        return
+    if site is not None:
+        removed = f", removed {many(result.removed, 'old page')}" if result.removed else ""
+        say(f"wrote {result.written:,} of {many(result.files, 'file')}{removed}: {result.out}/index.html")
+        return
+    say(f"wrote {result.out}: {', '.join(result.sections).lower()}")
+    for folder in dict.fromkeys(str(Path(file).parent) for file in result.files):
+        beside = [Path(file).name for file in result.files if str(Path(file).parent) == folder]
+        named = ", ".join(beside) if len(beside) < 4 else many(len(beside), "file")
+        say(f"wrote {named} in {folder}")
+
+
+def release(call: "Callable[..., ReleaseResult]", *, json: Json = False) -> None:
+    """Print what each file of the release holds; the exit code is 1 where what is verified is wrong."""
+    result = call()
+    notice(result.notices)
+    stamp(result.rehearsal)
+    if json:
+        print_json({**to_plain(result), "ok": result.ok})
+    else:
+        show_release(result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def show_release(result: "ReleaseResult") -> None:
+    """Print what is wrong; or else what each file holds, and what was made again."""
+    for problem in result.problems:
+        say(f"wrong: {problem}", "red", err=False)
+    if result.problems:
+        return
+    width = max(len(one.name) for one in result.files)
+    for one in result.files:
+        again = "  made again" if one.name in result.derived else ""
+        typer.echo(f"{one.name:<{width}}  {one.rows:>9,}  {one.holds}{again}")
+    say(
+        f"{result.out} is whole: every byte is as it was written, and {len(result.derived)} files were made "
+        "again from its judgments alone"
+    )
+
+
+def export(result: "ExportResult") -> None:
+    """Print what was written."""
+    say(f"wrote {many(result.rows, 'row')} of {many(result.judgments, 'judgment')} to {result.out}")
+
+
+def reproduce(result: "ReproduceResult") -> None:
+    """Print which tables and figures were made, and why others were not."""
+    for one in result.exhibits:
+        typer.echo(f"{one.name}: {', '.join(one.files) or f'not made: {one.missing}'}")
+    say(f"wrote {result.index}")
+
+
+def board(
+    call: "Callable[..., BoardResult]",
+    *,
+    folder: Path,
+    format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
+    json: Json = False,
+) -> None:
+    """Print what was done, or the paths of the runs; the exit code is 1 where something is wrong."""
+    result = call(folder=folder)
+    stamp(result.rehearsal)
+    if json:
+        print_json({**to_plain(result), "ok": result.ok})
+    elif result.action == "runs":
+        for one in result.submissions:
+            typer.echo(Path(folder, one.run))
+    elif format is Form.GITHUB:
+        annotate_board(result)
+    else:
+        show_board(result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def show_board(result: "BoardResult") -> None:
+    """Print what was written, and what is wrong."""
+    # Strangers name files: a name that breaks the line could give commands to a terminal, or to a workflow.
+    for found in result.problems:
+        say(f"error: {printable(str(found))}", "red", err=False)
+    for found in result.warnings:
+        say(f"note: {printable(str(found))}", "yellow", err=False)
+    for text in result.audit:
+        say(f"audit: {printable(text)}", err=False)
+    for one in result.submissions:
+        say(f"{one.name} ({one.team}): {one.state}", err=False)
+    if result.action == "log":
+        say(f"added {many(result.logged, 'line')} to the log")
+    elif result.action == "check" and result.ok:
+        say("in order", "green", err=False)
+    for path in result.written if result.action != "log" else ():
+        say(f"wrote {path}")
+    if result.action == "init":
+        say(
+            f"next: name yourself under [board] in {Path(result.board) / 'study.toml'}, then: "
+            f"cd {quoted(result.board)}; git init -b main; make hooks; git add .; git commit"
+        )
+
+
+def annotate_board(result: "BoardResult") -> None:
+    """Print errors and warnings as annotations of GitHub Actions."""
+    from prefjudge.show.tables import annotation
+
+    for level, found in (("error", result.problems), ("warning", result.warnings)):
+        for one in found:
+            typer.echo(annotation(level, one.path, str(one)))

@@ -1,0 +1,298 @@
+"""What the verbs print that say how sure a result is."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prefjudge.cli.options import Format, Json
+from prefjudge.cli.output import print_json, print_tables, print_words, say, to_plain
+
+if TYPE_CHECKING:
+    from prefjudge.steps.agreement import AgreementResult
+    from prefjudge.steps.audit import AuditResult
+    from prefjudge.steps.check import CheckResult
+    from prefjudge.steps.compare import CompareResult, Comparison
+    from prefjudge.steps.stability import Condition, StabilityResult
+    from prefjudge.steps.winratio import WinRatioResult
+
+
+class Form(StrEnum):
+    """The form of the findings: for people, or as annotations of GitHub Actions."""
+
+    TERMINAL = "terminal"
+    GITHUB = "github"
+
+
+def check(
+    call: "Callable[..., CheckResult]",
+    *,
+    format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
+    json: Json = False,
+) -> None:
+    """Print what was found; the exit code is 1 where a file cannot be used."""
+    result = call()
+    if json:
+        files_plain = [{**to_plain(file), "ok": file.ok} for file in result.files]
+        print_json({**to_plain(result), "files": files_plain, "ok": result.ok})
+    elif format is Form.GITHUB:
+        annotate_check(result)
+    else:
+        show_check(result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def show_check(result: "CheckResult") -> None:
+    """Print each file's state, its errors and its warnings."""
+    for file in result.files:
+        head = "ok" if file.ok else "cannot be used"
+        size = ""
+        if file.health:
+            size = f": {file.health.read_as}; tag {file.health.tag}"
+        elif file.counts:
+            size = ": " + ", ".join(f"{count:,} {name}" for name, count in file.counts.items())
+        say(f"{file.path} ({file.kind}) {head}{size}", None if file.ok else "red", err=False)
+        for text in file.errors:
+            say(f"  error: {text}", "red", err=False)
+        for text in file.hint.splitlines():
+            say(f"  {text}", err=False)
+        for text in file.warnings:
+            say(f"  note: {text.removeprefix(f'{file.path}: ')}", "yellow", err=False)
+    for group in result.identical:
+        typer.echo(f"these runs rank alike: {', '.join(group)}")
+    for found in result.manifest:
+        what = f": {'; '.join(found.problems)}" if found.problems else ""
+        say(f"{found.status:6} {found.name}{what}", "red" if found.status == "wrong" else None, err=False)
+
+
+def annotate_check(result: "CheckResult") -> None:
+    """Print errors and warnings as annotations of GitHub Actions."""
+    from prefjudge.show.tables import annotation
+
+    for file in result.files:
+        for level, texts in (("error", file.errors), ("warning", file.warnings)):
+            for text in texts:
+                typer.echo(annotation(level, file.path, text))
+    for found in result.manifest:
+        for text in found.problems:
+            typer.echo(annotation("error", found.path, f"{found.name}: {text}"))
+
+
+def winratio(result: "WinRatioResult", *, format: Format = "terminal") -> None:
+    """Print the matrix, and the run against the qrels where that was asked for."""
+    from prefjudge.show.boards import winratio_list
+    from prefjudge.show.plots import example_lines
+
+    tables = result.tables()
+    if format == "csv":
+        tables = (winratio_list(result.winratio, provenance=result.provenance), *tables[1:])
+    print_tables(tables, format, rehearsal=result.rehearsal)
+    for words, *_ in example_lines(result.examples):
+        print_words(words)
+    for path in result.files:
+        say(f"wrote {path}")
+
+
+def winratio_json(result: "WinRatioResult") -> dict[str, Any]:
+    """Return the documented JSON of ``winratio``."""
+    against = result.against_qrel
+    return {
+        **to_plain(result.winratio),
+        "pairs": [{**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs],
+        "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
+        "examples": to_plain(result.examples),
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
+        "out": result.out,
+        "files": list(result.files),
+    }
+
+
+def compare(result: "CompareResult") -> None:
+    """Print the tests and the outcomes, each with its sentences."""
+    from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
+
+    for one in result.comparisons:
+        print_tables([pairs_table([one.significance])], rehearsal=result.rehearsal)
+        typer.echo()
+        for words in one.words[:_COMPARE_SENTENCES]:
+            print_words(words)
+        typer.echo()
+        if one.no_outcomes:
+            print_words(one.no_outcomes)
+            typer.echo()
+        if one.outcomes:
+            rows = [(one.significance, row) for row in one.outcomes]
+            print_tables([naive_table(rows), outcomes_table(rows)], rehearsal=result.rehearsal)
+            typer.echo()
+            for words in one.outcome_words[:_COMPARE_SENTENCES]:
+                print_words(words)
+            typer.echo()
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+_COMPARE_SENTENCES = 12
+
+
+def compare_json(result: "CompareResult") -> dict[str, Any]:
+    """Return the documented JSON of ``compare``."""
+    return {
+        "comparisons": [_comparison_json(one) for one in result.comparisons],
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
+        "out": result.out,
+    }
+
+
+def _comparison_json(one: "Comparison") -> dict[str, Any]:
+    tested = one.significance
+    columns = ("difference", "low", "high", "effect", "wins_a", "wins_b", "p", "p_adjusted", "identical")
+    return {
+        "measure": tested.measure,
+        "qrels": tested.qrels,
+        "queries": tested.queries,
+        "test": tested.test,
+        "variant": tested.variant,
+        "reason": tested.reason,
+        "correction": tested.correction,
+        "alpha": tested.alpha,
+        "resamples": tested.resamples,
+        "pairs": [
+            {
+                "a": tested.runs[tested.a[pair]],
+                "b": tested.runs[tested.b[pair]],
+                **{name: getattr(tested, name)[pair].item() for name in columns},
+                "significant": tested.significant[pair].item(),
+                "words": words,
+            }
+            for pair, words in enumerate(one.words)
+        ],
+        "outcomes": [
+            {**to_plain(row), "words": words}
+            for row, words in zip(one.outcomes, one.outcome_words, strict=True)
+        ],
+        "no_outcomes": one.no_outcomes or None,
+    }
+
+
+def stability(result: "StabilityResult") -> None:
+    """Print the ranks under each condition, all side by side, and how far votings agree."""
+    from prefjudge.show.boards import voting_sentence
+    from prefjudge.show.statistics import conditions_table, rank_table
+
+    for one in result.conditions:
+        print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
+        typer.echo()
+    if len(result.conditions) > 1:
+        named = [(one.part, one.stability) for one in result.conditions]
+        print_tables([conditions_table(named)], rehearsal=result.rehearsal)
+    for each in result.voted:
+        if each.two_votings.pairs:
+            print_words(f"{each.measure} under {each.qrels}: {voting_sentence(each.two_votings)}")
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+def stability_json(result: "StabilityResult") -> dict[str, Any]:
+    """Return the documented JSON of ``stability``."""
+    return {
+        "conditions": [_condition_json(one) for one in result.conditions],
+        "two_votings": [
+            {"qrels": one.qrels, "measure": one.measure, **to_plain(one.two_votings)} for one in result.voted
+        ],
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "rehearsal": to_plain(result.rehearsal),
+        "out": result.out,
+    }
+
+
+def _condition_json(one: "Condition") -> dict[str, Any]:
+    ranks = one.stability
+    return {
+        "measure": ranks.measure,
+        "qrels": ranks.qrels,
+        "part": one.part,
+        "queries": ranks.queries,
+        "trials": ranks.trials,
+        "confidence": ranks.confidence,
+        "interval": ranks.interval,
+        "runs": [
+            {
+                "run": run,
+                "rank": place + 1,
+                "mean": ranks.mean[place].item(),
+                "low": ranks.low[place].item(),
+                "high": ranks.high[place].item(),
+                "expected": None if ranks.expected is None else ranks.expected[place].item(),
+                "share": None if ranks.share is None else ranks.share[place].tolist(),
+            }
+            for place, run in enumerate(ranks.runs)
+        ],
+    }
+
+
+def agreement(result: "AgreementResult") -> None:
+    """Print the agreement rates."""
+    print_tables(result.tables(), rehearsal=result.rehearsal)
+    if result.out:
+        say(f"wrote {result.out}")
+
+
+def audit(result: "AuditResult") -> None:
+    """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
+    from prefjudge.show.statistics import (
+        institutions_table,
+        shifts_table,
+        summary_table,
+        teams_table,
+    )
+
+    print_tables([summary_table(result.audit)])
+    typer.echo()
+    for rule in dict.fromkeys(found.rule for found in result.audit.findings):
+        sentences = [found.words for found in result.audit.findings if found.rule is rule]
+        for words in sentences[:_AUDIT_SENTENCES]:
+            print_words(f"{rule}: {words}")
+        if len(sentences) > _AUDIT_SENTENCES:
+            typer.echo(f"{rule}: and {len(sentences) - _AUDIT_SENTENCES} more, see --json or --out")
+    typer.echo()
+    print_tables([institutions_table(result.audit), teams_table(result.audit)])
+    shifts = shifts_table(result.audit)
+    if shifts.rows:
+        typer.echo()
+        print_tables([shifts])
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+_AUDIT_SENTENCES = 12
+"""At most this many findings of each rule are printed."""
+
+
+def audit_json(result: "AuditResult") -> dict[str, Any]:
+    """Return the documented JSON of ``audit``."""
+    found = result.audit
+    return {
+        "submissions": found.submissions,
+        "first": str(found.first),
+        "last": str(found.last),
+        "as_of": str(found.as_of),
+        "rules": {**to_plain(found.rules), "since": str(found.rules.since) if found.rules.since else None},
+        "findings": to_plain(found.findings),
+        "teams": to_plain(found.teams),
+        "institutions": to_plain(found.institutions),
+        "anonymous": found.anonymous,
+        "standings": [{**to_plain(row), "shift": row.shift} for row in found.standings],
+        "tau": to_plain(found.tau),
+        "records": found.records,
+        "shared_scores": found.shared_scores,
+        "provenance": result.provenance,
+        "inputs": to_plain(result.inputs),
+        "out": result.out,
+    }
