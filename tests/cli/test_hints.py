@@ -328,6 +328,7 @@ def test_the_verb_that_a_hint_names_first_does_not_refuse(
     stage: str, road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("prefjudge.crowd.model._ATTEMPTS", 1)  # no model answers, and none is waited for
     study, kept = tmp_path / "my study", tmp_path / "kept"
     to_stage(stage, road, study)
     shutil.copytree(study, kept)
