@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.resolve.resolve import resolve as resolve
     from prefjudge.steps.run import run as run
     from prefjudge.steps.score.score import score as score
-    from prefjudge.steps.serve.serve import serve as serve
+    from prefjudge.steps.serve import serve as serve
     from prefjudge.steps.stability import stability as stability
     from prefjudge.steps.status import status as status
     from prefjudge.steps.store.store import store as store

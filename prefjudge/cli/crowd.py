@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.judge.worth import WorthResult
     from prefjudge.steps.pay import PayResult
     from prefjudge.steps.reject import RejectResult
-    from prefjudge.steps.serve.serve import AdminToken, IssuedKey
+    from prefjudge.steps.serve import AdminToken, IssuedKey
     from prefjudge.steps.store.backup import BackupResult, RecoverResult
     from prefjudge.steps.store.check import StoreCheckResult
     from prefjudge.steps.work import WorkResult

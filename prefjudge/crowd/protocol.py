@@ -8,8 +8,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from prefjudge.crowd.submissions import Dispute, PaidBonus, SubmissionState
-from prefjudge.crowd.tasks import EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import (
+    Dispute,
+    EntryTest,
+    ListedTask,
+    Page,
+    PaidBonus,
+    SubmissionState,
+    Task,
+    TaskState,
+    WorkerGroup,
+)
 from prefjudge.errors import CrowdError
 
 

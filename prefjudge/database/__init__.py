@@ -16,9 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.database import postgresql, sqlite
-from prefjudge.database.connection import Connection, Row, Value, in_list
-from prefjudge.database.records import columns_of, row_of
-from prefjudge.database.urls import dialect_of, file_of, redacted
+from prefjudge.database.connection import (
+    Connection,
+    Row,
+    Value,
+    columns_of,
+    dialect_of,
+    file_of,
+    in_list,
+    redacted,
+    row_of,
+)
 from prefjudge.errors import StudyError
 
 __all__ = [

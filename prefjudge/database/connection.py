@@ -1,15 +1,70 @@
 """One open transaction: statements with ``:name`` parameters, and records as rows."""
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from prefjudge.database.records import T, columns_of, insertion, reader, row_of
+from prefjudge.errors import StudyError
 
 if TYPE_CHECKING:
-    from prefjudge.database.records import Record
+    from _typeshed import DataclassInstance
+
+    Record: TypeAlias = Mapping[str, Any] | DataclassInstance
+
+
+# Rows as records: a table's columns are the names of a dataclass's fields, or of a mapping's keys.
+#
+# So a column that is added to a table is named where its noun is, and no statement depends on the order in
+# which columns were added.
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+@lru_cache(maxsize=256)
+def columns_of(kind: "type[DataclassInstance]") -> tuple[str, ...]:
+    """Return the columns that a dataclass stands for."""
+    return tuple(field.name for field in fields(kind))
+
+
+def row_of(record: "Record") -> dict[str, Any]:
+    """Return a record's values by column."""
+    if isinstance(record, Mapping):
+        return dict(record)
+    return {column: getattr(record, column) for column in columns_of(type(record))}
+
+
+def reader(example: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the columns of a record, and what takes their values out of any record like it.
+
+    That raises ValueError for a record with other columns, of which some would be lost.
+    """
+    kind, columns = type(example), tuple(row_of(example))
+    keys = example.keys() if isinstance(example, Mapping) else None
+    pick: Callable[[Any], Any] = (attrgetter if keys is None else itemgetter)(*columns)
+
+    def read(record: Any) -> tuple[Any, ...]:
+        if type(record) is not kind or (keys is not None and record.keys() != keys):
+            raise ValueError(f"{record!r} has other columns than {', '.join(columns)}")
+        return pick(record) if len(columns) > 1 else (pick(record),)
+
+    return columns, read
+
+
+@lru_cache(maxsize=1024)
+def insertion(table: str, columns: tuple[str, ...], mark: str, rest: str) -> str:
+    """Return the statement that adds a row of these columns; ``mark`` stands for one value."""
+    marks = ", ".join(mark.format(column) for column in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {rest}"
+
+
+# One open transaction: statements with ``:name`` parameters, and records as rows.
 
 Value = str | int | float | None
 Row = tuple[Any, ...]
@@ -115,3 +170,79 @@ class Connection:
             return
         with self._raw.cursor() as cursor:
             cursor.executemany(statement, rows)
+
+
+# Where a database is, as a URL, and how a URL may be shown.
+
+_SQLITE = "sqlite:///"
+
+
+def dialect_of(url: str) -> str:
+    """Return which kind of database a URL names."""
+    scheme, separator, rest = url.partition("://")
+    dialect = "postgresql" if scheme == "postgres" else scheme
+    path = rest.removeprefix("/")
+    is_file = dialect == "sqlite" and rest.startswith("/") and path not in ("", ":memory:")
+    if not separator or not (is_file or dialect == "postgresql"):
+        raise StudyError(f"cannot store at {redacted(url)}", "Give sqlite:///PATH or postgresql://HOST/NAME.")
+    if not is_file and rest.partition("?")[0].count("@") > 1:  # libpq would show half of the password
+        raise StudyError(f"{redacted(url)} has more than one @", "Write an @ of the password as %40.")
+    if not is_file and re.search(r"\s|%(?![0-9A-Fa-f]{2})", rest):  # libpq would show all of it
+        raise StudyError(
+            f"{redacted(url)} has a space, or a % that begins no code", "Write them as %20 and %25."
+        )
+    return dialect
+
+
+def file_of(url: str) -> Path | None:
+    """Return the file of a SQLite database, None for a database of another kind."""
+    return Path(url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else None
+
+
+def redacted(url: str) -> str:
+    """Return the URL without its passwords, fit for a message or a log."""
+    url = re.sub(r"^((?:[a-z]+:/+)?[^:/@]*):(?!//).*@", r"\1:…@", url)
+    return re.sub(r"([?&][^=&]*password)=[^&]*", r"\1=…", url, flags=re.IGNORECASE)
+
+
+# What is said while another process holds a database: silence would look like a program that hangs.
+
+SAY_AFTER = 1.5
+"""Seconds of waiting that nobody is told of."""
+
+
+def say_waiting(who: str, what: str) -> None:
+    """Say whom this process waits for: a warning in the log, which a terminal shows on stderr."""
+    import logging
+
+    logging.getLogger("prefjudge").warning("waiting for %s, which holds %s", who, what)
+
+
+def others_holding(path: Path) -> list[str] | None:
+    """Return the other processes that hold a lock on a SQLite file, in words.
+
+    None where the system does not say: only Linux lists its locks.
+    """
+    try:
+        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return None
+    files = set()
+    for name in (path, Path(f"{path}-shm"), Path(f"{path}-wal")):
+        with suppress(OSError):
+            found = name.stat()
+            files.add(f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}")
+    # number: class kind mode PID device:inode start end; a waiting one has an arrow before its class
+    writers = {
+        int(words[4]) for words in lines if len(words) == 8 and words[3] == "WRITE" and words[5] in files
+    }
+    return [_named(pid) for pid in sorted(writers - {os.getpid()})]
+
+
+def _named(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+    except OSError:
+        words = []
+    command = " ".join(redacted(word) for word in words if word)[:80]
+    return f"process {pid} ({command})" if command else f"process {pid}"

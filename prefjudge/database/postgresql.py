@@ -3,8 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-from prefjudge.database.urls import redacted
-from prefjudge.database.waiting import SAY_AFTER, say_waiting
+from prefjudge.database.connection import SAY_AFTER, redacted, say_waiting
 from prefjudge.errors import PrefjudgeError, StudyError
 
 _LOCK = 7266

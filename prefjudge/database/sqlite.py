@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from prefjudge.database.waiting import SAY_AFTER, others_holding, say_waiting
+from prefjudge.database.connection import SAY_AFTER, others_holding, say_waiting
 from prefjudge.errors import PrefjudgeError, StudyError
 
 LOCK_TIMEOUT = 60.0

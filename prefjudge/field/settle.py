@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prefjudge.core.hits import CENT, Answer, BadAnswerError, check_answer, prorated
 from prefjudge.core.judgments import is_unreadable
 from prefjudge.crowd.protocol import Crowd, Disputing, RefusedError
-from prefjudge.crowd.submissions import Dispute, Submission, SubmissionState
+from prefjudge.crowd.tasks import Dispute, Submission, SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.field import pay as intents
 from prefjudge.field.pay import intended

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.crowd.submissions import SubmissionState
-from prefjudge.crowd.tasks import TaskState
+from prefjudge.crowd.tasks import SubmissionState, TaskState
 from prefjudge.errors import BudgetError, CrowdError
 from prefjudge.field import pay as intents
 from prefjudge.field.pay import lock_crowd, refuse_unwhole

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, Disputing
-from prefjudge.crowd.submissions import SubmissionState
+from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.errors import StudyError
 from prefjudge.field import pay as intents
 from prefjudge.field.crowd import open_crowd

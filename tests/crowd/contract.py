@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import pytest
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.crowd.submissions import SubmissionState
-from prefjudge.crowd.tasks import Eligibility, Page, Task, WorkerGroup
+from prefjudge.crowd.tasks import Eligibility, Page, SubmissionState, Task, WorkerGroup
 from prefjudge.errors import CrowdError
 
 DAY = 86_400

@@ -11,8 +11,17 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 
 from prefjudge.crowd.protocol import CrowdSettings, Identity, RefusedError
-from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
-from prefjudge.crowd.tasks import Eligibility, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import (
+    Eligibility,
+    ListedTask,
+    Page,
+    PaidBonus,
+    Submission,
+    SubmissionState,
+    Task,
+    TaskState,
+    WorkerGroup,
+)
 from prefjudge.errors import CrowdError
 
 CENT = Decimal("0.01")

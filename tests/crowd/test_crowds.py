@@ -8,7 +8,7 @@ import pytest
 
 from prefjudge.crowd.crowds import CROWDS, connect, prices_of
 from prefjudge.crowd.protocol import CrowdSettings, Disputing, Recruiting, RefusedError
-from prefjudge.crowd.submissions import Dispute
+from prefjudge.crowd.tasks import Dispute
 from prefjudge.errors import PluginError
 from tests.crowd import memory
 from tests.crowd.contract import task

@@ -9,7 +9,7 @@ from prefjudge.marketplace.operator import SHORTEST_TOKEN, read_token
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.steps.serve.serve import AdminToken, serve
+from prefjudge.steps.serve import AdminToken, serve
 from tests.cli.conftest import prefjudge
 from tests.marketplace.people import Admin, new_requester
 

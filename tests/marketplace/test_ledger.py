@@ -13,7 +13,7 @@ from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Fees
-from prefjudge.steps.serve.serve import serve
+from prefjudge.steps.serve import serve
 from tests.marketplace.people import Admin, new_requester, offer, turk_error
 
 

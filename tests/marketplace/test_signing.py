@@ -14,7 +14,7 @@ from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
-from prefjudge.steps.serve.serve import serve
+from prefjudge.steps.serve import serve
 from tests.marketplace.people import new_requester, offer, turk_error
 
 

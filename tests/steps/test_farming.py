@@ -26,7 +26,7 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.serve.screener import Screener
+from prefjudge.steps.serve import Screener
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.steps.workers.workers import workers

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
-from prefjudge.steps.judge.judge import judge
-from prefjudge.steps.judge.ledger import ModelLedger
+from prefjudge.steps.judge.judge import ModelLedger, judge
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.run import RunResult, run
 from prefjudge.study.imports import load_votes, longest_reply

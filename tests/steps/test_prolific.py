@@ -24,8 +24,7 @@ from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
 from prefjudge.steps.run import run
-from prefjudge.steps.serve.screener import Screener
-from prefjudge.steps.serve.serve import serve
+from prefjudge.steps.serve import Screener, serve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import LIVE, Study

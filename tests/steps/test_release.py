@@ -166,7 +166,7 @@ def test_a_release_that_was_killed_is_taken_up_and_leaves_nothing_behind(
         (path.parent / f".{path.name}.123456789abc.part").write_text("half of the gold pairs")
         raise SystemExit
 
-    for name in ("contents.write_qrels", "bundle.write_pool", "bundle.write_gold"):
+    for name in ("contents.write_qrels", "release.write_pool", "release.write_gold"):
         with monkeypatch.context() as patch:
             patch.setattr(f"prefjudge.steps.release.{name}", killed)
             with pytest.raises(SystemExit):

@@ -30,8 +30,7 @@ from prefjudge.reading.runs import heads as files
 from prefjudge.show.tables import Column, Table, render_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
-from prefjudge.steps.report.page import LivePage, _handler, _inert
-from prefjudge.steps.report.report import report
+from prefjudge.steps.report.report import LivePage, _handler, _inert, report
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
@@ -347,7 +346,7 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     assert len(loaded) == 1, "every section asks for the judgments of one state of the store"
     page = (judged / "report.html").read_text(encoding="utf-8")
     assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
-    monkeypatch.setattr(sys.modules["prefjudge.steps.report.page"], "asking_once", nullcontext)
+    monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
     report(judged)
     assert len(asked) == 3
     assert digested

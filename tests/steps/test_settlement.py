@@ -9,7 +9,7 @@ import pytest
 
 from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.submissions import SubmissionState
+from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.errors import CrowdError
 from prefjudge.field import settle as settlement
 from prefjudge.field.crowd import open_crowd, read_prices

@@ -14,8 +14,7 @@ from prefjudge.cli.road import collect as show_collected
 from prefjudge.cli.road import status as show_status
 from prefjudge.crowd.mturk import MTurkCrowd, crowd
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.submissions import Dispute
-from prefjudge.crowd.tasks import TaskState
+from prefjudge.crowd.tasks import Dispute, TaskState
 from prefjudge.errors import BudgetError, CrowdError, NotFinished, StudyError
 from prefjudge.field import pay as spending
 from prefjudge.field.crowd import open_crowd, open_marketplace

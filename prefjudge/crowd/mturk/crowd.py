@@ -24,8 +24,19 @@ from prefjudge.crowd.mturk.questions import (
     write_test,
 )
 from prefjudge.crowd.protocol import Identity, RefusedError
-from prefjudge.crowd.submissions import Dispute, PaidBonus, Submission, SubmissionState
-from prefjudge.crowd.tasks import Eligibility, EntryTest, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import (
+    Dispute,
+    Eligibility,
+    EntryTest,
+    ListedTask,
+    Page,
+    PaidBonus,
+    Submission,
+    SubmissionState,
+    Task,
+    TaskState,
+    WorkerGroup,
+)
 from prefjudge.errors import CrowdError
 
 _CENT = Decimal("0.01")

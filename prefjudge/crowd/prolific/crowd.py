@@ -8,8 +8,16 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices
 from prefjudge.crowd.prolific.recruitment import Recruitment, annotate, read_annotation
 from prefjudge.crowd.protocol import Identity, RefusedError
-from prefjudge.crowd.submissions import PaidBonus, SubmissionState
-from prefjudge.crowd.tasks import Eligibility, ListedTask, Page, Task, TaskState, WorkerGroup
+from prefjudge.crowd.tasks import (
+    Eligibility,
+    ListedTask,
+    Page,
+    PaidBonus,
+    SubmissionState,
+    Task,
+    TaskState,
+    WorkerGroup,
+)
 from prefjudge.words import many
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from prefjudge.database import columns_of
-from prefjudge.database.records import T
+from prefjudge.database.connection import T
 from prefjudge.marketplace.errors import AccessDenied, Params, RequestError, invalid
 from prefjudge.marketplace.people.qualifications import TAKEN
 from prefjudge.marketplace.store.store import Transaction

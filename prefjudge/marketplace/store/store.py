@@ -17,11 +17,11 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
-from prefjudge.database.records import T
+from prefjudge.database.connection import T
 from prefjudge.errors import ConfigError, PrefjudgeError
 
 if TYPE_CHECKING:
-    from prefjudge.database.records import Record
+    from prefjudge.database.connection import Record
 
 
 def iso(time: Value) -> str | None:

@@ -1,37 +1,360 @@
 """Writes a study's report, as one HTML page or many: leaderboards, changed answers, and how it was judged."""
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from annotated_types import Interval
 
-from prefjudge.errors import InputError
-from prefjudge.findings.outputs import check_outputs, own_file
-from prefjudge.pages.page import as_live
+from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.findings.answers import open_words
+from prefjudge.findings.outputs import check_outputs, own_file, stamp_of, write_figure, write_table
+from prefjudge.pages.methods import to_bibtex, to_latex
+from prefjudge.pages.page import Section, as_live, report_page
+from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path, expand, in_memory
 from prefjudge.reading.inputs import LabelSets, Runs, take_qrels
+from prefjudge.reading.once import asking_once
 from prefjudge.reading.run_options import ReadOptions
-from prefjudge.steps.report.material import Given
-from prefjudge.steps.report.page import (
-    LivePage,
-    ReportResult,
-    Wanted,
-    folder_for,
-    make_report,
-    serve_live,
-    table_form,
-)
+from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
+from prefjudge.show.results import Shown
+from prefjudge.steps.report.boards import answers_section, boards_section
+from prefjudge.steps.report.judging import challenges_section, design_section, judging_section, look_closer
+from prefjudge.steps.report.material import Given, Material
+from prefjudge.steps.report.methods import describe_methods, methods_section, people_of, top_section
 from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.status import status
 from prefjudge.study.answers import last_version
-from prefjudge.study.imports import count_imported
+from prefjudge.study.imports import count_imported, load_votes
 from prefjudge.study.pools import is_published
-from prefjudge.study.progress import load_mark
+from prefjudge.study.progress import Stage, lacking, load_mark
 from prefjudge.study.store import CONFIG_FILE, QRELS_FILE, Study, open_study
+from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
     from prefjudge.steps.report.site.site import SiteResult
+
+
+# Makes the page of a report, and what goes beside it.
+
+# The files that a report leaves beside its page: plots, tables, and what a paper takes.
+
+TABLE_FORMS = ("tex", "md", "csv")
+_FIGURES = ("svg", "png")
+
+
+def folder_for(option: str, path: str | Path, study: Study) -> Path:
+    """Return a folder that files can be written into; it is made when they are."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {folder}: this is a file", "Give a folder; a new one is made.")
+    if study.folder.exists() and folder.exists() and folder.samefile(study.folder):
+        raise InputError(f"{option} {folder}: this is the study's own folder", "Give another one.")
+    return folder
+
+
+def table_form(form: str) -> str:
+    """Return the form in which tables are written."""
+    if form not in TABLE_FORMS:
+        raise InputError(
+            f"--tables {form}: tables are not written so",
+            f"Give one of {', '.join(TABLE_FORMS)}, and a folder: --tables tex DIR",
+        )
+    return form
+
+
+def write_plots(material: Material, folder: Path) -> list[Path]:
+    """Write every plot of the page as SVG and PNG."""
+    files = [
+        (folder / f"{stem}.{form}", figure)
+        for name, figures in material.figures.items()
+        for stem, figure in zip(_numbered(name, len(figures)), figures, strict=True)
+        for form in _FIGURES
+    ]
+    _ready(material, folder, [path for path, _ in files])
+    for path, figure in files:
+        write_figure(path, figure, stamp_of(material.state.rehearsal))
+    return [path for path, _ in files]
+
+
+def write_tables(material: Material, sections: Sequence[Section], form: str, folder: Path) -> list[Path]:
+    """Write every table of the page, numbered in its order."""
+    files = [(folder / f"{stem}.{form}", table) for stem, table in _named(sections)]
+    _ready(material, folder, [path for path, _ in files])
+    for path, table in files:
+        write_table(path, _inert(table) if form == "csv" else table, stamp=stamp_of(material.state.rehearsal))
+    return [path for path, _ in files]
+
+
+def write_paper(material: Material, page: Path) -> list[Path]:
+    """Write the paragraph on methods as LaTeX, and what it cites as BibTeX, beside the page."""
+    text, stamp = describe_methods(material), stamp_of(material.state.rehearsal)
+    files = {
+        page.with_suffix(".bib"): to_bibtex(text),
+        page.with_name(f"{page.stem}.methods.tex"): to_latex(text),
+    }
+    check_outputs(*files, study=material.study)
+    for path, content in files.items():
+        write_text(path, f"% {stamp}\n{content}" if stamp else content)
+    return [*files]
+
+
+def _ready(material: Material, folder: Path, files: Sequence[Path]) -> None:
+    check_outputs(*files, study=material.study)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name if number == 1 else f"{name}-{number}" for number in range(1, count + 1)]
+
+
+def _named(sections: Sequence[Section]) -> Iterator[tuple[str, Table]]:
+    """Yield each table with a name that says where it stands: ``best-answers-1``."""
+    for section in sections:
+        slug = re.sub("[^a-z0-9]+", "-", section.heading.lower()).strip("-")
+        for number, table in enumerate(section.tables, 1):
+            yield f"{slug}-{number}", table
+
+
+def _inert(table: Table) -> Table:
+    """Return a table in which no spreadsheet sees a formula: workers write comments, teams name runs."""
+    taken = {column.name for column in table.columns}
+    columns = []
+    for column in table.columns:
+        name = column.name
+        while _is_formula(name) or (name != column.name and name in taken):  # a run may be called '=x, too
+            name = f"'{name}"
+        columns.append(replace(column, name=name))
+        taken.add(name)
+    rows = tuple(tuple(map(_harmless, row)) for row in table.rows)
+    return replace(table, columns=tuple(columns), rows=rows)
+
+
+def _is_formula(text: str) -> bool:
+    return text.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def _harmless(cell: Cell) -> Cell:
+    text = bare(cell)
+    if not isinstance(text, str) or not _is_formula(text):
+        return cell
+    marked = f"'{text}"
+    match cell:
+        case Bold():
+            return Bold(marked)
+        case Unsure():
+            return Unsure(marked)
+    return marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReportResult(Shown):
+    """What a report holds: the headings of its sections, how many plots, and the files written beside it."""
+
+    study: str
+    out: str
+    sections: tuple[str, ...]
+    plots: int
+    files: tuple[str, ...]
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The files to write: the page, and folders for plots and for tables in a form; None where not wanted."""
+
+    page: Path
+    plots: Path | None
+    form: str
+    tables: Path | None
+    bibtex: bool
+
+
+def make_report(
+    study: Study, wanted: Wanted, given: Given, how: ReadOptions, noted: Sequence[str]
+) -> tuple[ReportResult, str]:
+    """Write the page and what is wanted beside it, and return the page, too."""
+    # A study that is being collected shows one state in all sections, and its runs are read once for them.
+    with study.reading(), asking_once():
+        state = status(study, confidence=False)
+        if not state.queries:
+            raise lacking(study, Stage.POOL)
+        material = Material(
+            study=study,
+            state=state,
+            how=how,
+            given=given,
+            keep_figures=wanted.plots is not None,
+            notices=[*noted],
+        )
+        if given.get("runs"):
+            _ = (
+                material.scored
+            )  # what is wrong with a file that was given is an error, not a gap of the study
+        sections = _sections(material)
+        notices = tuple(dict.fromkeys(material.notices))
+        lead, closer = _lead(material), look_closer(material)
+        stamp = stamp_of(state.rehearsal)
+        # the stamp is in sight all the time, and the answers' own begins with where they lie on this machine
+        told = [notice for notice in notices if not (stamp and notice.endswith(stamp))]
+        page = report_page(study.config.name, lead, sections, told, stamp, closer)
+        files = [
+            *(write_plots(material, wanted.plots) if wanted.plots else []),
+            *(write_tables(material, sections, wanted.form, wanted.tables) if wanted.tables else []),
+            *(write_paper(material, wanted.page) if wanted.bibtex else []),
+        ]
+    write_text(wanted.page, page)
+    result = ReportResult(
+        study=str(study.folder),
+        out=str(wanted.page),
+        sections=tuple(section.heading for section in sections),
+        plots=sum(len(section.pictures) for section in sections),
+        files=tuple(map(str, files)),
+        rehearsal=state.rehearsal,
+        notices=notices,
+    )
+    return result, page
+
+
+def _sections(material: Material) -> list[Section]:
+    """Return how far the study is; the material's notices grow by what a reader must know."""
+    sections: list[Section] = []
+    for part in (
+        boards_section,
+        top_section,
+        answers_section,
+        challenges_section,
+        judging_section,
+        methods_section,
+        design_section,
+    ):
+        try:
+            sections += part(material)
+        except PrefjudgeError as error:  # the study has no such section yet, or its files are gone
+            material.notices.append(error.message)
+    return sections
+
+
+def _lead(material: Material) -> list[str]:
+    """Return what was asked, who judged, and whether more is to come."""
+    state = material.state
+    under_way = open_words(state.hits, state.waiting, state.challenge)
+    not_asked = state.waiting and state.judgments and not state.hits  # votes that were imported
+    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
+    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
+    judged = (
+        f"{many(state.judgments, 'judgment')} {'counts' if state.judgments == 1 else 'count'}{dropped}"
+        if state.assignments
+        else "no pair is judged yet"
+    )
+    return [
+        f"Passages are compared side by side: {pools}; {judged}.",
+        *_who_judged(material),
+        *([f"The study is under way: {under_way}."] if under_way else []),
+        *([f"{many(state.waiting, 'pair lacks', 'pairs lack')} votes."] if not_asked else []),
+    ]
+
+
+def _who_judged(material: Material) -> list[str]:
+    with material.study.transaction(write=False) as db:
+        models = Counter(model for model, _ in load_votes(db))
+    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
+    asked = [f"{name} ({many(count, 'pair')})" for name, count in models.items()]
+    return [
+        *([f"Who judged: {'; '.join(told)}."] if told else []),
+        *([f"Models were asked, too, and do not count among these: {', '.join(asked)}."] if asked else []),
+    ]
+
+
+# Serves a report on this machine while its study runs: the page is made again when the study has changed.
+
+HOST = "127.0.0.1"
+
+
+class LivePage:
+    """The page as it was when the study last had the mark that it has; one request makes it, others wait."""
+
+    def __init__(self, mark: Callable[[], str], make: Callable[[str], str], first: tuple[str, str]) -> None:
+        self.mark, self._make = mark, make
+        self._made = first[0], first[1].encode()
+        self._lock = Lock()
+
+    def html(self) -> bytes:
+        """Return the page, made again if the study has changed."""
+        with self._lock:
+            now = self.mark()
+            if self._made[0] != now:
+                self._made = now, self._make(now).encode()
+            return self._made[1]
+
+
+def serve_live(page: LivePage, *, port: int, ready: Callable[[str], None]) -> None:
+    """Serve a page to this machine alone until Ctrl-C."""
+    try:
+        server = ThreadingHTTPServer((HOST, port), _handler(page))
+    except OSError as error:
+        raise InputError(
+            f"port {port} cannot be listened at: {error.strerror}", "Give another: --port 0 takes a free one."
+        ) from None
+    with server:
+        ready(f"http://{HOST}:{server.server_port}/")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, or with the study's mark, by which the page knows that it is old."""
+
+        def do_GET(self) -> None:
+            """Answer a request."""
+            # A page of another site may lead its own name here (DNS rebinding), and would read the study.
+            if (self.headers.get("Host") or "").rpartition(":")[0] not in (HOST, "localhost"):
+                self._answer(421, "text/plain", b"ask for 127.0.0.1\n")
+                return
+            try:
+                if self.path == "/":
+                    self._answer(200, "text/html", page.html())
+                elif self.path == "/mark":
+                    self._answer(200, "text/plain", page.mark().encode())
+                else:
+                    self._answer(404, "text/plain", b"there is only the report, at /\n")
+            except PrefjudgeError as error:  # such as a study without a pool, which may get one
+                self._answer(503, "text/plain", f"{error.message}. {error.hint}\n".encode())
+            except ConnectionError:  # the reader has left while the page was made or sent
+                self.close_connection = True
+            except OSError as error:  # such as a full disk, on which there may be room later
+                words = f"the report cannot be written: {error.strerror}\n"
+                self._answer(503, "text/plain", words.encode())
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+            if status == 503:
+                self.send_header("Refresh", "5")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: the terminal is the study's."""
+
+    return Handler
+
+
+# Writes a study's report, as one HTML page or many: leaderboards, changed answers, and how it was judged.
 
 REPORT_FILE = "report.html"
 

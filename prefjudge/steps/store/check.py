@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.crowd.submissions import SubmissionState
+from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.database import NEWER, Connection, file_of, redacted
 from prefjudge.errors import PrefjudgeError
 from prefjudge.field.crowd import open_crowd

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from prefjudge.core.hits import CENT, Layout
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.simulated import SeenPage, SeenSlot, read_page, seen
-from prefjudge.crowd.submissions import PaidBonus, Submission, SubmissionState
-from prefjudge.crowd.tasks import ListedTask, TaskState
+from prefjudge.crowd.tasks import ListedTask, PaidBonus, Submission, SubmissionState, TaskState
 from prefjudge.database import Connection
 from prefjudge.field import pay as intents
 from prefjudge.field.publish import PAGES_FOLDER

@@ -1,18 +1,84 @@
 """Runs a marketplace until it is interrupted, or issues and revokes a requester's key."""
 
+import logging
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from annotated_types import Interval
 
-from prefjudge.errors import InputError
-from prefjudge.field.crowd import Address, address_of, announce, retract, store_url
-from prefjudge.study.store import LIVE, Study, open_study
+from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.field.crowd import Address, Watch, address_of, announce, retract, store_url
+from prefjudge.study.store import LIVE, Study, find_target, open_study
 
-if TYPE_CHECKING:
-    from prefjudge.steps.serve.screener import Screener
+_LOG = logging.getLogger("prefjudge.marketplace.study")
+
+
+class Screener(threading.Thread):
+    """Collects a study's work as it is submitted, for as long as its marketplace is served.
+
+    It is killed with the process: `collect` may be killed at any time, and continues where it stopped.
+    """
+
+    _LONGEST, _PAUSE = 60.0, 5.0
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self._folder = folder
+        self._over = threading.Event()
+        self._said = ""
+
+    def run(self) -> None:
+        """Collect at once, then whenever something was submitted, and once a minute for what was not told."""
+        looked, target, watch = float("-inf"), "", None
+        study = Study(self._folder)
+        while not self._over.is_set():
+            try:
+                if target != (now := find_target(study)):  # at first, and where it went live meanwhile
+                    study = Study(self._folder)  # whose config may be another one now
+                    watch = Watch(study, now) if _is_here(study, now) else None
+                    target = now
+                if watch is None:
+                    self._over.wait(1.0)
+                elif watch.wait(1.0) or time.monotonic() - looked >= self._LONGEST:
+                    looked = time.monotonic()
+                    self._look(study, target)
+            except PrefjudgeError as error:  # such as a budget that is used up, or a token that is not set
+                self._tell(error)
+
+    def _look(self, study: Study, target: str) -> None:
+        from prefjudge.steps.collect import (
+            collect,
+        )  # with numpy and more, which a marketplace alone needs not
+        from prefjudge.study.progress import count_hits
+
+        with study.transaction(write=False) as db:
+            published = count_hits(db, target)
+        if published:
+            collect(study, live=target == LIVE)
+        self._said = ""
+
+    def _tell(self, error: PrefjudgeError) -> None:
+        """Say once what is wrong; it is tried again."""
+        if error.message != self._said:
+            _LOG.warning("collecting: %s", error.message)
+        self._said = error.message
+        self._over.wait(self._PAUSE)
+
+    def stop(self) -> None:
+        """End after the look under way."""
+        self._over.set()
+        if self.is_alive():
+            self.join(timeout=10)
+
+
+def _is_here(study: Study, target: str) -> bool:
+    """Return whether the people of a target work at the marketplace that is served."""
+    configured = study.config.target(target)
+    return configured is not None and configured.is_own_marketplace and (target != LIVE or configured.live)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +192,7 @@ def serve(
         return None
 
     announced: list[Address] = []
-    screener = _screener(folder) if opened and screen and not live else None
+    screener = Screener(folder) if opened and screen and not live else None
 
     def told(market: Any) -> None:
         address = address_of(market, url)
@@ -170,11 +236,3 @@ def _refuse_real_money(study: Study) -> None:
             f"{target.crowd} pays the study's people, and its own marketplace only lets them work",
             "Serve it without --live: what the marketplace itself counts is play money.",
         )
-
-
-def _screener(folder: Path) -> "Screener":
-    from prefjudge.steps.serve.screener import (
-        Screener,
-    )  # with numpy and more, which a marketplace alone needs not
-
-    return Screener(folder)

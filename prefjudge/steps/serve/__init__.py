@@ -1,1 +1,0 @@
-"""``prefjudge serve``: the step is in serve.py, its helpers are beside it."""
