@@ -179,7 +179,7 @@ class _Places:
     def result(self, scores: Scores, trials: int, confidence: float) -> RankStability:
         taken = self.alone + np.cumsum(self.tied, axis=1)[:, :-1]
         firm = {one.run: one for one in rank_intervals(scores, alpha=round(1 - confidence, 12))}
-        runs = tuple(scores.runs[run] for run in self.order)
+        runs, mean = tuple(scores.runs[run] for run in self.order), self.mean[self.order]
         return RankStability(
             measure=scores.measure,
             qrels=scores.qrels,
@@ -188,7 +188,7 @@ class _Places:
             confidence=confidence,
             interval="t tests",
             runs=runs,
-            mean=(np.exp if in_logarithms(scores.measure) else np.float64)(self.mean[self.order]),
+            mean=np.exp(mean) if in_logarithms(scores.measure) else mean,
             share=np.clip(taken / trials, 0.0, 1.0) if trials else None,
             expected=self.ranks / trials if trials else None,
             low=np.array([firm[run].highest for run in runs], dtype=np.int64),
