@@ -25,8 +25,11 @@ def connect(url: str) -> Any:
     try:
         return psycopg.connect(url, autocommit=True)
     except psycopg.Error as error:
+        # libpq names the address twice, and asks below it what the hint asks
+        why = " ".join(str(error).partition("\n")[0].rpartition("failed: ")[2].split())
         raise PrefjudgeError(
-            f"cannot connect to {redacted(url)}: {error}", "Is the server running?"
+            f"cannot connect to {redacted(url)}: {why}",
+            "Is the server running, and are the database and the user of the URL right?",
         ) from error
 
 

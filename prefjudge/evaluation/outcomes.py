@@ -12,7 +12,7 @@ from prefjudge.core.runs import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation import tests as paired
 from prefjudge.evaluation.intervals import Column, Matrix, PairSums, pair_sums, to_grid
-from prefjudge.evaluation.measures.measures import lower_is_better
+from prefjudge.evaluation.measures.measures import in_logarithms, lower_is_better
 from prefjudge.evaluation.tests import Correction, Significance, SignificanceTest, classical_p
 from prefjudge.words import many
 
@@ -216,12 +216,14 @@ def describe_pair(result: Significance, pair: int) -> str:
     side = "below" if smaller else "above"
     sign = math.copysign(1.0, difference)
     low, high = sorted(sign * float(end) for end in (result.low[pair], result.high[pair]))
-    reach = (
-        f"{100 * (1 - result.alpha):g} % interval {low:.4f} to {high:.4f}, {many(result.queries, 'query')}"
-    )
+    gap, apart = f"{abs(difference):.4f} {result.measure} {side} {worse}", f"{low:.4f} to {high:.4f}"
+    if in_logarithms(result.measure):  # what is apart by a difference of logarithms is so by a ratio
+        gap = f"{math.exp(abs(difference)):,.2f} times the {result.measure} of {worse}"
+        apart = f"{math.exp(low):,.2f} to {math.exp(high):,.2f}"
+    reach = f"{100 * (1 - result.alpha):g} % interval {apart}, {many(result.queries, 'query')}"
     if math.isnan(low):
         reach = f"on each of {many(result.queries, 'query')}"
-    gap = f"{abs(difference):.4f} {result.measure} {side} {worse} ({reach})"
+    gap += f" ({reach})"
     p = write_p(float(result.p_adjusted[pair]))
     alone = result.correction is Correction.NONE or len(result) == 1
     among = "" if alone else f" among {many(len(result), 'pair')}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import exp
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from prefjudge.evaluation import intervals as resampling
 from prefjudge.evaluation.boards import rank_intervals
 from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.intervals import BLOCK, Column, Matrix, to_grid
-from prefjudge.evaluation.measures.measures import Measure, direction, score_matrix
+from prefjudge.evaluation.measures.measures import Measure, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, relabel
 from prefjudge.evaluation.tests import reach_of, sequential_p, sequential_test
 from prefjudge.words import many
@@ -45,7 +46,7 @@ class RankStability:
     runs : tuple of str
         In the order of the leaderboard, best first.
     mean : ndarray of float64, shape (runs,)
-        The mean score over the queries as they are.
+        The mean score over the queries as they are, of GMAP the geometric one.
     share : ndarray of float64, shape (runs, runs), or None
         In which share of the trials the run (row) took each rank (column, from rank 1). Runs that tie share
         the ranks that they occupy, so that rows and columns sum to 1. None of fewer than 30 queries.
@@ -165,7 +166,7 @@ class _Places:
     def result(self, scores: Scores, trials: int, confidence: float) -> RankStability:
         taken = self.alone + np.cumsum(self.tied, axis=1)[:, :-1]
         firm = {one.run: one for one in rank_intervals(scores, alpha=round(1 - confidence, 12))}
-        runs = tuple(scores.runs[run] for run in self.order)
+        runs, mean = tuple(scores.runs[run] for run in self.order), self.mean[self.order]
         return RankStability(
             measure=scores.measure,
             qrels=scores.qrels,
@@ -174,7 +175,7 @@ class _Places:
             confidence=confidence,
             interval="t tests",
             runs=runs,
-            mean=self.mean[self.order],
+            mean=np.exp(mean) if in_logarithms(scores.measure) else mean,
             share=np.clip(taken / trials, 0.0, 1.0) if trials else None,
             expected=self.ranks / trials if trials else None,
             low=np.array([firm[run].highest for run in runs], dtype=np.int64),
@@ -652,7 +653,8 @@ def _places(
     means = scores.values.mean(axis=0)
     better_first = -direction(scores.measure) * means
     places = np.searchsorted(np.sort(better_first), better_first) + 1
-    return dict(zip(scores.runs, zip(means.tolist(), places.tolist(), strict=True), strict=True))
+    shown = np.exp(means) if in_logarithms(scores.measure) else means
+    return dict(zip(scores.runs, zip(shown.tolist(), places.tolist(), strict=True), strict=True))
 
 
 def _changed(full: Qrels, rebuilt: Qrels) -> int:
@@ -714,10 +716,11 @@ class Contenders:
     @property
     def words(self) -> tuple[str, ...]:
         """Who is first by how much, and whether another run may be the best."""
-        first = (
-            f"{self.run} is first by {self.measure} over {many(self.queries, 'query')}: "
-            f"{self.difference:.3f} more than {self.next} ({self.low:.3f} to {self.high:.3f})"
-        )
+        by, low, high = self.difference, self.low, self.high
+        apart = f"{by:.3f} more than {self.next} ({low:.3f} to {high:.3f})"
+        if in_logarithms(self.measure):  # a difference of logarithms is a ratio
+            apart = f"{exp(by):,.2f} times that of {self.next} ({exp(low):,.2f} to {exp(high):,.2f})"
+        first = f"{self.run} is first by {self.measure} over {many(self.queries, 'query')}: {apart}"
         may = len(self.contenders)
         rest = (
             f"it is the best of the {self.runs:,} runs"

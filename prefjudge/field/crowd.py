@@ -268,8 +268,10 @@ def _pinned(study: Study, target: str, configured: TargetConfig, address: Addres
             f"{crowd.endpoint} is a live marketplace: it spends real money",
             "Put its url into [targets.live] of study.toml, or point [targets.sandbox] at a sandbox.",
         )
-    with study.transaction() as db:
-        pinned = keep_setting(db, f"marketplace:{target}", who.name)
+    pinned = study.setting(f"marketplace:{target}")
+    if pinned is None:  # a study that may only be read can be compared with its marketplace, too
+        with study.transaction() as db:
+            pinned = keep_setting(db, f"marketplace:{target}", who.name)
     if pinned != who.name:
         raise StudyError(
             f"the study has published to the marketplace {pinned}, but {who.name} answers now",

@@ -13,7 +13,7 @@ from prefjudge.core.pools import Pairs, Pools, pooled_qrels, select_queries
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, HowResolved
 from prefjudge.core.resolving.rules import PAPER_RULE
 from prefjudge.core.runs import Heads, JudgedRanks, Order, OrderLike, Qrels, Scores, restrict
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, quoted
 from prefjudge.evaluation.boards import (
     Board,
     NotJudged,
@@ -209,8 +209,15 @@ class ScoreInputs:
         named = take_measures(asked) or (self.study.config.measures if self.study else ("RR@10",))
         return tuple(one for text in named for one in one_each(text))
 
-    def order(self, asked: OrderLike | None) -> Order:
-        """Return the order asked for, else the study's, else by score."""
+    def order(self, asked: OrderLike | None, verb: str = "") -> Order:
+        """Return the order asked for, else the study's, else by score, for a verb on a study's runs."""
+        if verb and self.study and not (self.runs or self.waiting):
+            folder = quoted(self.study.folder)
+            named = f"--study {folder}" if verb == "compare" else folder
+            raise InputError(
+                f"{folder} has no runs: its votes were imported, and {verb} takes runs",
+                f"Run, with your run files: prefjudge {verb} {named} --runs 'runs/*'",
+            )
         return Order(asked or (self.study.config.pool.order if self.study else Order.SCORE))
 
     def provenance(self, reader: Reader, order: Order, **options: str) -> dict[str, str]:

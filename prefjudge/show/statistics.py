@@ -11,6 +11,7 @@ from prefjudge.core.resolving.resolutions import Change
 from prefjudge.core.workers import Sign
 from prefjudge.evaluation.agreement import Agreement
 from prefjudge.evaluation.correlation import RankShift
+from prefjudge.evaluation.measures.measures import in_logarithms
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability
 from prefjudge.evaluation.submissions import OURS, Audit, Rule, short_name
@@ -88,6 +89,10 @@ def _comparison_notes(results: Sequence[Significance]) -> tuple[str, ...]:
         "the scale reaches; effect is the difference over the standard deviation of the differences. Where "
         f"all queries differ by the same amount there is {_no_spread(results)}."
     ] = None
+    logs = dict.fromkeys(result.measure for result in results if in_logarithms(result.measure))
+    for name in logs:
+        ratio = f"of natural logarithms; e to that power is the ratio of one {name} to the other"
+        notes[f"Of {name}, b - a and its interval are {ratio}."] = None
     few = sum(_differ_little(result) for result in results)
     if few:
         notes[

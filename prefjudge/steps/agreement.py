@@ -107,7 +107,7 @@ def agreement(
         notices=notices,
     )
     check_outputs(out, inputs=(path for _, path in found.files), study=found.study, tables=True)
-    order = found.order(order)
+    order = found.order(order, "agreement")
     with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         agreements = tuple(
             split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))

@@ -157,7 +157,8 @@ def compare(
         raise InputError(
             "compare takes two runs",
             "Run: prefjudge compare A.txt B.txt --qrels FILE; or, for one against all in a folder: "
-            "prefjudge compare --baseline RUN --runs 'DIR/*' --qrels FILE",
+            "prefjudge compare --baseline RUN --runs 'DIR/*' --qrels FILE; or a study's: "
+            "prefjudge compare --study STUDY",
         )
     leads = [("--baseline", name) for name in several(baseline)]
     leads = [("A", a), *leads] if a else leads
@@ -180,7 +181,7 @@ def compare(
     )
     targets = beside_each(out, "reciprocal-ranks", "outcomes")
     check_outputs(*targets, inputs=(path for _, path in found.files), study=found.study, tables=True)
-    order = found.order(order)
+    order = found.order(order, "compare")
     with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         matrices = score_matrices(found, measure, reader)
         sources = reader.runs.sources

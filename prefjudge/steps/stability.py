@@ -177,7 +177,7 @@ def stability(
     files = [*found.files, *extra]
     check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot, tables=True)
     by_labels, _ = named_measures(found, measure)
-    order = found.order(order)
+    order = found.order(order, "stability")
     with digesting(files) as digests, reading(found.runs, order, notices, **read) as reader:
         conditions = []
         apart = _query_ids(held_out) if held_out else None

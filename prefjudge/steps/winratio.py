@@ -177,7 +177,7 @@ def winratio(
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
     asked = found.pools.queries if found.pools else None
-    order = found.order(order)
+    order = found.order(order, "winratio")
     assert found.judgments is not None
     with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
         heads = found.heads(reader.top(2 if against_qrel else 1))

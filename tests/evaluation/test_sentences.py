@@ -1,7 +1,7 @@
 """Verdicts in plain words, word for word."""
 
 from dataclasses import replace
-from math import nan
+from math import log, nan
 
 import numpy as np
 import pytest
@@ -50,6 +50,11 @@ BETTER = "s is significantly better: 0.1250 RR@10 above r (95 % interval 0.1150 
             verdict(0.125, 0.01, measure="ESL@10"),
             "r is significantly better: 0.1250 ESL@10 below s "
             "(95 % interval 0.1150 to 0.1450, 1,200 queries), p = 0.01.",
+        ),
+        (
+            verdict(log(2), 0.01, measure="GMAP", low=np.log([0.5]), high=np.log([3e3])),
+            "s is significantly better: 2.00 times the GMAP of r "
+            "(95 % interval 0.50 to 3,000.00, 1,200 queries), p = 0.01.",
         ),
         (
             verdict(0.0, 1.0, low=np.array([nan]), high=np.array([nan]), queries=4),

@@ -172,7 +172,8 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
     for spend in (lambda: publish(pooled, yes=True), lambda: collect(pooled), lambda: pay(pooled)):
         with pytest.raises(StudyError, match="was restored from a backup of 20"):
             spend()
-    assert "recover" in wrong(examine(pooled))["backup"]
+    (behind,) = (check for check in examine(pooled).checks if check.name == "backup")
+    assert behind.hint == f"Run: prefjudge store recover {pooled}"
     learnt = recover(pooled)
     assert (learnt.assignments, learnt.remains) == (done.assignments, ())
     assert status(pooled).judgments == done.judgments

@@ -86,6 +86,10 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     state = status(study)
     assert (state.judgments, state.waiting, state.committed) == (5, 0, "0.00")
     assert state.hits == {}
+    for verb, one in (("score", ""), ("winratio", ""), ("compare", "--study "), ("stability", "")):
+        with pytest.raises(InputError, match="study has no runs: its votes were imported") as without:
+            getattr(prefjudge, verb)(study=study)
+        assert without.value.hint.endswith(f"prefjudge {verb} {one}{study} --runs 'runs/*'")
     shown = report(study)
     page = Path(shown.out).read_text()
     assert "5 votes were imported from votes.txt" in page

@@ -94,3 +94,4 @@ def test_a_database_that_is_not_there_is_named_without_its_password(tmp_path: Pa
     ) as raised:
         status(study)
     assert "secret" not in str(raised.value)
+    assert raised.value.message.endswith("none: Connection refused")

@@ -67,6 +67,16 @@ def test_what_only_looks_looks_and_leaves_everything_as_it_is(sealed: Path) -> N
     assert held(sealed) == before
 
 
+def test_a_whole_study_that_may_only_be_read_is_not_called_broken(sealed: Path) -> None:
+    for skipped in (2, 3):  # its marketplace runs, and then it does not
+        done = run_bound(sealed.parent, "store", "check", sealed)
+        assert done.returncode == 0, done.stdout
+        assert done.stdout.count("skipped") == done.stdout.count("may only be read") == skipped
+        unseal(sealed)
+        (sealed / "marketplace.db.serving").unlink(missing_ok=True)
+        seal(sealed)
+
+
 @pytest.mark.parametrize("verb", ["report", "release"])
 def test_a_verb_whose_whole_work_is_a_file_asks_for_another_place(sealed: Path, verb: str) -> None:
     rehearsal = ["--rehearsal"] if verb == "release" else []

@@ -423,7 +423,7 @@ def score(
             )
     team_of = find_teams(teams, leaderboard)
     found = stamped(found, leaderboard, order_by)
-    order = found.order(order)
+    order = found.order(order, "score")
     with (
         digesting(found.files) as digests,
         reading(found.runs, order, notices, engine, **read) as reader,

@@ -7,15 +7,15 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.database import NEWER, Connection, file_of, redacted
-from prefjudge.errors import PrefjudgeError
-from prefjudge.field.crowd import open_crowd
+from prefjudge.errors import PrefjudgeError, quoted
+from prefjudge.field.crowd import open_crowd, reach_crowd
 from prefjudge.field.settle import STOPPED_EARLY
 from prefjudge.findings.stores import Store, need_one, open_own, open_store
 from prefjudge.show.results import Shown
@@ -80,17 +80,20 @@ def examine(study: str | Path | Study | None = None, *, store: str | None = None
     try:
         own = open_own(opened)
     except PrefjudgeError as error:
-        return _result(str(opened.folder), [*checks, failed("store", error), check_versions()])
+        return _result(str(opened.folder), [*checks, failed("store", error), check_versions()], opened)
     checks += check_store(own, "")
     embedded = opened.folder / MARKETPLACE_FILE
     if embedded.is_file():
         checks += _check_embedded(embedded)
     sound = all(check.state != State.WRONG for check in checks if check.name in ("config", "store"))
     checks += _check_targets(opened, own) if sound else []
-    return _result(str(opened.folder), [*checks, check_versions()])
+    return _result(str(opened.folder), [*checks, check_versions()], opened)
 
 
-def _result(examined: str, checks: list[Check]) -> StoreCheckResult:
+def _result(examined: str, checks: list[Check], study: Study | None = None) -> StoreCheckResult:
+    if study is not None:  # a store knows no folder
+        own = f"store recover {quoted(study.folder)}"
+        checks = [replace(one, hint=one.hint.replace("store recover STUDY", own)) for one in checks]
     well = all(check.state != State.WRONG for check in checks)
     return StoreCheckResult(examined=examined, well=well, checks=tuple(checks))
 
@@ -192,9 +195,7 @@ def _check_copy(store: Store, db: Connection, whose: str) -> Check:
     """Say whether the store was restored from a backup, and may lack what happened since."""
     taken, name = store.load_setting(db, COPIED), f"{whose}backup"
     if store.kind == "study" and (why := store.load_setting(db, RECOVERING)):
-        found = (
-            f"the store {why}: what happened since is not in it until `prefjudge store recover STUDY` has run"
-        )
+        found = f"the store {why}: what happened since is not in it until `store recover` has run"
         return Check(name=name, state=State.WRONG, found=found, hint="Run: prefjudge store recover STUDY")
     if taken is None:
         return Check(name=name, state=State.WELL, found="the store is not a copy that `store backup` made")
@@ -225,7 +226,9 @@ def _check_files(store: Store, whose: str) -> list[Check]:
     if path is None:
         return []
     names = [path, *(Path(f"{path}{end}") for end in ("-wal", "-shm", ".lock", ".admin-token"))]
-    return [_check_modes(names, whose), _check_room(path, whose)]
+    if store.database.read_only:
+        sealed = Check(name=f"{whose}room", state=State.SKIPPED, found=f"{path} may only be read")
+    return [_check_modes(names, whose), sealed if store.database.read_only else _check_room(path, whose)]
 
 
 def _check_modes(names: list[Path], whose: str) -> Check:
@@ -251,8 +254,12 @@ def _check_room(path: Path, whose: str) -> Check:
 
 def compare_hits(study: Study, target: str) -> Check:
     """Return which HITs and assignments only one side knows, and which were paid twice."""
-    name = f"study against {target}"
+    name, market = f"study against {target}", study.folder / MARKETPLACE_FILE
     try:
+        own = market.is_file() and reach_crowd(study, target) is None
+        if own and open_store(f"sqlite:///{market}").database.read_only:
+            sealed = f"{market} may only be read, and a marketplace that runs writes: compare in a copy"
+            return Check(name=name, state=State.SKIPPED, found=sealed)
         with open_crowd(study, target) as crowd:
             wrong, hits, assignments = _compare(study, target, crowd)
     except PrefjudgeError as error:
