@@ -15,7 +15,6 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
-from prefjudge.crowd.mturk.client import DirectCalls
 from prefjudge.errors import CrowdError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.steps.collect import collect
@@ -45,13 +44,12 @@ class Wire:
         self.kind = ""
         self.broken: set[bytes] = set()
         self.made: list[bytes] = []
-        send, ask = botocore.httpsession.URLLib3Session.send, DirectCalls._ask
+        send = botocore.httpsession.URLLib3Session.send
         monkeypatch.setattr(
             botocore.httpsession.URLLib3Session,
             "send",
             lambda session, r: self._by_boto(lambda: send(session, r), r),
         )
-        monkeypatch.setattr(DirectCalls, "_ask", lambda *call: self._directly(lambda: ask(*call), *call[1:]))
 
     def _by_boto(self, send: Callable[[], Any], request: Any) -> Any:
         if not self._breaks(request.headers["X-Amz-Target"], request.body, send):
@@ -62,9 +60,6 @@ class Wire:
             raw = type("Raw", (), {"stream": lambda *_: iter([b'{"__type": "ThrottlingException"}'])})()
             return AWSResponse(request.url, 400, {}, raw)
         raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
-
-    def _directly(self, send: Callable[[], Any], target: str, body: bytes) -> Any:
-        return None if self._breaks(target.encode(), body, send) else send()
 
     def _breaks(self, target: bytes, body: bytes, send: Callable[[], Any]) -> bool:
         """Break a call the first time that it is made: it is killed here, or its answer does not come."""
