@@ -123,12 +123,12 @@ _POINTER = Foreign(
 _TOPICS = Foreign(
     kind="topics",
     what=f"holds TREC topics (SGML or XML), {_LINES}",
-    way="give it with --queries",
+    way="give it as queries",
 )
 _DOCUMENTS = Foreign(
     kind="documents",
     what=f"holds TREC documents (SGML), {_LINES}",
-    way="give it with --collection",
+    way="give it as the collection",
 )
 _MARKUP = (  # what stands behind the first "<", in lower case
     (re.compile(rb"<(!doctype\s+html|html|head)\b", re.IGNORECASE), _HTML),
@@ -138,7 +138,7 @@ _MARKUP = (  # what stands behind the first "<", in lower case
 BEIR_QRELS = Foreign(
     kind="BEIR qrels",
     what="holds BEIR qrels, whose first line names the columns",
-    way="give it with --qrels",
+    way="give it as qrels",
 )
 _JSON_RUN = Foreign(
     kind="JSON run",
@@ -163,7 +163,7 @@ _PRELS = Foreign(
 _RECORDS = Foreign(
     kind="JSON lines",
     what=f"holds JSON, as queries and collections may be, {_LINES}",
-    way="give it with --queries or --collection, or write it as columns",
+    way="give it as queries or as the collection, or write it as columns",
 )
 OF_TEXTS = (_TOPICS, _DOCUMENTS, _RECORDS)
 """What holds queries or a collection, in no columns."""

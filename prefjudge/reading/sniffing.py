@@ -10,9 +10,13 @@ from pathlib import Path
 
 from prefjudge.errors import InputError, quoted
 from prefjudge.reading.datasets import is_dataset, is_scored
+from prefjudge.reading.formats import qrels_columns
 from prefjudge.reading.labels import TIES
 from prefjudge.reading.lines import columns
+from prefjudge.reading.runs.parquet import is_parquet, open_parquet
+from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.signatures import BEIR_QRELS, OF_TEXTS, foreign_bytes, foreign_columns
+from prefjudge.reading.texts.records import CSV_IDS, CSV_TEXTS
 from prefjudge.reading.texts.texts import format_of
 from prefjudge.reading.unpacking import can_reread
 
@@ -63,6 +67,8 @@ class Sniffed:
 
 def sniff(path: str | Path) -> Sniffed:
     """Return what a file or folder is; what is empty, or cannot be opened, is left to the reader of runs."""
+    if is_parquet(path):
+        return _table(path)
     if Path(path).is_dir():
         return _folder(Path(path))
     if is_dataset(path):
@@ -107,9 +113,9 @@ def doubt_ranks(path: str | Path) -> str:
         raise InputError(
             f"{path} is not a run: its third column repeats "
             f"{', '.join(sorted({value.decode() for _, _, value in rows}))} within queries, as grades do",
-            "If these are qrels, give them with --qrels; ranks are 1, 2, 3 and so on in each query.",
+            "If these are qrels, give them as qrels; ranks are 1, 2, 3 and so on in each query.",
         )
-    return "its third column is taken for ranks; if it holds grades, give it with --qrels"
+    return "its third column is taken for ranks; if it holds grades, give it as qrels"
 
 
 def refuse_study(path: Path) -> None:
@@ -126,6 +132,25 @@ def _folder(path: Path) -> Sniffed:
     return Sniffed(
         kind="folder", what=f"{path} is a folder, not a file", way=f"Name the files in it: '{path}/*'"
     )
+
+
+def _table(path: str | Path) -> Sniffed:
+    """Tell by their names what the columns of Parquet hold; a folder of it can only be runs."""
+    try:
+        with open_parquet(path) as file:
+            names = file.schema_arrow.names
+    except InputError:  # its reader says it
+        return Sniffed(kind=Kind.RUN)
+    there = {name.lower() for name in names}
+    if not there.isdisjoint(("path", "rank")):
+        return Sniffed(kind=Kind.RUN)
+    if qrels_columns(names):
+        return Sniffed(kind=Kind.QRELS)
+    if not (there.isdisjoint(CSV_IDS) or there.isdisjoint(CSV_TEXTS)):
+        return Sniffed(kind=Kind.TEXTS)
+    what = f"{path} holds neither runs, qrels nor texts: it has the columns {', '.join(names)}"
+    way = f"Runs have {', '.join(COLUMNS)}; qrels query-id, corpus-id, score; texts id, text."
+    return Sniffed(kind="parquet", what=what, way=way)
 
 
 def _head(path: str | Path) -> bytes:
