@@ -29,6 +29,8 @@ _STUDY = "study.toml"
 """What makes a folder a study."""
 _GLANCE = 1000
 """So many lines say what a file is: one of them may be wrong."""
+_COLUMNS = 6
+"""Lines of more words are no run's: sentences, though no tab may stand before them."""
 _MOST = 1 << 20
 """Bytes of comments after which a file is left to its reader."""
 _NUMBER = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -178,7 +180,8 @@ def _columns_of_line(lines: list[bytes]) -> Sniffed:
     width = len(rows[0]) if rows else 0
     if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
         return Sniffed(kind=Kind.JUDGMENTS)
-    if rows and all(line.count(b"\t") == 1 for line in lines) and 2 * sum(map(_is_text, rows)) >= len(rows):
+    tabs, prose = all(line.count(b"\t") == 1 for line in lines), sum(len(row) > _COLUMNS for row in rows)
+    if rows and (tabs or 2 * prose >= len(rows)) and 2 * sum(map(_is_text, rows)) >= len(rows):
         return Sniffed(kind=Kind.TEXTS)
     if width == 4:
         return Sniffed(kind=Kind.QRELS)
