@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from prefjudge import init, pool, score
+from prefjudge import init, pool, score, stability, winratio
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.reading.labels import read_qrels
@@ -173,3 +173,25 @@ def test_the_qrels_of_a_folder_are_found_among_its_files(tmp_path):
     (folder / "more.txt").write_text("1 0 d2 1\n")
     with pytest.raises(InputError, match=r"a folder with several qrels: labels.txt, more.txt\nName the file"):
         score(runs=tmp_path / "run", qrels=folder)
+
+
+def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
+    for name, docs in (("other", "b"), ("own", "a")):
+        (tmp_path / name).write_text("".join(f"q{n} Q0 {docs}{n} 1 2.5 {name}\n" for n in range(10)))
+    (tmp_path / "qrels").write_text("".join(f"q{n} 0 a{n} 1\n" for n in range(10)))
+    (tmp_path / "none").write_text("".join(f"q{n} 0 a{n} 0\n" for n in range(10)))
+    (tmp_path / "judgments").write_text("q1 a1 a2 a1\n")
+    both = [tmp_path / "other", tmp_path / "own"]
+    for verb in (score, stability):
+        with pytest.raises(InputError, match="none of the 10 documents of 1 run is judged in qrels"):
+            verb(runs=both[:1], qrels=tmp_path / "qrels")
+        with pytest.raises(InputError, match="no relevant document is among its 10 labels"):
+            verb(runs=both, qrels=tmp_path / "none")
+    assert "it scores 0: is it of this collection?" in score(runs=both, qrels=tmp_path / "qrels").notices[0]
+    assert (
+        score(runs=both[1:], qrels=tmp_path / "none", measure="Judged@1").leaderboards[0].rows[0].score == 1
+    )
+    with pytest.raises(InputError, match="no doc of the judgments is at the top of any run"):
+        winratio(runs=both[:1], judgments=tmp_path / "judgments")
+    for labels, what in (("none", "has no relevant document"), ("qrels", "at the top of no run")):
+        assert what in pool(runs=both[:1], qrels=tmp_path / labels, out=tmp_path / "pool").notices[0]
