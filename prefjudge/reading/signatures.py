@@ -42,6 +42,11 @@ PACKED_PARQUET = Foreign(
     what="is Parquet, compressed or through a pipe, and Parquet is read from its end",
     way="give the unpacked file, under its own name: it is compressed inside",
 )
+UNREAD_PARQUET = Foreign(
+    kind="parquet",
+    what=f"is a Parquet file, {_TEXT}, and what it is given for is read from text alone",
+    way="write it as CSV: pandas.read_parquet({path!r}).to_csv('NAME.csv', index=False)",
+)
 _EXCEL = Foreign(
     kind="Excel",
     what=f"is an Excel workbook, {_TEXT}",

@@ -146,6 +146,8 @@ def _table(path: str | Path) -> Sniffed:
     there = {name.lower() for name in names}
     if not there.isdisjoint(("path", "rank")):
         return Sniffed(kind=Kind.RUN)
+    if "preferred" in there:
+        return Sniffed(kind=Kind.JUDGMENTS)
     if qrels_columns(names):
         return Sniffed(kind=Kind.QRELS)
     if not (there.isdisjoint(CSV_IDS) or there.isdisjoint(CSV_TEXTS)):

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from prefjudge import init, pool, score, stability, winratio
+from prefjudge import import_votes, init, pool, score, stability, winratio
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.reading.labels import read_qrels
@@ -195,3 +195,13 @@ def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
         winratio(runs=both[:1], judgments=tmp_path / "judgments")
     for labels, what in (("none", "has no relevant document"), ("qrels", "at the top of no run")):
         assert what in pool(runs=both[:1], qrels=tmp_path / labels, out=tmp_path / "pool").notices[0]
+
+
+def test_parquet_where_none_is_read_is_told_with_the_way_on(tmp_path):
+    (tmp_path / "votes.parquet").write_bytes(b"PAR1rest")
+    (tmp_path / "run").write_text(RUN)
+    with pytest.raises(InputError, match=r"read from text alone\nwrite it as CSV: pandas"):
+        import_votes(tmp_path / "study", tmp_path / "votes.parquet")
+    with pytest.raises(InputError, match=r"only `resolve` reads judgments from Parquet\nWrite text: pandas"):
+        winratio(runs=tmp_path / "run", judgments=tmp_path / "votes.parquet")
+    assert not (tmp_path / "study").exists()
