@@ -76,7 +76,7 @@ def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     while b"\n" not in head and (piece := next(data, b"")):
         head += piece
     first = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
-    mark = next((mark for mark in (",", "\t") if mark.encode() in first), "")
+    mark = next((mark for mark in (",", "\t", ";") if mark.encode() in first), "")
     names = [name.strip().strip('"').lower() for name in first.decode("utf-8", "replace").split(mark or None)]
     if not mark or not any(name in _QUERIES for name in names):
         yield from chain([head], data)

@@ -204,6 +204,7 @@ def _is_text(row: list[bytes]) -> bool:
 def _of_three(rows: list[list[bytes]]) -> Sniffed:
     """Tell ranks (1, 2, 3 in each query) from grades; the last query may be cut off."""
     rows = [row for row in rows if len(row) == 3]
+    rows = rows[1:] if len(rows) > 1 and not _NUMBER.fullmatch(rows[0][2]) else rows  # without a header
     small = all(row[2] in _GRADES for row in rows)
     queries = _values_by_query(rows)
     counting = _count(queries)

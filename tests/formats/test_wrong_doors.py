@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from prefjudge import import_votes, init, pool, score, stability, winratio
+from prefjudge import check, import_votes, init, pool, score, stability, winratio
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.reading.labels import read_qrels
@@ -195,6 +195,24 @@ def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
         winratio(runs=both[:1], judgments=tmp_path / "judgments")
     for labels, what in (("none", "has no relevant document"), ("qrels", "at the top of no run")):
         assert what in pool(runs=both[:1], qrels=tmp_path / labels, out=tmp_path / "pool").notices[0]
+
+
+def test_a_header_is_told_from_a_mistake_and_semicolons_separate(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text("query\tdoc\trelevance\n1\td1\t1\n1\td2\t1\n")
+    (file,) = check([path]).files
+    assert (file.kind, file.hint) == ("qrels", "Line 1 names the columns: take it out.")
+    path.write_text("qid;docno;label\n1;d1;1\n")
+    assert read_qrels(path).docs == ("d1",)
+    path.write_text("query;doc_1;doc_2;preferred\n1;d1;d2;d1\n")
+    assert import_votes(tmp_path / "study", path).votes == 1
+    path.write_text("1 d1 d2 x\n1 d1 d3 x\n")
+    with pytest.raises(InputError, match="the preferred document is neither 'd1' nor 'd2'"):
+        import_votes(tmp_path / "study", path)
+    (tmp_path / "run").write_text(RUN)
+    path.write_text("1, 0 d1 1\n")
+    with pytest.raises(InputError, match="they differ in a comma or semicolon at the end"):
+        score(runs=tmp_path / "run", qrels=path)
 
 
 def test_parquet_where_none_is_read_is_told_with_the_way_on(tmp_path):
