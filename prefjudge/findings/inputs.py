@@ -71,6 +71,7 @@ from prefjudge.reading.once import is_asking_once, state_of
 from prefjudge.reading.opened import Reader, beside_each_other, tops_not_judged, with_named
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.remote import is_remote, without_secrets
+from prefjudge.reading.runs.heads import MEASURED
 from prefjudge.reading.runs.runs import RunForm
 from prefjudge.reading.texts.records import PLAIN, TextFields
 from prefjudge.reading.texts.texts import read_queries
@@ -556,6 +557,9 @@ def _unrestricted(found: ScoreInputs) -> Qrels:
 
 # The query x run matrices that the statistics work on, from the inputs of a step.
 
+_UNGRADED = {"Judged", "NumRet"}
+"""Measures that count without a relevant document."""
+
 
 def named_measures(found: ScoreInputs, measures: Measures) -> tuple[list[Measure], list[PreferenceMeasure]]:
     """Return the measures by kind: those that need labels, and those that need judged pairs."""
@@ -576,7 +580,22 @@ def note_surprises(
     measures: Sequence[Measure],
     ties: Iterable[TieSensitivity],
 ) -> None:
-    """Add to the reader's notices what in the runs changes their scores, before a number is told."""
+    """Add to the reader's notices what in the runs changes their scores, before a number is told.
+
+    Refuse labels by which nothing is measured: all scores would be 0.
+    """
+    for placed, one in zip(ranks, labels, strict=False):
+        if one.grade.size and not (one.grade > 0).any() and {found.family for found in measures} - _UNGRADED:
+            what = f"{one.name}: no relevant document is among its {many(one.grade.size, 'label')}"
+            raise InputError(f"{what}, so that all scores are 0", "Give qrels with grades above 0.")
+        counts = [(found.retrieved > 0).sum() for found in placed if not found.judged.size]
+        if counts and len(counts) == len(placed) and min(counts) >= MEASURED:
+            docs, returned = reader.top(1).docs[:1], sum(int(found.retrieved.sum()) for found in placed)
+            what = f"none of the {returned:,} documents of {many(len(placed), 'run')} is judged in {one.name}"
+            raise InputError(
+                f"{what}: its doc_ids look like {one.docs[0]!r}, those of the runs like {docs[0]!r}",
+                write_alike("doc_id", docs, one.docs, "runs and qrels"),
+            )
     depths = [measure.cutoff for measure in measures]
     deepest = None if None in depths else max((depth for depth in depths if depth), default=None)
     if labels:

@@ -285,6 +285,8 @@ LIMIT = 20
 """How many problems of one file are collected before reading stops."""
 
 _SHOWN = 120
+_HEADER = {b"score", b"rank", b"sim", b"grade", b"rel", b"relevance", b"label", b"preferred"}
+"""What stands over a column in which something else is expected."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """What `decode` makes of bytes that are not UTF-8."""
 
@@ -336,6 +338,7 @@ _ALIKE: dict[str, Callable[[str], str]] = {
     "a decimal point, as tables write whole numbers": lambda name: name.removesuffix(".0"),
     "capital letters": str.casefold,
     "quotation marks": lambda name: name.strip("\"'"),
+    "a comma or semicolon at the end": lambda name: name.rstrip(",;"),
 }
 """How ids of one thing may differ in two files, and what makes them the same."""
 
@@ -383,7 +386,7 @@ class Problems:
     def add(self, line: int, column: int, what: str, raw: bytes, hint: str) -> None:
         """Record one problem at ``line`` and ``column``, both from 1."""
         self.found.append((line, column, f"{self.path}:{line}:{column}: {what}: {shown(raw)}"))
-        self.hints[hint] = None
+        self.hints["Line 1 names the columns: take it out." if line == 1 and raw in _HEADER else hint] = None
         if len(self.found) >= self.limit:
             raise Stop
 

@@ -26,7 +26,12 @@ def read_parquet(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of qrels."""
     del data  # a file that is read from its end
     with open_parquet(path) as file:
-        columns, row = _qrels_columns(path, file.schema_arrow.names), 0
+        columns, row = qrels_columns(file.schema_arrow.names), 0
+        if not columns:
+            raise InputError(
+                f"{path} holds no qrels: it has the columns {', '.join(file.schema_arrow.names)}",
+                "Name them query-id, corpus-id and score. If these are runs, give them as runs.",
+            )
         for batch in file.iter_batches(columns=columns):
             cells = zip(*(batch[name].to_pylist() for name in columns), strict=True)
             yield "".join(_line(path, row + place, *line) for place, line in enumerate(cells)).encode()
@@ -47,18 +52,13 @@ def _line(path: str, row: int, query: object, doc: object, grade: object) -> str
     return f"{query} 0 {doc} {grade:.17g}\n"
 
 
-def _qrels_columns(path: str, there: Collection[str]) -> list[str]:
-    """Return the columns of the query, the document and the grade."""
+def qrels_columns(there: Collection[str]) -> list[str]:
+    """Return the columns of the query, the document and the grade; none where this is no table of qrels."""
     found = [
         next((one for one in names if one in there), "")
         for names in (_QRELS_QUERIES, _QRELS_DOCS, _QRELS_GRADES)
     ]
-    if not all(found) or "rank" in there:
-        raise InputError(
-            f"{path} holds no qrels: it has the columns {', '.join(sorted(there))}",
-            "Name them query-id, corpus-id and score. If these are runs, give them with --runs.",
-        )
-    return found
+    return found if all(found) and "rank" not in there else []
 
 
 # Runs and qrels in CSV with a header, as Pyserini and PyTerrier write them: ``qid,docno,rank,score``.
@@ -76,7 +76,7 @@ def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     while b"\n" not in head and (piece := next(data, b"")):
         head += piece
     first = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
-    mark = next((mark for mark in (",", "\t") if mark.encode() in first), "")
+    mark = next((mark for mark in (",", "\t", ";") if mark.encode() in first), "")
     names = [name.strip().strip('"').lower() for name in first.decode("utf-8", "replace").split(mark or None)]
     if not mark or not any(name in _QUERIES for name in names):
         yield from chain([head], data)

@@ -29,6 +29,7 @@ from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column
 from prefjudge.reading.held import DOC, QUERY, Held
 from prefjudge.reading.lines import Block, Holds, blocks, stem
 from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
+from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.words import Rehearsal, joint, many
 
 ENDING = "rehearsal.txt"
@@ -138,6 +139,9 @@ def read_judgments(
         if not isinstance(path.content, Judgments):
             raise InputError(f"{path} does not hold judgments", _JUDGMENT_HINT)
         return replace(path.content, sides=sides)
+    if is_parquet(path):
+        as_text = f"pandas.read_parquet({str(path)!r}).to_csv('NAME.txt', sep=' ', header=False, index=False)"
+        raise InputError(f"{path}: only `resolve` reads judgments from Parquet", f"Write text: {as_text}")
     reader = _JudgmentReader(fspath(path), sides=sides)
     try:
         for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices):

@@ -21,6 +21,7 @@ from prefjudge.reading.signatures import (
     BEIR_QRELS,
     PACKED_PARQUET,
     PARQUET,
+    UNREAD_PARQUET,
     foreign_bytes,
     foreign_columns,
     foreign_text,
@@ -160,8 +161,11 @@ def _check_text(path: str, head: bytes, holds: Holds) -> None:
     if holds is Holds.QRELS and other is BEIR_QRELS:
         return
     if found := foreign_bytes(head) or other:
-        is_packed = found is PARQUET and (holds is Holds.TEXTS or is_compressed(path))
-        raise InputError(*(PACKED_PARQUET if is_packed else found).words(path))
+        if found is PARQUET and is_compressed(path):
+            found = PACKED_PARQUET
+        elif found is PARQUET and holds is Holds.TEXTS:  # those of queries and collections have a reader
+            found = UNREAD_PARQUET if Path(path).is_file() else PACKED_PARQUET
+        raise InputError(*found.words(path))
 
 
 def read_text(path: str | Path) -> str:

@@ -42,6 +42,11 @@ PACKED_PARQUET = Foreign(
     what="is Parquet, compressed or through a pipe, and Parquet is read from its end",
     way="give the unpacked file, under its own name: it is compressed inside",
 )
+UNREAD_PARQUET = Foreign(
+    kind="parquet",
+    what=f"is a Parquet file, {_TEXT}, and what it is given for is read from text alone",
+    way="write it as CSV: pandas.read_parquet({path!r}).to_csv('NAME.csv', index=False)",
+)
 _EXCEL = Foreign(
     kind="Excel",
     what=f"is an Excel workbook, {_TEXT}",
@@ -123,12 +128,12 @@ _POINTER = Foreign(
 _TOPICS = Foreign(
     kind="topics",
     what=f"holds TREC topics (SGML or XML), {_LINES}",
-    way="give it with --queries",
+    way="give it as queries",
 )
 _DOCUMENTS = Foreign(
     kind="documents",
     what=f"holds TREC documents (SGML), {_LINES}",
-    way="give it with --collection",
+    way="give it as the collection",
 )
 _MARKUP = (  # what stands behind the first "<", in lower case
     (re.compile(rb"<(!doctype\s+html|html|head)\b", re.IGNORECASE), _HTML),
@@ -138,7 +143,7 @@ _MARKUP = (  # what stands behind the first "<", in lower case
 BEIR_QRELS = Foreign(
     kind="BEIR qrels",
     what="holds BEIR qrels, whose first line names the columns",
-    way="give it with --qrels",
+    way="give it as qrels",
 )
 _JSON_RUN = Foreign(
     kind="JSON run",
@@ -163,7 +168,7 @@ _PRELS = Foreign(
 _RECORDS = Foreign(
     kind="JSON lines",
     what=f"holds JSON, as queries and collections may be, {_LINES}",
-    way="give it with --queries or --collection, or write it as columns",
+    way="give it as queries or as the collection, or write it as columns",
 )
 OF_TEXTS = (_TOPICS, _DOCUMENTS, _RECORDS)
 """What holds queries or a collection, in no columns."""

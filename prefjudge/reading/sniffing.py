@@ -10,9 +10,13 @@ from pathlib import Path
 
 from prefjudge.errors import InputError, quoted
 from prefjudge.reading.datasets import is_dataset, is_scored
+from prefjudge.reading.formats import qrels_columns
 from prefjudge.reading.labels import TIES
 from prefjudge.reading.lines import columns
+from prefjudge.reading.runs.parquet import is_parquet, open_parquet
+from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.signatures import BEIR_QRELS, OF_TEXTS, foreign_bytes, foreign_columns
+from prefjudge.reading.texts.records import CSV_IDS, CSV_TEXTS
 from prefjudge.reading.texts.texts import format_of
 from prefjudge.reading.unpacking import can_reread
 
@@ -25,6 +29,8 @@ _STUDY = "study.toml"
 """What makes a folder a study."""
 _GLANCE = 1000
 """So many lines say what a file is: one of them may be wrong."""
+_COLUMNS = 6
+"""Lines of more words are no run's: sentences, though no tab may stand before them."""
 _MOST = 1 << 20
 """Bytes of comments after which a file is left to its reader."""
 _NUMBER = re.compile(rb"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?", re.IGNORECASE)
@@ -63,6 +69,8 @@ class Sniffed:
 
 def sniff(path: str | Path) -> Sniffed:
     """Return what a file or folder is; what is empty, or cannot be opened, is left to the reader of runs."""
+    if is_parquet(path):
+        return _table(path)
     if Path(path).is_dir():
         return _folder(Path(path))
     if is_dataset(path):
@@ -107,9 +115,9 @@ def doubt_ranks(path: str | Path) -> str:
         raise InputError(
             f"{path} is not a run: its third column repeats "
             f"{', '.join(sorted({value.decode() for _, _, value in rows}))} within queries, as grades do",
-            "If these are qrels, give them with --qrels; ranks are 1, 2, 3 and so on in each query.",
+            "If these are qrels, give them as qrels; ranks are 1, 2, 3 and so on in each query.",
         )
-    return "its third column is taken for ranks; if it holds grades, give it with --qrels"
+    return "its third column is taken for ranks; if it holds grades, give it as qrels"
 
 
 def refuse_study(path: Path) -> None:
@@ -126,6 +134,27 @@ def _folder(path: Path) -> Sniffed:
     return Sniffed(
         kind="folder", what=f"{path} is a folder, not a file", way=f"Name the files in it: '{path}/*'"
     )
+
+
+def _table(path: str | Path) -> Sniffed:
+    """Tell by their names what the columns of Parquet hold; a folder of it can only be runs."""
+    try:
+        with open_parquet(path) as file:
+            names = file.schema_arrow.names
+    except InputError:  # its reader says it
+        return Sniffed(kind=Kind.RUN)
+    there = {name.lower() for name in names}
+    if not there.isdisjoint(("path", "rank")):
+        return Sniffed(kind=Kind.RUN)
+    if "preferred" in there:
+        return Sniffed(kind=Kind.JUDGMENTS)
+    if qrels_columns(names):
+        return Sniffed(kind=Kind.QRELS)
+    if not (there.isdisjoint(CSV_IDS) or there.isdisjoint(CSV_TEXTS)):
+        return Sniffed(kind=Kind.TEXTS)
+    what = f"{path} holds neither runs, qrels nor texts: it has the columns {', '.join(names)}"
+    way = f"Runs have {', '.join(COLUMNS)}; qrels query-id, corpus-id, score; texts id, text."
+    return Sniffed(kind="parquet", what=what, way=way)
 
 
 def _head(path: str | Path) -> bytes:
@@ -153,7 +182,8 @@ def _columns_of_line(lines: list[bytes]) -> Sniffed:
     width = len(rows[0]) if rows else 0
     if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
         return Sniffed(kind=Kind.JUDGMENTS)
-    if rows and all(line.count(b"\t") == 1 for line in lines) and 2 * sum(map(_is_text, rows)) >= len(rows):
+    tabs, prose = all(line.count(b"\t") == 1 for line in lines), sum(len(row) > _COLUMNS for row in rows)
+    if rows and (tabs or 2 * prose >= len(rows)) and 2 * sum(map(_is_text, rows)) >= len(rows):
         return Sniffed(kind=Kind.TEXTS)
     if width == 4:
         return Sniffed(kind=Kind.QRELS)
@@ -174,6 +204,7 @@ def _is_text(row: list[bytes]) -> bool:
 def _of_three(rows: list[list[bytes]]) -> Sniffed:
     """Tell ranks (1, 2, 3 in each query) from grades; the last query may be cut off."""
     rows = [row for row in rows if len(row) == 3]
+    rows = rows[1:] if len(rows) > 1 and not _NUMBER.fullmatch(rows[0][2]) else rows  # without a header
     small = all(row[2] in _GRADES for row in rows)
     queries = _values_by_query(rows)
     counting = _count(queries)

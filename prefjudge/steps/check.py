@@ -18,8 +18,17 @@ from prefjudge.reading.given import expand, given_file, several
 from prefjudge.reading.inputs import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.manifest import FoundFile, find_listed, read_manifest
-from prefjudge.reading.opened import copies_labelled, each, qrels_surprises, run_surprises, working
+from prefjudge.reading.opened import (
+    copies_labelled,
+    each,
+    heads_beside_each_other,
+    qrels_surprises,
+    reading,
+    run_surprises,
+    working,
+)
 from prefjudge.reading.runs.health import RunHealth, identical_runs
+from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.sniffing import Sniffed, sniff
 from prefjudge.reading.text_options import TextOptions, text_fields
 from prefjudge.reading.texts.collections import read_texts
@@ -40,7 +49,7 @@ class FileCheck:
     """One file: errors make it unusable, ``hint`` says how to fix them, warnings what in it may surprise.
 
     ``kind`` is ``run``, ``qrels``, ``judgments`` or ``texts`` (queries or a collection), or the name of
-    another format, which is an error. ``health`` is there for a readable run, ``counts`` for other files.
+    another format, which is an error. ``health`` is there for a readable run file, ``counts`` for others.
     """
 
     path: str
@@ -176,6 +185,24 @@ def _count_texts(path: str, notices: list[Notice]) -> int:
     return count
 
 
+def _count_runs(
+    path: str | Path,
+    qrels: Qrels | None,
+    queries: tuple[str, ...] | None,
+    cutoff: int,
+    order: Order,
+    notices: list[Notice],
+) -> dict[str, int]:
+    """Read every row of the runs of a Parquet, and return how many runs and queries it holds."""
+    with reading([path], order, notices) as reader:
+        heads = reader.top(cutoff)
+        if qrels is not None:
+            reader.judged(qrels)  # which says where they do not meet
+    expected = queries or (qrels.queries if qrels else heads.queries)
+    notices += heads_beside_each_other(heads, expected, cutoff)
+    return {"runs": len(heads.runs), "queries": len(heads.queries)}
+
+
 def _check_file(
     path: str | Path,
     kind: str,
@@ -194,7 +221,9 @@ def _check_file(
     try:
         if asked not in _CHECKED:
             raise InputError(sniffed.what, sniffed.way)
-        if asked == "run":
+        if asked == "run" and is_parquet(path):
+            counts = _count_runs(path, qrels, queries, cutoff, order, notices)
+        elif asked == "run":
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices
             warnings = run_surprises(found)

@@ -484,6 +484,11 @@ def _known(
         what = f"no query of this file is in the runs: its first is {judged.queries[0]!r}, the runs have "
         way = write_alike("query_id", judged.queries, heads.queries, "qrels and runs")
         raise InputError(f"{qrels}: {what}{heads.queries[0]!r}", way)
+    relevant = {judged.docs[row] for row in judged.doc[judged.grade > 0].tolist()} if judged else set()
+    if judged and relevant.isdisjoint(heads.docs):
+        what = f"its relevant documents are at the top of no run: its doc_ids look like {judged.docs[0]!r}"
+        what = f"{what}, those of the runs like {heads.docs[0]!r}" if relevant else "has no relevant document"
+        notices.append(Notice(where=str(qrels), what=what))
     if collection is None:
         return judged, {}
     texts = candidate_texts(collection, fields, heads, judged, notices, others)

@@ -212,12 +212,17 @@ def winratio(
 
 
 def _need_common(judgments: Judgments, heads: Heads) -> None:
-    if len(judgments) and not {*judgments.queries} & {*heads.queries}:
-        raise InputError(
-            f"no query of the judgments is in any run: they have {judgments.queries[0]!r}, the runs have "
-            f"{heads.queries[0]!r}",
-            write_alike("query_id", judgments.queries, heads.queries, "judgments and runs"),
-        )
+    """Refuse judgments of other queries, or of no document at the top of a run."""
+    for what, judged, there in (
+        ("query", judgments.queries, heads.queries),
+        ("doc", judgments.docs, heads.docs),
+    ):
+        if len(judgments) and {*judged}.isdisjoint(there):
+            of = "in any run" if what == "query" else "at the top of any run"
+            raise InputError(
+                f"no {what} of the judgments is {of}: they have {judged[0]!r}, the runs have {there[0]!r}",
+                write_alike(f"{what}_id", judged, there, "judgments and runs"),
+            )
 
 
 def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":

@@ -37,8 +37,24 @@ def test_a_user_names_the_fields(tmp_path, form):
     assert read_queries(path, fields=OWN) == {"k1": "one, two", "k2": "three"}
     if form in ("JSON lines", "commas", "tabs"):
         assert read_texts(path, ["k2", "k9"], fields=OWN) == {"k2": "three"}
-    with pytest.raises(InputError, match=r"text=Nobody|no column|no text|has no Nobody"):
+    with pytest.raises(InputError, match=r"text=Nobody|no column|no text|has no (field )?Nobody"):
         read_queries(path, fields=TextFields(id_field="Key", text_field="Nobody"))
+
+
+def test_a_file_that_names_other_fields_is_told_what_is_looked_for(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text('id;question\nq1;"one; two"\n')
+    assert read_queries(path) == {"q1": "one; two"}
+    path.write_text("nr;frage\nq1;a sentence of so very many words\n")
+    assert check([path]).files[0].errors[0].endswith("the id or the text: its header has nr, frage")
+    with pytest.raises(InputError, match=r"under _id, id, .* --dataset id=NAME,text=NAME"):
+        read_queries(path)
+    assert read_queries(path, fields=TextFields(id_field="nr", text_field="frage")).keys() == {"q1"}
+    (tmp_path / "spaces").write_text("q1   " + "a sentence of so many words\n" * 2)
+    assert "no tab between" in check([tmp_path / "spaces"]).files[0].errors[0]
+    (tmp_path / "lines").write_text('{"id": "q1", "text": "one"}\n')
+    with pytest.raises(InputError, match="has no field foo, but id, text"):
+        read_queries(tmp_path / "lines", fields=TextFields(id_field="foo"))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +95,7 @@ def test_parquet_is_a_collection_and_queries(tmp_path):
     parquet(tmp_path / "own", ("Key", "Body", "n"), [(7, "one", 1), (8, "two", 2)])
     assert read_queries(tmp_path / "own", fields=OWN) == {"7": "one", "8": "two"}
     for fields, said in (
-        (TextFields(), "no column that holds the id: it has Key, Body, n"),
+        (TextFields(), "no column that holds the id: its header has Key, Body, n"),
         (TextFields(id_field="Key", text_field="n"), "the column n holds int64, not text"),
     ):
         with pytest.raises(InputError, match=said) as error:

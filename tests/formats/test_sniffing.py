@@ -36,13 +36,13 @@ FOREIGN = {
     "database": (b"SQLite format 3\0" + bytes(80), "prefjudge status"),
     "UTF-16": (RUN.encode("utf-16"), "iconv"),
     "binary": (RUN.encode("utf-16-le"), "iconv"),
-    "topics": (TOPICS.encode(), "--queries"),
-    "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "--collection"),
+    "topics": (TOPICS.encode(), "as queries"),
+    "documents": (b"<DOC>\n<DOCNO> FT911-1 </DOCNO>\n", "as the collection"),
     "html": (b"\n<!DOCTYPE html><html><head><title>Sign in</title>", "Download the file itself"),
     "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
     "JSON run": (json.dumps({"q1": {"d1": 0.5, "d2": 0.25}}).encode(), "kind='trec'"),
     "JSON qrels": (json.dumps({"q1": {"d1": 1, "d2": 0}}, indent=1).encode(), "kind='trec'"),
-    "JSON lines": (b'{"_id": "q1", "text": "what is it"}\n', "--queries"),
+    "JSON lines": (b'{"_id": "q1", "text": "what is it"}\n', "as queries"),
 }
 TEXTS = ("topics", "documents", "JSON lines")
 """Those that have a reader, though not as runs or qrels: `check` reads them."""
@@ -64,6 +64,7 @@ def test_every_format_is_told_with_its_way_in(tmp_path, kind):
         with pytest.raises(InputError) as error:
             read()
         assert way in error.value.hint
+        assert "--" not in error.value.hint, "an option that not every verb has"
         assert kind in TEXTS or str(error.value) == f"{found.what}\n{found.way}"
     assert found.kind == ("texts" if kind in TEXTS else kind)
 
@@ -80,7 +81,7 @@ def test_grades_are_not_taken_for_ranks(tmp_path, pack, options):
     run.write_bytes(pack(GRADES))
     with pytest.raises(InputError, match="is not a run: its third column repeats 0, 1, 2") as error:
         score(runs=run, qrels=labels, **options)
-    assert "--qrels" in error.value.hint
+    assert "as qrels" in error.value.hint
     for verb in (
         lambda: pool(runs=run, qrels=labels, out=tmp_path / "pool.tsv"),
         lambda: stability(runs=run, qrels=labels),
@@ -119,7 +120,7 @@ def test_qrels_of_beir_are_read_and_are_no_run(tmp_path, mark, end):
     assert (qrels.docs, qrels.grade.tolist()) == (("d1", "d2"), [1, 0])
     (checked,) = check([path]).files
     assert (checked.kind, checked.ok, checked.counts["labels"]) == ("qrels", True, 2)
-    with pytest.raises(InputError, match=r"BEIR qrels.*\n.*--qrels"):
+    with pytest.raises(InputError, match=r"BEIR qrels.*\n.*as qrels"):
         RunFiles([path]).top(1)
     path.write_bytes(b"query-id\tcorpus-id\tscore\nq1\td1\tx\n")
     with pytest.raises(InputError, match=r"test.tsv:2:7: the grade is not a number"):

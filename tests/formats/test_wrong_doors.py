@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from prefjudge import init, pool, score
+from prefjudge import check, import_votes, init, pool, score, stability, winratio
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.reading.labels import read_qrels
@@ -173,3 +173,53 @@ def test_the_qrels_of_a_folder_are_found_among_its_files(tmp_path):
     (folder / "more.txt").write_text("1 0 d2 1\n")
     with pytest.raises(InputError, match=r"a folder with several qrels: labels.txt, more.txt\nName the file"):
         score(runs=tmp_path / "run", qrels=folder)
+
+
+def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
+    for name, docs in (("other", "b"), ("own", "a")):
+        (tmp_path / name).write_text("".join(f"q{n} Q0 {docs}{n} 1 2.5 {name}\n" for n in range(10)))
+    (tmp_path / "qrels").write_text("".join(f"q{n} 0 a{n} 1\n" for n in range(10)))
+    (tmp_path / "none").write_text("".join(f"q{n} 0 a{n} 0\n" for n in range(10)))
+    (tmp_path / "judgments").write_text("q1 a1 a2 a1\n")
+    both = [tmp_path / "other", tmp_path / "own"]
+    for verb in (score, stability):
+        with pytest.raises(InputError, match="none of the 10 documents of 1 run is judged in qrels"):
+            verb(runs=both[:1], qrels=tmp_path / "qrels")
+        with pytest.raises(InputError, match="no relevant document is among its 10 labels"):
+            verb(runs=both, qrels=tmp_path / "none")
+    assert "it scores 0: is it of this collection?" in score(runs=both, qrels=tmp_path / "qrels").notices[0]
+    assert (
+        score(runs=both[1:], qrels=tmp_path / "none", measure="Judged@1").leaderboards[0].rows[0].score == 1
+    )
+    with pytest.raises(InputError, match="no doc of the judgments is at the top of any run"):
+        winratio(runs=both[:1], judgments=tmp_path / "judgments")
+    for labels, what in (("none", "has no relevant document"), ("qrels", "at the top of no run")):
+        assert what in pool(runs=both[:1], qrels=tmp_path / labels, out=tmp_path / "pool").notices[0]
+
+
+def test_a_header_is_told_from_a_mistake_and_semicolons_separate(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text("query\tdoc\trelevance\n1\td1\t1\n1\td2\t1\n")
+    (file,) = check([path]).files
+    assert (file.kind, file.hint) == ("qrels", "Line 1 names the columns: take it out.")
+    path.write_text("qid;docno;label\n1;d1;1\n")
+    assert read_qrels(path).docs == ("d1",)
+    path.write_text("query;doc_1;doc_2;preferred\n1;d1;d2;d1\n")
+    assert import_votes(tmp_path / "study", path).votes == 1
+    path.write_text("1 d1 d2 x\n1 d1 d3 x\n")
+    with pytest.raises(InputError, match="the preferred document is neither 'd1' nor 'd2'"):
+        import_votes(tmp_path / "study", path)
+    (tmp_path / "run").write_text(RUN)
+    path.write_text("1, 0 d1 1\n")
+    with pytest.raises(InputError, match="they differ in a comma or semicolon at the end"):
+        score(runs=tmp_path / "run", qrels=path)
+
+
+def test_parquet_where_none_is_read_is_told_with_the_way_on(tmp_path):
+    (tmp_path / "votes.parquet").write_bytes(b"PAR1rest")
+    (tmp_path / "run").write_text(RUN)
+    with pytest.raises(InputError, match=r"read from text alone\nwrite it as CSV: pandas"):
+        import_votes(tmp_path / "study", tmp_path / "votes.parquet")
+    with pytest.raises(InputError, match=r"only `resolve` reads judgments from Parquet\nWrite text: pandas"):
+        winratio(runs=tmp_path / "run", judgments=tmp_path / "votes.parquet")
+    assert not (tmp_path / "study").exists()

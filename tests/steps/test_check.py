@@ -43,6 +43,26 @@ def test_a_bad_file_is_a_result_with_every_problem(tmp_path: Path) -> None:
     assert "Write a score as a number" in shown.stdout
 
 
+def test_parquet_is_told_by_its_columns(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    tables = {
+        "run": {"path": ["r"], "tag": ["r"], "query": ["q1"], "doc": ["d1"], "rank": [1], "score": [0.5]},
+        "qrels": {"query-id": ["q1"], "corpus-id": ["d1"], "score": [1]},
+        "texts": {"ID": ["q1"], "Text": ["what is it"]},
+        "parquet": {"a": [1]},
+    }
+    for kind, columns in tables.items():
+        pq.write_table(pa.table(columns), tmp_path / f"{kind}.parquet")
+    found = {file.kind: file for file in check([tmp_path / f"{kind}.parquet" for kind in tables]).files}
+    assert {kind: file.ok for kind, file in found.items()} == {kind: kind != "parquet" for kind in tables}
+    assert found["run"].counts == {"runs": 1, "queries": 1}
+    (file,) = check([tmp_path / "qrels.parquet"], kind="run").files
+    assert "holds no runs: it has no column path" in file.errors[0]
+    other = write(tmp_path / "other", "q2 0 d2 1")
+    (file,) = check([tmp_path / "run.parquet"], qrels=other).files
+    assert "none of the 1 judged queries" in file.errors[0]
+
+
 def test_surprises_are_said_in_sentences(tmp_path: Path) -> None:
     run = write(
         tmp_path / "odd.txt",

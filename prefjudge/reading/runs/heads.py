@@ -522,6 +522,8 @@ def _form(forms: list[RunForm]) -> RunForm | None:
 
 # Overlap: whether a run and qrels share queries and documents at all.
 
+MEASURED = 10
+"""In so many queries a run that is worth anything finds a judged document: else it is of other documents."""
 _SAMPLE = 1000
 _FILES = "a run and qrels"
 _SWAPPED = (
@@ -542,7 +544,7 @@ def check_overlap(
     """Refuse a run that has no query of the qrels, or whose doc_ids are numbers where theirs are not.
 
     Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run that
-    found nothing scores 0, and is noticed where its ids look different.
+    found nothing scores 0, and is noticed where its ids look different, or in several queries.
     """
     query, doc = example
     if not shared and qrels.queries:
@@ -563,8 +565,8 @@ def check_overlap(
     numbers = sum(map(str.isdigit, judged))
     if numbers == (0 if doc.isdigit() else len(judged)):
         raise InputError(f"{path}: {words}", write_alike("doc_id", [doc], qrels.docs, _FILES))
-    if notices is not None and _shape(doc) not in map(_shape, judged):
-        notices.append(Notice(where=path, what=words))
+    if notices is not None and (shared >= MEASURED or _shape(doc) not in map(_shape, judged)):
+        notices.append(Notice(where=path, what=f"{words}; it scores 0: is it of this collection?"))
 
 
 def _shape(name: str) -> str:

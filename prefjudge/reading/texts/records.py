@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from textwrap import shorten
 
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice, Problems
@@ -116,23 +117,34 @@ class Reading:
 
 RecordReader = Callable[[Iterator[Block], Reading], Iterator[Record]]
 
-CSV_IDS = ("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)
+CSV_IDS = tuple(dict.fromkeys(("_id", "id", "pid", "docid", "doc_id", "docno", *IDS)))
 CSV_TEXTS = ("text", "passage", "contents", "body", "query", "question", "title")
+
+
+_SHOWN = 200
+"""Characters of a header that are shown: what lacks one begins with a text."""
+
+
+def to_name(lacking: Mapping[str, Sequence[str]]) -> str:
+    """Return what to do where no field has one of the names under which an id or a text is looked for."""
+    known = "; ".join(f"the {what} under {', '.join(names)}" for what, names in lacking.items())
+    words = ",".join(f"{what}=NAME" for what in lacking)
+    return f"Looked for: {known}. Use these names, or, if the verb has it, --dataset {words}."
 
 
 def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
     """Return which columns of a table hold the id, the text, and the title that is put before it."""
     fields, place = reading.fields, {column.lower(): column for column in reversed(header)}
-    found = []
-    for what, known in (("id", fields.ids(CSV_IDS)), ("text", fields.texts(CSV_TEXTS))):
-        column = next((place[name.lower()] for name in known if name.lower() in place), None)
-        if column is None:
-            raise InputError(
-                f"{reading.path} has no column that holds the {what}: it has {', '.join(header)}",
-                f"Call it one of: {', '.join(known)}. Or say which it is: --dataset {what}=NAME.",
-            )
-        found.append(column)
-    name, text = found
+    known = {"id": fields.ids(CSV_IDS), "text": fields.texts(CSV_TEXTS)}
+    found = {
+        what: next((place[name.lower()] for name in names if name.lower() in place), "")
+        for what, names in known.items()
+    }
+    if lacking := {what: known[what] for what, column in found.items() if not column}:
+        columns = shorten(", ".join(header), _SHOWN, placeholder=" …")
+        what = f"has no column that holds the {' or the '.join(lacking)}: its header has {columns}"
+        raise InputError(f"{reading.path} {what}", to_name(lacking))
+    name, text = found.values()
     title = place.get("title") if fields.with_title else None
     return name, text, title if title != text else None
 

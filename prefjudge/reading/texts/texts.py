@@ -34,6 +34,7 @@ from prefjudge.reading.texts.records import (
     TextFields,
     as_text,
     columns_of,
+    to_name,
 )
 from prefjudge.reading.unpacking import opened
 from prefjudge.registers import Register
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 # Queries and collections in CSV: a header that names an id and a text, and rows that may span lines.
 #
-# Columns are separated by commas, or by tabs where the first line holds one.
+# Columns are separated by commas, semicolons or bars, or by tabs where the first line holds one.
 
 
 def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
@@ -53,7 +54,7 @@ def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Reco
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
     lines = _lines(blocks, reading)
     first = next(lines)
-    rows = csv.reader(chain([first], lines), delimiter="\t" if "\t" in first else ",", strict=True)
+    rows = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
     path = reading.path
     try:
         header = [name.strip() for name in next(rows)]
@@ -76,6 +77,11 @@ def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Reco
             f"{path}:{rows.line_num}: not CSV: {error}",
             "Close each quotation mark, and double those in cells.",
         ) from None
+
+
+def _separator(header: str) -> str:
+    """Return what separates the columns of a header: a tab where there is one, else what it has most of."""
+    return "\t" if "\t" in header else max(",;|", key=header.count)
 
 
 def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
@@ -353,6 +359,8 @@ def open_texts(reading: Reading) -> tuple[str, Iterator[Block]]:
     if other := comparisons(first.data):
         raise InputError(*other.words(reading.path))
     lines = JSON_LINES if first.data.lstrip().startswith(b"{") else LINES
+    if lines is LINES and suffix_of(reading.path) == "csv" and b"\t" not in first.data.partition(b"\n")[0]:
+        lines = "CSV"  # whose reader says what its header lacks
     kind = format_of(first.data, reading.fields) or lines
     if kind not in _WITH_NAMES and reading.fields.given and kind is not JSON_LINES:
         raise InputError(
@@ -410,11 +418,12 @@ def _has_id(line: bytes) -> bool:
 
 
 def _is_csv(line: bytes, fields: TextFields) -> bool:
-    """Tell a header of CSV: it names an id and a text, by commas, or by tabs where it has the names given."""
-    mark = b"\t" if b"\t" in line else b","
-    if mark == b"\t" and not fields.given:
+    """Tell a header of CSV: it names an id and a text; where it has tabs, those that were given."""
+    text = line.decode("utf-8", "replace")
+    mark = _separator(text)
+    if mark == "\t" and not fields.given:
         return False
-    names = {name.strip().strip(b'"').lower().decode("utf-8", "replace") for name in line.split(mark)}
+    names = {name.strip().strip('"').lower() for name in text.split(mark)}
     ids, texts = (map(str.lower, known) for known in (fields.ids(CSV_IDS), fields.texts(CSV_TEXTS)))
     return not names.isdisjoint(ids) and not names.isdisjoint(texts)
 
@@ -525,16 +534,10 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
     elif text is None:
         title, text = None, title
     if name is None or text is None:
-        missing = "an id" if name is None else "a text"
-        known = ", ".join(ids if name is None else (*keys, *titles))
-        option = "id" if name is None else "text"
-        problems.add(
-            number,
-            1,
-            f"the JSON object has no {missing[missing.index(' ') + 1 :]}",
-            line,
-            f"Put it under one of: {known}. Or say under which name it stands: --dataset {option}=NAME.",
-        )
+        lacks, names = ("id", ids) if name is None else ("text", (*keys, *titles))
+        what = f"the JSON object has no {lacks if len(names) > 1 else f'field {names[0]}'}"
+        has = f", but {', '.join(record)}" if isinstance(record, dict) else ""
+        problems.add(number, 1, what + has, line, to_name({lacks: names}))
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text
     return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))

@@ -132,9 +132,8 @@ def _not_json(path: str, line: int, error: Exception) -> InputError:
 def _of_csv(path: str, every: Iterator[Block]) -> Iterator[Row]:
     lines = (line + "\n" for block in every for line in _text(path, block).split("\n")[:-1])
     header = next(lines)
-    tabs = header.count("\t") > header.count(",")
     before = csv.field_size_limit(_LONGEST)
-    rows = csv.reader(chain([header], lines), delimiter="\t" if tabs else ",", strict=True)
+    rows = csv.reader(chain([header], lines), delimiter=max(",\t;", key=header.count), strict=True)
     try:
         names = [name.strip() for name in next(rows)]
         _check_names(path, names)
@@ -160,7 +159,10 @@ def _of_csv(path: str, every: Iterator[Block]) -> Iterator[Row]:
 def _check_names(path: str, names: list[str]) -> None:
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path}:1: two columns are called {twice!r}", "Give each column a name of its own.")
+        raise InputError(
+            f"{path}:1: two columns are called {twice!r}",
+            "The first line names the columns, each by a name of its own.",
+        )
     if len(names) < 3:
         raise InputError(
             f"{path}:1: not a file of votes: its first line has no columns separated by commas or tabs",

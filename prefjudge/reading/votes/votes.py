@@ -202,7 +202,8 @@ def _read_file(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes
 def _has_columns(path: Path) -> bool:
     """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie.
 
-    Where a mistake is on the first line, the next ones tell; a line of three words lacks the preferred one.
+    Where a mistake is on the first line, the next ones tell; a line of three words lacks the preferred one,
+    and where all lines have as many as judgments, their reader says what is wrong with them.
     """
     first = next(blocks(path, Holds.TEXTS), None)
     lines = (
@@ -210,11 +211,14 @@ def _has_columns(path: Path) -> bool:
     )
     near = list(islice(lines, _NEAR))
     head = near[0].split() if near else []
-    if not near or b"," in near[0]:
+    if not near or b"," in near[0] or b";" in near[0]:
         return _is_judgment(head)
     if b"\t" in near[0] and len(head) >= len(near[-1].split()):  # what may be a header has no fewer words
         return _is_judgment(head)
-    return any(_is_judgment(line.split()) for line in near) or all(len(line.split()) == 3 for line in near)
+    widths = (3, 4, 5) if len(near) > 1 else (3,)
+    return any(_is_judgment(line.split()) for line in near) or all(
+        len(line.split()) in widths for line in near
+    )
 
 
 def _is_judgment(words: list[bytes]) -> bool:
