@@ -1,9 +1,10 @@
-"""Words that people read: counts, probabilities, what is only rehearsed, and ids made harmless."""
+"""Words that people read: counts, probabilities, what is rehearsed, harmless ids, and a shared choice."""
 
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 def many(count: int, noun: str, nouns: str = "") -> str:
@@ -70,3 +71,13 @@ def json_text(value: object, *, indent: int | None = 2) -> str:
     """Return a value as JSON in UTF-8; a lone surrogate is escaped, and Python reads it back as it was."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return _SURROGATES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class OnDuplicate(StrEnum):
+    """What to do where a run lists a document twice for a query."""
+
+    ERROR = "error"
+    FIRST = "first"
+    """Keep the line that comes first."""
+    BEST = "best"
+    """Keep the line that ranks highest."""

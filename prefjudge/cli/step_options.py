@@ -74,7 +74,7 @@ def step_options(verb: str) -> tuple[StepOption, ...]:
 def _shared_options(source: str, name: str) -> list[StepOption]:
     """Return the options of ``**how: Unpack[ReadOptions]``: a TypedDict, with ``DEFAULTS`` beside it.
 
-    One that is made of others has their options, and no ``DEFAULTS`` of its own to be read.
+    One that is made of others has their options, and no defaults of its own to be read.
     """
     where, options = _found(source, name)
     assert isinstance(options, ast.ClassDef), name

@@ -71,7 +71,7 @@ def checked(verb: Callable[P, R]) -> Callable[P, R]:
 def _asks_to_download(verb: str, words: str | None) -> bool:
     if not words:
         return False
-    from prefjudge.reading.text_options import asks_to_download  # and with it what reads texts
+    from prefjudge.reading.options import asks_to_download  # and with it what reads texts
 
     try:
         return asks_to_download(words)

@@ -23,16 +23,15 @@ from prefjudge.reading.files import Notice, is_text, way_of_writing
 from prefjudge.reading.given import is_address
 from prefjudge.reading.held import Held
 from prefjudge.reading.once import is_asking_once, once_each, state_of
+from prefjudge.reading.options import DEFAULTS, ReadOptions
 from prefjudge.reading.remote import is_remote, kept_addresses, knowing, without_secrets
-from prefjudge.reading.run_options import DEFAULTS, ReadOptions
 from prefjudge.reading.runs.engines import Engine, tables_of
 from prefjudge.reading.runs.heads import Reading, RunFiles, Runs, units_of
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.reading.runs.runs import OnDuplicate
 from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.reading.sniffing import doubt_ranks
 from prefjudge.reading.unpacking import FilePart, can_reread
-from prefjudge.words import many
+from prefjudge.words import OnDuplicate, many
 
 if TYPE_CHECKING:
     from prefjudge.evaluation.boards import NotJudged, TieSensitivity

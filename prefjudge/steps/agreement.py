@@ -12,10 +12,9 @@ from prefjudge.findings.inputs import InputDigest, digesting, gather, need_files
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_table
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
-from prefjudge.reading.text_options import text_fields
+from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import agreement_table

@@ -19,7 +19,7 @@ from prefjudge.reading.inputs import Runs
 from prefjudge.reading.labels import file_stamps, rehearsal_in
 from prefjudge.reading.leaderboards import read_aliases, read_leaderboard, read_measure
 from prefjudge.reading.opened import reading
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_progress
 from prefjudge.show.results import Shown

@@ -27,10 +27,10 @@ from prefjudge.reading.opened import (
     run_surprises,
     working,
 )
+from prefjudge.reading.options import TextOptions, text_fields
 from prefjudge.reading.runs.health import RunHealth, identical_runs
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.sniffing import Sniffed, sniff
-from prefjudge.reading.text_options import TextOptions, text_fields
 from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.records import Reading
 from prefjudge.reading.texts.texts import read_queries, read_records, readable

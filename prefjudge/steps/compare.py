@@ -18,7 +18,6 @@ from prefjudge.findings.outputs import beside_each, check_outputs, stamp_of, wri
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path, several
 from prefjudge.reading.held import Held
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import (
     LabelSets,
     Measures,
@@ -32,8 +31,8 @@ from prefjudge.reading.inputs import (
     take_runs,
 )
 from prefjudge.reading.opened import reading, tag_of
+from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.runs.runs import renamed
-from prefjudge.reading.text_options import text_fields
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown
 from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table

@@ -37,15 +37,14 @@ from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading import pools as pool_file
 from prefjudge.reading.files import Notice, write_alike
 from prefjudge.reading.given import QRELS_NAME, as_path, as_target, expand, given_file, input_files
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import OneLabelSet, Runs, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.opened import Reader, copies_pooled, heads_beside_each_other, reading
+from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.tables import TableRuns
-from prefjudge.reading.text_options import text_fields
 from prefjudge.reading.texts.collections import markup_in, read_texts
 from prefjudge.reading.texts.records import TextFields
 from prefjudge.reading.texts.texts import read_queries

@@ -34,12 +34,11 @@ from prefjudge.findings.inputs import (
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path, several
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, take_judgments
 from prefjudge.reading.labels import rehearsal_in
 from prefjudge.reading.lines import read_text
 from prefjudge.reading.opened import Reader, reading, tag_of
-from prefjudge.reading.text_options import text_fields
+from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
 from prefjudge.show.results import Shown

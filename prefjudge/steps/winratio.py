@@ -27,10 +27,9 @@ from prefjudge.findings.inputs import InputDigest, digesting, gather, made_with,
 from prefjudge.findings.outputs import beside, beside_each, check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice, write_alike
 from prefjudge.reading.given import as_path
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import OneLabelSet, Pooled, Runs, Texts, Votes, take_one_qrels
 from prefjudge.reading.opened import heads_beside_each_other, pooled_only, reading, tag_of
-from prefjudge.reading.text_options import text_fields
+from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.show.boards import (
     categories_table,
     examples_table,

@@ -20,9 +20,7 @@ from prefjudge.cli.commands import verb_function
 from prefjudge.cli.step_options import StepOption, step_options
 from prefjudge.findings.arguments import full_signature
 from prefjudge.reading import opened as readers
-from prefjudge.reading.input_options import InputOptions
-from prefjudge.reading.run_options import ReadOptions
-from prefjudge.reading.text_options import TextOptions
+from prefjudge.reading.options import InputOptions, ReadOptions, TextOptions
 from prefjudge.registers import Register
 from tests.cli.conftest import prefjudge as run
 from tests.steps.conftest import COLLECTION

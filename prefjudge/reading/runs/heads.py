@@ -39,7 +39,6 @@ from prefjudge.reading.remote import kept_addresses, knowing
 from prefjudge.reading.runs.runs import (
     TREC,
     FormTally,
-    OnDuplicate,
     RunChunk,
     RunForm,
     Scattered,
@@ -49,6 +48,7 @@ from prefjudge.reading.runs.runs import (
     stretches,
 )
 from prefjudge.reading.unpacking import FilePart, can_reread, is_slow, parts_of
+from prefjudge.words import OnDuplicate
 
 if TYPE_CHECKING:
     from prefjudge.reading.runs.copies import Copy, RunCopies

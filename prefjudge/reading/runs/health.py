@@ -17,8 +17,9 @@ from prefjudge.reading.fields import integers
 from prefjudge.reading.files import Notice, decode
 from prefjudge.reading.lines import stem
 from prefjudge.reading.runs.heads import Judged, Reading, per_chunk
-from prefjudge.reading.runs.runs import OnDuplicate, RunChunk, ranked
+from prefjudge.reading.runs.runs import RunChunk, ranked
 from prefjudge.reading.unpacking import digest
+from prefjudge.words import OnDuplicate
 
 _TAGS = 3
 """Changes of the tag that are told."""

@@ -14,7 +14,8 @@ from prefjudge.core.runs import BACK, FRONT, Order, Places, Tokens
 from prefjudge.errors import InputError
 from prefjudge.reading.files import decode
 from prefjudge.reading.held import Held
-from prefjudge.reading.runs.runs import OnDuplicate, RunTable
+from prefjudge.reading.runs.runs import RunTable
+from prefjudge.words import OnDuplicate
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from prefjudge.reading.held import DOC, QUERY, Held
 from prefjudge.reading.lines import BLOCK, Holds, blocks, whole_lines
 from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
 from prefjudge.reading.unpacking import is_slow
-from prefjudge.words import many
+from prefjudge.words import OnDuplicate, many
 
 COLUMNS_HINT = (
     "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
@@ -83,16 +82,6 @@ class RunForm:
 
 
 # Run chunks: whole queries of a run in columns.
-
-
-class OnDuplicate(StrEnum):
-    """What to do where a run lists a document twice for a query."""
-
-    ERROR = "error"
-    FIRST = "first"
-    """Keep the line that comes first."""
-    BEST = "best"
-    """Keep the line that ranks highest."""
 
 
 class Scattered(Exception):  # noqa: N818 - a property of the file

@@ -13,7 +13,7 @@ from prefjudge.core.resolving.confidence import Confidence, ConfidenceSummary
 from prefjudge.findings.answers import BestAnswers, explain_best_answers
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
 from prefjudge.reading.inputs import Source
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Column, Table
 from prefjudge.steps.score.score import ScoreResult, score
 from prefjudge.steps.status import StatusResult

@@ -21,7 +21,7 @@ from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path, expand, in_memory
 from prefjudge.reading.inputs import LabelSets, Runs, take_qrels
 from prefjudge.reading.once import asking_once
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.show.results import Shown
 from prefjudge.steps.report.boards import answers_section, boards_section

@@ -8,8 +8,8 @@ from prefjudge.reading.held import Held
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.lines import read_text
+from prefjudge.reading.options import ReadOptions
 from prefjudge.reading.pools import read_pool
-from prefjudge.reading.run_options import ReadOptions
 from prefjudge.study.store import Study
 
 ORIGINAL = "original"

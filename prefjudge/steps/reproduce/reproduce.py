@@ -26,7 +26,7 @@ from prefjudge.reading.inputs import (
     take_runs,
 )
 from prefjudge.reading.labels import file_stamps, rehearsal_in
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.show.results import Shown
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of

@@ -42,13 +42,11 @@ from prefjudge.findings.outputs import (
 )
 from prefjudge.reading.files import Notice, write_text
 from prefjudge.reading.given import as_path, as_target
-from prefjudge.reading.input_options import InputOptions, run_options
 from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import InputOptions, ReadOptions, run_options, text_fields
 from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.health import RunHealth
-from prefjudge.reading.text_options import text_fields
 from prefjudge.show.boards import (
     left_out_tau,
     official_table,

@@ -14,7 +14,7 @@ from prefjudge.pages.page import STYLE_FILE, Known, Page, is_web_address, render
 from prefjudge.pages.site import atom_feed, json_feed
 from prefjudge.reading.files import Notice, atomic_write
 from prefjudge.reading.once import asking_once
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.show.results import Shown
 from prefjudge.steps.report.site.board_pages import (
     about_page,

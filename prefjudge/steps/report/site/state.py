@@ -29,7 +29,7 @@ from prefjudge.reading.given import QRELS_NAME, InputFile, expand, in_memory
 from prefjudge.reading.held import NamedFile
 from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
 from prefjudge.reading.opened import Reader, reading
-from prefjudge.reading.run_options import ReadOptions
+from prefjudge.reading.options import ReadOptions
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.score.boards import Votings, correlations

@@ -1,10 +1,32 @@
-"""Where the ids and the texts of queries and collections stand: the option of every verb that reads them."""
+"""How runs, queries and collections are read: the options of every verb that reads them, each once."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from concurrent.futures import Executor
+from typing import Annotated, Any, Literal, TypedDict, cast
+
+from annotated_types import Ge
 
 from prefjudge.errors import InputError
 from prefjudge.reading.texts.records import PLAIN, Field, TextFields
+from prefjudge.words import OnDuplicate
+
+
+class ReadOptions(TypedDict, total=False):
+    """How runs are read, as ``**how: Unpack[ReadOptions]``. Only ``on_duplicate`` can change a result.
+
+    Parameters
+    ----------
+    on_duplicate : OnDuplicate
+        What to do with a document that a run lists twice for a query.
+    workers : int or Executor, optional
+        How many processes read runs side by side. A program that says nothing gets 1, with None as many as
+        pay; or the workers of an executor that it gives read. At a terminal as many as pay, or as the
+        environment variable PREFJUDGE_WORKERS says.
+    """
+
+    on_duplicate: OnDuplicate | Literal["error", "first", "best"]
+    workers: Annotated[int, Ge(1)] | Executor | None
+
 
 _NAMED = ("field", "id", "text")
 _DOWNLOAD = "download"
@@ -26,8 +48,19 @@ class TextOptions(TypedDict, total=False):
     dataset: str | None
 
 
-DEFAULTS = TextOptions(dataset=None)
+class InputOptions(ReadOptions, TextOptions, total=False):
+    """How files are read: the words of `ReadOptions` and of `TextOptions`, as ``Unpack[InputOptions]``."""
+
+
+DEFAULTS = InputOptions(on_duplicate=OnDuplicate.ERROR, workers=1, dataset=None)
 """What stands where a word is not given."""
+
+
+def run_options(how: InputOptions) -> ReadOptions:
+    """Return the words that say how runs are read."""
+    return cast(
+        "ReadOptions", {word: said for word, said in how.items() if word in ReadOptions.__annotations__}
+    )
 
 
 def text_fields(how: Mapping[str, Any]) -> TextFields:
