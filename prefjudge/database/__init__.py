@@ -90,8 +90,11 @@ class Database:
         lock at once, so that what it reads cannot change under it; PostgreSQL holds rows `for_update`.
         """
         raw = self._connection()
-        is_file = self.dialect == "sqlite"
-        with self._sqlite_transaction(raw, write) if is_file else postgresql.transaction(raw, write=write):
+        if self.dialect == "sqlite":
+            opened = self._sqlite_transaction(raw, write)
+        else:
+            opened = postgresql.transaction(raw, self.url, write=write)
+        with opened:
             yield Connection(self.dialect, raw)
 
     @contextmanager

@@ -1,6 +1,7 @@
 """What is PostgreSQL's own: connecting, and the lock that one process at a time holds."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prefjudge.database.connection import SAY_AFTER, redacted, say_waiting
@@ -33,17 +34,27 @@ def connect(url: str) -> Any:
         ) from error
 
 
-def transaction(raw: Any, *, write: bool) -> AbstractContextManager[Any]:
-    """Return a transaction that is about to begin.
+@contextmanager
+def transaction(raw: Any, url: str, *, write: bool) -> Iterator[None]:
+    """Open a transaction.
 
     One that only reads sees one state of the database throughout, as SQLite's do: at PostgreSQL's default
     level each statement would see what others have committed before it.
     """
-    from psycopg import IsolationLevel
+    from psycopg import IsolationLevel, OperationalError
 
     raw.isolation_level = None if write else IsolationLevel.REPEATABLE_READ
     raw.read_only = None if write else True
-    return raw.transaction()  # type: ignore[no-any-return]
+    try:
+        with raw.transaction():
+            yield
+    except OperationalError as error:
+        if not raw.closed:
+            raise
+        raise PrefjudgeError(
+            f"{redacted(url)} ended the connection: {str(error).partition(chr(10))[0]}",
+            "Repeat the verb once the server runs: what was not finished is taken up.",
+        ) from error
 
 
 def scrub(raw: Any) -> None:

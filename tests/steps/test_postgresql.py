@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import StudyError
+from prefjudge.database import Database
+from prefjudge.errors import PrefjudgeError, StudyError
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
 from prefjudge.steps.import_votes import import_votes
@@ -95,3 +96,22 @@ def test_a_database_that_is_not_there_is_named_without_its_password(tmp_path: Pa
         status(study)
     assert "secret" not in str(raised.value)
     assert raised.value.message.endswith("none: Connection refused")
+
+
+def test_a_server_that_ends_the_connection_is_named_and_the_next_verb_goes_on(cluster: Cluster) -> None:
+    database, other = (Database(url) for url in [cluster.new_database()] * 2)
+
+    def cut_off() -> None:
+        with database.transaction() as db:
+            ((session,),) = db.execute("SELECT pg_backend_pid()")
+            with other.transaction() as admin:
+                admin.execute("SELECT pg_terminate_backend(:session)", session=session)
+            db.execute("SELECT 1")
+
+    with pytest.raises(PrefjudgeError, match="ended the connection: terminating") as said:
+        cut_off()
+    assert "Repeat the verb" in said.value.hint
+    with database.transaction() as db:
+        assert db.execute("SELECT 1") == [(1,)]
+    database.close()
+    other.close()
