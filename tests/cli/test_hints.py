@@ -267,7 +267,10 @@ VERBS = (  # each that takes a study on the road, with the least that it asks fo
     "judge STUDY --model m --url http://127.0.0.1:9", "judge STUDY --worth", "pay STUDY", "reject STUDY",
     "workers STUDY", "store check STUDY", "store backup STUDY copy.db --replace",
 )  # fmt: skip
-VOTES = "q01 p20 p34 p20 ann\nq01 p20 p34 p20 ben\n"
+VOTES = (  # four queries: fewer have no agreement
+    "q01 p20 p34 p20 ann\nq01 p20 p34 p20 ben\n"
+    "q02 p43 p71 p43 ann\nq03 p70 p32 p70 ann\nq04 p46 p69 p46 ann\n"
+)
 STEP = re.compile(r"prefjudge ((?:'[^']*'|[^\s;,.']+|\.)+(?: (?:'[^']*'|…|[^\s;,…']*[^\s;,.…']))*)")
 
 
@@ -328,6 +331,7 @@ def test_the_verb_that_a_hint_names_first_does_not_refuse(
     stage: str, road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").symlink_to(COLLECTION / "runs")  # the folder that hints name
     monkeypatch.setattr("prefjudge.crowd.model._ATTEMPTS", 1)  # no model answers, and none is waited for
     study, kept = tmp_path / "my study", tmp_path / "kept"
     to_stage(stage, road, study)
