@@ -582,14 +582,16 @@ def note_surprises(
 ) -> None:
     """Add to the reader's notices what in the runs changes their scores, before a number is told.
 
-    Refuse labels by which nothing is measured: all scores would be 0.
+    Refuse labels by which nothing is measured: all scores would be 0. Of few labels a query a run may well
+    have found none, and 0 is its score.
     """
     for placed, one in zip(ranks, labels, strict=False):
         if one.grade.size and not (one.grade > 0).any() and {found.family for found in measures} - _UNGRADED:
             what = f"{one.name}: no relevant document is among its {many(one.grade.size, 'label')}"
             raise InputError(f"{what}, so that all scores are 0", "Give qrels with grades above 0.")
         counts = [(found.retrieved > 0).sum() for found in placed if not found.judged.size]
-        if counts and len(counts) == len(placed) and min(counts) >= MEASURED:
+        dense = one.grade.size >= MEASURED * len(one.queries)
+        if dense and counts and len(counts) == len(placed) and min(counts) >= MEASURED:
             docs, returned = reader.top(1).docs[:1], sum(int(found.retrieved.sum()) for found in placed)
             what = f"none of the {returned:,} documents of {many(len(placed), 'run')} is judged in {one.name}"
             raise InputError(

@@ -178,7 +178,8 @@ def test_the_qrels_of_a_folder_are_found_among_its_files(tmp_path):
 def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
     for name, docs in (("other", "b"), ("own", "a")):
         (tmp_path / name).write_text("".join(f"q{n} Q0 {docs}{n} 1 2.5 {name}\n" for n in range(10)))
-    (tmp_path / "qrels").write_text("".join(f"q{n} 0 a{n} 1\n" for n in range(10)))
+    (tmp_path / "qrels").write_text("".join(f"q{n % 10} 0 a{n} 1\n" for n in range(100)))
+    (tmp_path / "sparse").write_text("".join(f"q{n} 0 a{n} 1\n" for n in range(10)))
     (tmp_path / "none").write_text("".join(f"q{n} 0 a{n} 0\n" for n in range(10)))
     (tmp_path / "judgments").write_text("q1 a1 a2 a1\n")
     both = [tmp_path / "other", tmp_path / "own"]
@@ -187,7 +188,9 @@ def test_labels_of_other_documents_are_no_labels_by_which_all_score_0(tmp_path):
             verb(runs=both[:1], qrels=tmp_path / "qrels")
         with pytest.raises(InputError, match="no relevant document is among its 10 labels"):
             verb(runs=both, qrels=tmp_path / "none")
-    assert "it scores 0: is it of this collection?" in score(runs=both, qrels=tmp_path / "qrels").notices[0]
+    for runs, labels in ((both, "qrels"), (both[:1], "sparse")):  # of one label a query a run may find none
+        said = score(runs=runs, qrels=tmp_path / labels).notices[0]
+        assert "it scores 0: is it of this collection?" in said
     assert (
         score(runs=both[1:], qrels=tmp_path / "none", measure="Judged@1").leaderboards[0].rows[0].score == 1
     )

@@ -523,7 +523,7 @@ def _form(forms: list[RunForm]) -> RunForm | None:
 # Overlap: whether a run and qrels share queries and documents at all.
 
 MEASURED = 10
-"""In so many queries a run that is worth anything finds a judged document: else it is of other documents."""
+"""Where so many queries have so many labels each, whoever finds none of them ranks other documents."""
 _SAMPLE = 1000
 _FILES = "a run and qrels"
 _SWAPPED = (
