@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,21 +25,46 @@ from tests.steps.test_spending import settle_by_hand
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
 FILES = ["--runs", COLLECTION / "runs", "--qrels", COLLECTION / "qrels.txt"]
+TEXTS = ["--queries", COLLECTION / "queries.tsv", "--collection", COLLECTION / "collection.tsv"]
 TWO = [*FILES, "--qrels", f"again={COLLECTION / 'qrels.txt'}"]
 SECTION = re.compile(r"^## `([\w-]+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
+ITEM = re.compile(r"^- (`.*(?:\n  .*)*)", re.M)
 BOARD = "id,date,description,team,eval\nlexical,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
 
 
 def documented() -> dict[str, set[str]]:
-    """The keys of each verb: a table's first column has those of the document, its last those inside."""
-    found = {}
-    for verb, text in SECTION.findall(DOCUMENT.read_text(encoding="utf-8")):
-        rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
-        found[verb] = {"notices"}
-        for first, *_, inside in rows:
-            (key,) = re.findall(r"`([^`]+)`", first)
-            found[verb] |= {f"{key}.{part}" for part in re.findall(r"`([^`]+)`", inside)} or {key}
+    """The keys of each verb, by paths; a key that its section does not describe is one that verbs share."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    shared = keys_of(text.partition("\n## What verbs share\n")[2].partition("\n## ")[0], {})
+    sections: dict[str, dict[str, set[str]]] = {}
+    for verb, section in SECTION.findall(text):
+        earlier = {key: inside for one in sections.values() for key, inside in one.items()}
+        sections[verb] = keys_of(section, earlier | shared)
+    return {
+        verb: {"notices"} | {f"{key}.{path}" if path else key for key in keys for path in keys[key] or {""}}
+        for verb, keys in sections.items()
+    }
+
+
+def keys_of(section: str, known: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The keys that lines such as "- `a` → `b` (`c`): what it is" name, each with the paths inside."""
+    found: dict[str, set[str]] = {}
+    for line in ITEM.findall(section):
+        said, colon, _ = line.partition(":")
+        names, _, inside = said.partition("→")
+        for key in re.findall(r"`([^`]+)`", names):
+            assert colon or key in known, f"{key} is not described"
+            found[key] = paths_inside(inside, known | found) if colon else known[key]
     return found
+
+
+def paths_inside(text: str, known: Mapping[str, set[str]]) -> set[str]:
+    """The paths that a list of keys names, in parentheses those of the key before them."""
+    paths: set[str] = set()
+    for alike, key, nested in re.findall(r"(as )?`([^`]+)`(?: of `\w+`)?(?: \(([^)]*)\))?", text):
+        inside = known[key] if alike else {f"{key}.{path}" for path in paths_inside(nested, known)}
+        paths |= inside or {key}
+    return paths
 
 
 def printed(value: object, known: set[str], at: str = "") -> Iterator[str]:
@@ -82,29 +107,10 @@ def on_files(verb: Printed, folder: Path) -> None:
     (folder / "bad").write_text("q1 Q0 d1 1 x t\n")
     run = COLLECTION / "runs" / "lexical.txt"
     verb("pool", *FILES, "--depth", 2, "--out", folder / "pool.tsv")
-    verb(
-        "resolve",
-        "--judgments",
-        folder / "votes",
-        "--per-query",
-        "--sensitivity",
-        "--rule",
-        "most-wins",
-        "--rule",
-        "copeland",
-    )
+    asked = ["--per-query", "--sensitivity", "--rule", "most-wins", "--rule", "copeland"]
+    verb("resolve", "--judgments", folder / "votes", *asked)
     many = ["--measure", "RR@10", "--measure", "nDCG@10", "--judgments", folder / "votes"]
-    verb(
-        "score",
-        *TWO,
-        *many,
-        "--per-query",
-        "--health",
-        "--sample",
-        5,
-        "--out",
-        folder / "x.csv",
-    )
+    verb("score", *TWO, *many, "--per-query", "--health", "--sample", 5, "--out", folder / "x.csv")
     verb("score", *TWO, "--leaderboard", folder / "board.csv")
     verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
@@ -133,15 +139,7 @@ def a_board(verb: Printed, folder: Path) -> None:
 
 def on_a_study(verb: Printed, study: Path) -> None:
     verb("init", study, "--config", "demo")
-    verb(
-        "pool",
-        study,
-        *FILES,
-        "--queries",
-        COLLECTION / "queries.tsv",
-        "--collection",
-        COLLECTION / "collection.tsv",
-    )
+    verb("pool", study, *FILES, *TEXTS)
     verb("gold", study, "--accept", "--file", COLLECTION / "gold.tsv")
     verb("plan", study, "--trials", 20)
     with keep_marketplace_open(Study(study)):
@@ -177,10 +175,9 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
     verb("init", folder / "imported")
     verb("import", folder / "imported", folder / "votes", "--judge", "simulated")
     verb("export", folder / "imported", folder / "frame.csv", "--to", "evalica")
-    pooled = ["--queries", COLLECTION / "queries.tsv", "--collection", COLLECTION / "collection.tsv"]
     for name in ("driven", "held"):
         verb("init", folder / name, "--config", "demo")
-        verb("pool", folder / name, *FILES, *pooled)
+        verb("pool", folder / name, *FILES, *TEXTS)
         verb("gold", folder / name, "--accept", "--file", COLLECTION / "gold.tsv")
     with keep_marketplace_open(Study(folder / "driven")):
         simulated = ["--workers", 6, "--error", 0.1, "--truth", TRUTH]
