@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
             token = (folder / "marketplace.db.admin-token").read_text(encoding="utf-8").strip()
             page = engine.chromium.launch(executable_path=program).new_page(viewport=WIDE)
             page.goto(invite(address, token))
-            page.click("button:has-text('Sign in')")
+            page.click("text=Begin")
             page.wait_for_url("**/hits")
             page.click("text=Accept and work")
             inside = page.frame_locator("iframe")

@@ -22,6 +22,7 @@ COMMON = {
     "framed": False,
 }  # fmt: skip
 NOBODY = {"worker": None}
+SIGN_IN = {"invite": "", "next": "/hits", "error": "", "suggested": "", "known": "", "other": None}
 GROUP = {
     "group_id": "3GROUP", "hit_id": "3HIT", "title": "Choose the passage that answers a question better",
     "description": "Read a question and two passages, and choose the better one. Thirteen comparisons.",
@@ -118,9 +119,11 @@ FORM = {
 }  # fmt: skip
 
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "signin": ("/signin", {"invite": "", "next": "/hits", "error": "", "suggested": ""} | NOBODY),
-    "signin-wrong": ("/signin", {"invite": "", "next": "/hits", "suggested": "ada", "error": "Name and password do not match."} | NOBODY),
-    "signin-invite": ("/signin", {"invite": "t0ken", "next": "/hits", "error": "", "suggested": "Ada"} | NOBODY),
+    "signin": ("/signin", SIGN_IN | NOBODY),
+    "signin-wrong": ("/signin", SIGN_IN | {"suggested": "ada", "error": "The name or the password is wrong."} | NOBODY),
+    "signin-invite": ("/signin", SIGN_IN | {"invite": "t0ken", "known": "Ada"} | NOBODY),
+    "signin-newcomer": ("/signin", SIGN_IN | {"invite": "t0ken", "suggested": "Ada", "error": "Another worker has this name."} | NOBODY),
+    "signin-other": ("/signin", SIGN_IN | {"invite": "t0ken", "known": "Ben", "other": "Ada"}),
     "arrival": ("/panel/lab/key", {"panel": "lab", "other": None, "here": "/panel/lab/key?pid=1", "ticket": {"until": "1800000000"}} | NOBODY),
     "arrival-other": ("/panel/lab/key", {"panel": "lab", "other": "Ada", "here": "/panel/lab/key?pid=1", "ticket": {"until": "1800000000"}}),
     "admin_signin": ("/admin/signin", {"error": "", "elsewhere": ""} | NOBODY),
@@ -174,10 +177,10 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "panels-none": ("/admin/panels", {"panels": [], "kind": "", "kinds": KINDS, "outcomes": OUTCOMES} | NOBODY),
     "panel": ("/admin/panels/prolific", {"panel": PANEL, "visits": [CAME, LEFT], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [6], "before": 5, "first": False} | NOBODY),
     "panel-none": ("/admin/panels/lab", {"panel": PANEL | {"panel": "lab", "closed": True, "participant": "pid", "session": "", "url": None}, "visits": [], "kinds": KINDS, "outcomes": OUTCOMES, "to_pay": [], "before": None, "first": True} | NOBODY),
-    "worker": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1, "visits": 2, "qualification_requests": 0}, "forgotten": None, "receipt": None} | NOBODY),
-    "worker-forgotten": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": {"erased": {"messages": 3, "comments": 1}, "kept": {"assignments": 4}}} | NOBODY),
-    "worker-unknown": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": None} | NOBODY),
-    "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
+    "worker": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "name": None, "master": False, "counts": {"account": 1, "visits": 2, "qualification_requests": 0}, "forgotten": None, "receipt": None} | NOBODY),
+    "worker-forgotten": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "name": None, "master": False, "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": {"erased": {"messages": 3, "comments": 1}, "kept": {"assignments": 4}}} | NOBODY),
+    "worker-unknown": ("/admin/workers/A1EXAMPLEWORKER", {"worker_id": "A1EXAMPLEWORKER", "name": None, "master": False, "counts": {"account": 1}, "forgotten": "2026-11-21T10:00:00Z", "receipt": None} | NOBODY),
+    "invited": ("/admin/workers", {"worker_id": "A1EXAMPLEWORKER", "name": "Ada", "days": 90, "invite_url": "http://127.0.0.1:8000/signin?invite=abc.def"}),
 }  # fmt: skip
 
 

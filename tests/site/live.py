@@ -75,6 +75,6 @@ def thanked(page: Any) -> None:
 def signed_in(open_page: Any, marketplace: Marketplace, name: str, **options: Any) -> Any:
     page = open_page(**options)
     page.goto(marketplace.invitation(name))
-    page.click("button:has-text('Sign in')")
+    page.click("text=Begin")
     page.wait_for_url("**/hits")
     return page

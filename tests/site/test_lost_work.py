@@ -92,7 +92,7 @@ def test_the_end_of_the_time_is_seen_and_ends_the_work(marketplace, open_page):
     page.clock.install()
     marketplace.post(question_of(OLD), Title="Short", AssignmentDurationInSeconds=600)
     page.goto(marketplace.invitation("Slow"))
-    page.click("button:has-text('Sign in')")
+    page.click("text=Begin")
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
     assert not page.is_visible("#notice")

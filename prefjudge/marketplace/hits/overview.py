@@ -317,22 +317,34 @@ def _columns(sql: str) -> list[str]:
     return sql.removeprefix("SELECT ").partition(" FROM ")[0].split(",")
 
 
+def shut_out(tx: Transaction, worker_id: str) -> None:
+    """Let nobody in as this worker, and give others the HITs in hand: an id is enough to submit one."""
+    workers.revoke(tx, worker_id)
+    _take_back(tx, worker_id, "Accepted")
+
+
+def _take_back(tx: Transaction, worker_id: str, status: str) -> int:
+    """End a worker's assignments of a status; return how many there were."""
+    held = tx.select(
+        Assignment,
+        f"FROM assignments WHERE worker_id = :worker AND status = :status ORDER BY seq{tx.locked}",
+        worker=worker_id,
+        status=status,
+    )
+    for one in held:
+        assignments.take_back(tx, one)
+    return len(held)
+
+
 def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> Receipt:
     """Forget the person behind a worker id; a repeat changes nothing more."""
     workers.find(tx, worker_id)
     owed = ledger.balance(tx, ledger.earned(worker_id), lock=True)
     if not unpaid and _is_paid(tx, worker_id):
         _refuse_unpaid(tx, worker_id, owed)
-    erased: dict[str, int] = {}
-    for held in tx.select(  # no panel can confirm any more what it has not yet
-        Assignment,
-        "FROM assignments WHERE worker_id = :worker AND status IN ('Accepted', 'Unconfirmed')"
-        f" ORDER BY seq{tx.locked}",
-        worker=worker_id,
-    ):
-        assignments.take_back(tx, held)
-        kind = "HITs in hand" if held.status == "Accepted" else "unconfirmed work"
-        erased[kind] = erased.get(kind, 0) + 1
+    # no panel can confirm any more what it has not yet
+    erased = {"HITs in hand": _take_back(tx, worker_id, "Accepted")}
+    erased["unconfirmed work"] = _take_back(tx, worker_id, "Unconfirmed")
     erased["visits"] = panels.forget_visits(tx, worker_id)
     for kind, sql in _FORGET:
         erased[kind] = len(tx.rows(f"{sql} RETURNING worker_id", worker=worker_id))

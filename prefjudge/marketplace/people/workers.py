@@ -110,6 +110,7 @@ def write(tx: Transaction, requester_id: str, worker_id: str, subject: str, text
 # How workers prove who they are: signed invitations, passwords, and the sessions that follow.
 
 MIN_PASSWORD = 8
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +137,16 @@ def invite(tx: Transaction, worker_id: str) -> str:
 
 def invite_again(tx: Transaction, worker_id: str) -> str:
     """Return a new invitation: the password, earlier invitations and sessions stop working."""
-    find(tx, worker_id)
+    revoke(tx, worker_id)
     if tx.rows("SELECT 1 FROM workers WHERE worker_id = :id AND forgotten IS NOT NULL", id=worker_id):
         raise Refusal("forgotten", "Nobody knows who this was. Add the person as a new worker.", 410)
-    _set_password(tx, worker_id, None)
     return invite(tx, worker_id)
+
+
+def revoke(tx: Transaction, worker_id: str) -> None:
+    """Let nobody in as this worker any more: not by an invitation, the password or an open session."""
+    find(tx, worker_id)
+    _set_password(tx, worker_id, None)
 
 
 def _epoch(tx: Transaction, worker_id: str) -> str:
@@ -244,11 +250,18 @@ def set_password(tx: Transaction, worker_id: str, name: str, password_hash: str,
     """
     if secret and find_session(tx, secret) is None:
         raise Refusal("signed_out", "Sign in first.", 401)
+    set_name(tx, worker_id, name)
+    _set_password(tx, worker_id, password_hash, secret)
+
+
+def set_name(tx: Transaction, worker_id: str, name: str) -> None:
+    """Give the worker a name that nobody else has."""
+    if len(name) > LONGEST_NAME:
+        raise Refusal("invalid", f"A name may have at most {LONGEST_NAME} characters.", 400)
     taken = tx.rows("SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id)
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
     tx.run("UPDATE workers SET name = :name WHERE worker_id = :id", name=name, id=worker_id)
-    _set_password(tx, worker_id, password_hash, secret)
 
 
 def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, secret: str = "") -> None:

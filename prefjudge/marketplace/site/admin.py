@@ -15,7 +15,7 @@ from prefjudge.marketplace.errors import Refusal, from_cents, invalid, to_cents
 from prefjudge.marketplace.hits import overview, own_work
 from prefjudge.marketplace.hits.overview import Receipt
 from prefjudge.marketplace.people import qualifications, requesters, workers
-from prefjudge.marketplace.people.qualifications import SIMULATED
+from prefjudge.marketplace.people.qualifications import MASTERS, SIMULATED
 from prefjudge.marketplace.site.pages import Page, read_json, remembered_fields
 from prefjudge.marketplace.site.state import AppState
 from prefjudge.marketplace.store.store import Transaction
@@ -60,6 +60,7 @@ def _invited(state: AppState, request: Request, worker_id: str, name: str | None
         "name": name,
         "invite": invitation,
         "invite_url": f"{state.origin(request)}/signin?invite={invitation}",
+        "days": round(state.marketplace.rules.invite_life / 86_400),
     }
     return Page(name="invited", context=context, status=201)
 
@@ -76,11 +77,20 @@ async def invite_again(state: AppState, request: Request) -> Page:
     return replace(page, context={**page.context, "again": True})
 
 
+async def revoke_invitation(state: AppState, request: Request) -> Page:
+    """Let nobody in as a worker any more, until there is a new invitation."""
+    worker_id = request.path_params["worker_id"]
+    await state.executor.run(lambda tx: overview.shut_out(tx, worker_id))
+    context = {"worker_id": worker_id, "revoked": True}
+    return Page(name="worker", context=context, location=f"/admin/workers/{worker_id}")
+
+
 async def make_master(state: AppState, request: Request) -> Page:
     """Make a worker a Master, or no longer one."""
     worker_id, wanted = request.path_params["worker_id"], _yes(await remembered_fields(request), "master")
     await state.executor.run(lambda tx: qualifications.make_master(tx, worker_id, wanted=wanted))
-    return Page(name="admin", context={"worker_id": worker_id, "master": wanted}, location="/admin#workers")
+    context = {"worker_id": worker_id, "master": wanted}
+    return Page(name="worker", context=context, location=f"/admin/workers/{worker_id}")
 
 
 def _yes(fields: dict[str, str], name: str) -> bool:
@@ -207,8 +217,11 @@ async def show_worker(state: AppState, request: Request) -> Page:
 def _shown_person(tx: Transaction, worker_id: str, receipt: Receipt | None) -> Mapping[str, Any]:
     stored = overview.known_of(tx, worker_id)
     forgotten = stored["account"][0]["forgotten"]
+    master = qualifications.get_grant(tx, MASTERS[0], worker_id)
     return {
         "worker_id": worker_id,
+        "name": stored["account"][0]["name"],
+        "master": master is not None and master.status == "Granted",
         "counts": {kind: len(rows) for kind, rows in stored.items()},
         "forgotten": datetime.fromtimestamp(float(forgotten), UTC).isoformat() if forgotten else None,
         "receipt": receipt,

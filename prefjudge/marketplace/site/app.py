@@ -89,6 +89,7 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/admin/workers/{worker_id}/export.json", admin.export_worker),
     ("POST", "/admin/workers/{worker_id}/forget", admin.forget_worker),
     ("POST", "/admin/workers/{worker_id}/invite", admin.invite_again),
+    ("POST", "/admin/workers/{worker_id}/revoke", admin.revoke_invitation),
     ("POST", "/admin/workers/{worker_id}/master", admin.make_master),
     ("POST", "/admin/requesters", admin.add_requester),
     ("POST", "/admin/disputes/{assignment_id}", admin.answer_dispute),

@@ -202,24 +202,35 @@ def _is_admin_token(state: AppState, request: Request) -> bool:
 
 
 async def show_sign_in(state: AppState, request: Request) -> Page:
-    """Show the form."""
-    query = request.query_params
-    context = {
-        "invite": query.get("invite", ""),
-        "next": _local(query.get("next", "")),
-        "error": "",
-        "suggested": "",
-    }
-    return Page(name="signin", context=context)
+    """Show the form, or to whom an invitation is.
+
+    A look uses up and opens nothing: chat programs look at each link that is sent in them. Whoever is signed
+    in as that worker goes on.
+    """
+    fields = dict(request.query_params)
+    if not fields.get("invite"):
+        return _form(fields)
+    session = await session_of(state, request)
+
+    def act(tx: Transaction) -> workers.Worker:
+        return workers.find(tx, workers.read_invite(tx, fields["invite"]))
+
+    try:
+        worker = await state.executor.run(act, write=False)
+    except Refusal as refusal:
+        return _form({"next": fields.get("next", "")}, refusal)
+    if session and session.worker_id == worker.worker_id:
+        return Page(name="signin", location=_local(fields.get("next", "")))
+    return _form({**fields, "name": worker.name or ""}, other=session)
 
 
 async def sign_in(state: AppState, request: Request) -> Page:
-    """Open a session by an invitation, or by a name and its password."""
+    """Open a session by an invitation, where a newcomer may give a name, or by a name and its password."""
     fields = await remembered_fields(request)
     try:
         secret, session = await _open(state, fields, request.client.host if request.client else "")
     except Refusal as refusal:
-        return _again(fields, refusal)
+        return _form(fields if refusal.code in _OF_NAMES else {**fields, "invite": ""}, refusal)
     return Page(
         name="signin",
         context={"worker_id": session.worker_id, "name": session.name, "csrf": session.csrf},
@@ -230,7 +241,12 @@ async def sign_in(state: AppState, request: Request) -> Page:
 
 async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[str, Session]:
     checked: tuple[str, tuple[str | None, str | None]] | None = None
-    if not fields.get("invite"):  # invitations are too long to guess
+    if fields.get("invite"):  # too long to guess; but each time opens a session, which is kept
+        if not state.rate_limit.allow(f"invite|{fields['invite']}", state.marketplace.clock()):
+            raise Refusal(
+                "too_many_requests", "Too many requests at once. Wait a moment, and try again.", 429
+            )
+    else:
         name, password = fields.get("name", "").strip(), fields.get("password", "")
         guess, now = limits(f"worker|{name}", address), state.marketplace.clock()
         if not state.rate_limit.allow_guess(guess, now):
@@ -241,6 +257,9 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
     def act(tx: Transaction) -> tuple[str, Session]:
         if checked is None:
             worker_id = workers.read_invite(tx, fields["invite"])
+            name = fields.get("name", "").strip()
+            if name and workers.find(tx, worker_id).name is None:
+                workers.set_name(tx, worker_id, name)
         else:
             worker_id = _still(tx, *checked)
         secret = workers.open_session(tx, worker_id)
@@ -273,15 +292,23 @@ def _wrong() -> Refusal:
     return Refusal("wrong_password", "The name or the password is wrong.", 401)
 
 
-def _again(fields: dict[str, str], refusal: Refusal) -> Page:
+_OF_NAMES = ("name_taken", "invalid")
+"""Refusals of a name that a newcomer gives: another one will do."""
+
+
+def _form(fields: Mapping[str, str], refusal: Refusal | None = None, other: Session | None = None) -> Page:
+    """Return the form; ``suggested`` is a name that is typed, ``known`` that of whom an invitation is to."""
+    invite, name = fields.get("invite", ""), fields.get("name", "")
     context = {
-        "invite": "",
+        "invite": invite,
         "next": _local(fields.get("next", "")),
-        "error": refusal.message,
-        "code": refusal.code,
-        "suggested": fields.get("name", ""),
+        "error": refusal.message if refusal else "",
+        "code": refusal.code if refusal else "",
+        "suggested": name,
+        "known": name if invite and not refusal else "",
+        "other": (other.name or other.worker_id) if other else None,
     }
-    return Page(name="signin", context=context, status=refusal.status)
+    return Page(name="signin", context=context, status=refusal.status if refusal else 200)
 
 
 def _local(path: str) -> str:

@@ -1,7 +1,15 @@
 "use strict";
-// Updates the figures and the events while the box is ticked and the page is visible.
+// Copies a link, also where no TLS lets a page write to the clipboard; and updates the figures and the events of the
+// first page while the box is ticked and the page is visible.
 (() => {
+  for (const button of document.querySelectorAll("[data-copies]")) {
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(document.getElementById(button.dataset.copies));
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl and C";
+    });
+  }
   const live = document.getElementById("live");
+  if (!live) return;
   const log = document.getElementById("log");
 
   const written = (key, value) => {
