@@ -1,10 +1,11 @@
 """How often the interval of people and a model together holds, and how wide it is, by simulation.
 
-    python scripts/model_worth.py [--studies N] [--seed N]
+    python scripts/model_worth.py [--studies N] [--seed N] [--brief]
 
 Of each study, people judge a random sample of the queries and a model judges all of them. Printed for several
 sizes and models: in what share of the studies the 95 % interval of people alone, and that of both, holds the
 true share; its width beside that of people alone, on average and at worst; and how many queries it saves.
+``--brief`` prints a row for each model: the least and the mean of these over the sizes.
 """
 
 import argparse
@@ -53,21 +54,36 @@ def main() -> None:
     )
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--brief", action="store_true")
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    print("people's  others  share  model                   people  both  width  worst  saved")
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in MODELS}
+    if not asked.brief:
+        print("people's  others  share  model                   people   both  width  worst  saved")
     for judged, others in ((15, 300), (30, 300), (30, 30), (100, 1000), (500, 6000)):
         for share in (0.5, 0.8, 0.1):
             for name, model in MODELS.items():
-                print(
-                    f"{judged:8}  {others:6}  {share:5}  {name:22}",
-                    *row(judged, others, share, model, asked.studies, rng),
-                )
+                cell = row(judged, others, share, model, asked.studies, rng)
+                found[name].append(cell)
+                if not asked.brief:
+                    people, both, width, worst, saved = cell
+                    print(
+                        f"{judged:8}  {others:6}  {share:5}  {name:22}  "
+                        f"{people:6.3f} {both:6.3f} {width:6.2f} {worst:6.2f} {saved:6.0f}"
+                    )
+    if asked.brief:
+        print("model                   people: least  mean  both: least  mean  width  worst")
+        for name, cells in found.items():
+            (people, both, width, worst, _), least = np.mean(cells, axis=0), np.min(cells, axis=0)
+            print(
+                f"{name:22}  {least[0]:13.3f} {people:5.3f} {least[1]:12.3f} {both:5.3f} {width:6.2f} "
+                f"{np.max(cells, axis=0)[3]:6.2f}"
+            )
 
 
 def row(
     judged: int, others: int, share: float, model: Model, studies: int, rng: np.random.Generator
-) -> tuple[str, ...]:
+) -> tuple[float, ...]:
     """Return the figures of one cell."""
     held, width, saved = np.zeros((studies, 2)), np.zeros(studies), np.zeros(studies)
     for study in range(studies):
@@ -81,14 +97,8 @@ def row(
         )
         width[study] = (found.both_high - found.both_low) / (found.people_high - found.people_low)
         saved[study] = found.saved
-    people, both = held.mean(axis=0)
-    return (
-        f"{people:6.3f}",
-        f"{both:.3f}",
-        f"{width.mean():5.2f}",
-        f"{width.max():5.2f}",
-        f"{saved.mean():6.0f}",
-    )
+    people, both = held.mean(axis=0).tolist()
+    return people, both, float(width.mean()), float(width.max()), float(saved.mean())
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ difference.
 ``--winners`` shows how many answers the rules of `resolve` find where some workers are careless or worse, and
 what is gained by the one that weighs workers.
 
+``--examples`` shows what studies of 3, 50 and 500 queries say, and would say again.
+
 Votes come from ``--workers`` workers in each study, who are known to P(best) by name; of the noise ``spam``
 three in ten choose at random. With ``--workers 0`` votes have no names. Of the noise ``usual`` each study has
 another crowd, drawn from what P(best) expects before any vote, whatever the error: there it should be exactly
@@ -65,6 +67,7 @@ import numpy as np
 from cells import NOISES, Design, join
 from comparisons import table as comparisons
 from diagram import diagram
+from examples import table as examples
 from looks import equal_table
 from looks import table as looks
 from real import compare_files
@@ -94,7 +97,7 @@ def main() -> int:
         for line in equal_table(options.runs, options.studies, options.seed):
             print(line, flush=True)
         return 0
-    others = {"compare": comparisons, "looks": looks, "winners": winners}
+    others = {"compare": comparisons, "looks": looks, "winners": winners, "examples": examples}
     for of_studies in [other for name, other in others.items() if getattr(options, name)]:
         for line in of_studies(options.studies, options.seed):
             print(line, flush=True)
@@ -138,6 +141,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--winners", action="store_true", help="the table of right winners by each rule instead"
     )
+    parser.add_argument("--examples", action="store_true", help="the table of three sizes of studies instead")
     parser.add_argument("--studies", type=int, help="for each line of a table (200; of votings 10 to 30)")
 
 

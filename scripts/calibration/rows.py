@@ -104,20 +104,20 @@ def _judged(design: Design, errors: Sequence[float], cells: Sequence[Answers]) -
 
 
 def brief(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a line of a Markdown table for each pool and number of queries, the strategies taken together.
+    """Yield a line for each pool and number of queries, the strategies taken together.
 
     A noise has a column: the weighted error of each error, or of all together where the votes do not tell
     them. The last two count the figures of the single strategies that have to meet the goals, and do.
     """
     noises = list(dict.fromkeys(row.design.noise for row in rows))
-    yield "| " + " | ".join(["pool", "queries", *noises, "figures", "met"]) + " |"
-    yield "|" + "---|" * (4 + len(noises))
+    form = "{:>4} {:>7} " + " {:>22}" * len(noises) + " {:>8} {:>4}"
+    yield form.format("pool", "queries", *noises, "figures", "met")
     for size in dict.fromkeys((row.design.pool, row.design.queries) for row in rows):
         some = [row for row in rows if (row.design.pool, row.design.queries) == size]
         columns = [" ".join(row.figure for row in _of_noise(some, noise)) for noise in noises]
         judged = [row for row in some if row.judged]
         met = sum(not row.missed for row in judged)
-        yield "| " + " | ".join([*map(str, size), *columns, str(len(judged)), str(met)]) + " |"
+        yield form.format(*size, *columns, len(judged), met)
 
 
 def _of_noise(rows: Sequence[Row], noise: str) -> list[Row]:

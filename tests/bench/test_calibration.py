@@ -230,9 +230,9 @@ def test_a_brief_row_takes_strategies_together_and_counts_their_figures(cells: M
             Row(design=design, error=error, answers=answers, judged=error == 0.2) for error in (0.2, 0.4)
         ]
         rows.append(Row(design=design, error=None, answers=answers, judged=True))
-    head, _, line = brief(rows)
-    assert head == "| pool | queries | spam | figures | met |"
-    assert line == "| 3 | 5 | .000 .000 | 4 | 0 |"
+    head, line = brief(rows)
+    assert head.split() == ["pool", "queries", "spam", "figures", "met"]
+    assert line.split() == ["3", "5", ".000", ".000", "4", "0"]
     for row in rows:
         assert row.figure == ("·" if row.error == 0.4 else "all .100*" if row.error is None else ".100*")
 

@@ -125,3 +125,26 @@ def test_mutants_are_drawn_by_seed_and_counted_by_file() -> None:
         ["prefjudge/core/gold.py", "1", "1", "0", "0", "0", "100.0%"],
         ["all", "5", "2", "1", "1", "1", "60.0%"],
     ]
+
+
+def test_the_page_of_evidence_is_written_by_its_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "evidence.py"))
+    text = (ROOT / "docs" / "evidence.md").read_text("utf-8")
+    commands = [one["command"].split()[0] for one in script["MEASURED"].finditer(text)]
+    assert len(commands) == text.count("```text\n") > 5
+    assert [one for one in commands if not (ROOT / one).exists()] == []
+
+    (tmp_path / "two.py").write_text("print(1 + 1)")
+    page = tmp_path / "evidence.md"
+    blocks = [f"Measured 2020-01-0{day} by `python two.py {day}`:\n\n```text\nold\n```\n" for day in (1, 2)]
+    page.write_text("# Evidence\n\n" + "\n".join(blocks))
+    for name, value in {"ROOT": tmp_path, "PAGE": page}.items():
+        monkeypatch.setitem(script["main"].__globals__, name, value)
+    assert script["main"](["py 2"]) == 0
+    first, second = page.read_text().split("Measured ")[1:]
+    assert first == blocks[0].removeprefix("Measured ") + "\n"
+    assert "```text\n2\n```\n" in second
+    assert "2020" not in second
+    assert script["main"](["three"]) == 1
