@@ -58,7 +58,7 @@ class Verb(NamedTuple):
     """
 
     name: str
-    panel: str
+    group: str
     summary: str
     in_library: bool = True
     called: str = ""
@@ -69,101 +69,80 @@ class Verb(NamedTuple):
         return self.called or self.name
 
 
-_ROAD = "The road, in order"
-_SURE = "How sure"
-_CROWD = "The crowd"
-_SAFE = "Keeping it safe"
+GROUPS = {
+    "start": "Start here",
+    "road": "The road, in the order in which it is walked",
+    "keep": "Keeping a study going",
+    "sure": "How sure a result is",
+    "share": "For others",
+    "crowd": "The crowd",
+    "safe": "Keeping it safe",
+}
+"""The groups of verbs, in the order of ``prefjudge --help``."""
 
 VERBS = (
     Verb(
         "demo",
-        "Start here",
+        "start",
         "Walk the whole road on a small collection, with simulated workers.",
         in_library=False,
     ),
-    Verb("init", _ROAD, "Make a study: a folder with a config to edit."),
-    Verb("pool", _ROAD, "Pool the top results of runs with the qrels, and pair the candidates."),
+    Verb("init", "road", "Make a study: a folder with a config to edit."),
+    Verb("pool", "road", "Pool the top results of runs with the qrels, and pair the candidates."),
+    Verb("gold", "road", "Suggest gold pairs for review, and accept the reviewed ones."),
+    Verb("plan", "road", "Say what judging the pools costs, and how often it will find the best."),
+    Verb("publish", "road", "Publish HITs for the pairs that wait: exactly one for each."),
+    Verb("serve", "road", "Run the marketplace: requester API, worker site and admin page."),
+    Verb("work", "road", "Let simulated workers judge at the sandbox, over HTTP as people would."),
+    Verb(
+        "collect",
+        "road",
+        "Screen the work, re-issue what missed a gold pair, pay. Exits 3 while HITs are open.",
+    ),
+    Verb("resolve", "road", "Resolve each query's judgments as a tournament into preference qrels."),
+    Verb(
+        "score", "road", "Score runs under one or more qrels, with intervals, and compare the leaderboards."
+    ),
+    Verb("report", "road", "Write what a study found as one HTML page, or as a site."),
+    Verb("release", "road", "Write judgments and answers for others, with pseudonyms for the workers."),
+    Verb("status", "keep", "Say where a study stands, what to do next, and how its answers changed."),
+    Verb(
+        "run",
+        "keep",
+        "Have a study, or its challenge, judged in rounds until it is settled or the budget is spent.",
+    ),
     Verb(
         "import",
-        _ROAD,
+        "keep",
         "Make votes that were collected elsewhere part of a study: nothing is paid.",
         called="import_votes",
     ),
-    Verb("gold", _ROAD, "Suggest gold pairs for review, and accept the reviewed ones."),
-    Verb("plan", _ROAD, "Say what judging the pools costs, and how often it will find the best."),
-    Verb("publish", _ROAD, "Publish HITs for the pairs that wait: exactly one for each."),
-    Verb(
-        "collect",
-        _ROAD,
-        "Collect the work: check it, re-issue what missed a gold pair, bar, pay. "
-        "Exits 3 while HITs are open.",
-    ),
-    Verb(
-        "run",
-        _ROAD,
-        "Have a study, or its open challenge, judged in rounds until it is settled or the budget is spent.",
-    ),
-    Verb("resolve", _ROAD, "Resolve each query's judgments as a tournament into preference qrels."),
-    Verb("score", _ROAD, "Score runs under one or more qrels, with intervals, and compare the leaderboards."),
-    Verb("status", _ROAD, "Say where a study stands, and how its answers changed."),
-    Verb(
-        "report",
-        _ROAD,
-        "Write what a study found as one HTML page, or as a site: boards, answers, and how it was judged.",
-    ),
-    Verb(
-        "release",
-        _ROAD,
-        "Write judgments and answers into a folder for others, with pseudonyms for the workers.",
-    ),
-    Verb("export", _ROAD, "Write judgments or answers for other programs, workers by pseudonyms."),
+    Verb("export", "keep", "Write judgments or answers for other programs, workers by pseudonyms."),
     Verb(
         "check",
-        _SURE,
+        "sure",
         "Check files for mistakes and surprises; the exit code is 1 where a file cannot be used.",
     ),
-    Verb("winratio", _SURE, "Compare runs directly: whose top passage do people prefer?"),
-    Verb(
-        "compare",
-        _SURE,
-        "Test whether runs differ, in words and numbers; for RR, whether they answer more or rank better.",
-    ),
-    Verb(
-        "stability",
-        _SURE,
-        "Rank the runs on query sets drawn with replacement: would the leaderboard stand with other queries?",
-    ),
-    Verb(
-        "agreement",
-        _SURE,
-        "Split the queries into random halves: do both say the same about which run is better?",
-    ),
-    Verb("audit", _SURE, "Check the submissions of a leaderboard against its rules."),
-    Verb("board", _SURE, "Keep a leaderboard in Git: its repository, what comes in, and the log."),
+    Verb("compare", "sure", "Test whether runs differ; for RR, whether they answer more or rank better."),
+    Verb("winratio", "sure", "Compare runs directly: whose top passage do people prefer?"),
+    Verb("stability", "sure", "Say which ranks the runs may have: would the board stand with other queries?"),
+    Verb("agreement", "sure", "Split the queries into random halves: do both say the same of two runs?"),
+    Verb("audit", "sure", "Check the submissions of a leaderboard against its rules."),
+    Verb("board", "share", "Keep a leaderboard in Git: its repository, what comes in, and the log."),
     Verb(
         "reproduce",
-        _SURE,
+        "share",
         "Make every table and figure of a paper for your own data, and a page that shows them.",
     ),
-    Verb("serve", _CROWD, "Run the marketplace: requester API, worker site and admin page."),
     Verb(
         "judge",
-        _CROWD,
-        "Ask a language model about the pairs, an extra, distrusted assessor; say what its votes are worth.",
+        "crowd",
+        "Ask a language model about the pairs, an extra, distrusted assessor; what is it worth?",
     ),
-    Verb("pay", _CROWD, "Show who is owed what and why, and pay it; nothing is paid twice."),
-    Verb("reject", _CROWD, "Reject one assignment, with a reason; list and answer disputes of rejections."),
-    Verb("work", _CROWD, "Let simulated workers judge at the sandbox, over HTTP as people would."),
-    Verb(
-        "workers",
-        _CROWD,
-        "Say how each worker works: reliability, sides, pace, gold and pay; forget the person behind one.",
-    ),
-    Verb(
-        "store",
-        _SAFE,
-        "Check a study or a store, back one up while servers run, or recover it from the marketplace.",
-    ),
+    Verb("workers", "crowd", "Say how each worker works; forget the person behind one."),
+    Verb("pay", "crowd", "Show who is owed what and why, and pay it; nothing is paid twice."),
+    Verb("reject", "crowd", "Reject one assignment, with a reason; list and answer disputes of rejections."),
+    Verb("store", "safe", "Check a study or a store, back one up while servers run, or recover it."),
 )
 """Every verb, in the order of ``prefjudge --help``: the command line and the library both read this table."""
 

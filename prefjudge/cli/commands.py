@@ -22,8 +22,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from prefjudge import VERBS, Verb, step
+from prefjudge import GROUPS, VERBS, Verb, step
 from prefjudge.cli import crowd, road, share, sure
+from prefjudge.cli.help import asked_group, of_verb, overview
 from prefjudge.cli.options import Json
 from prefjudge.cli.output import notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
@@ -40,7 +41,7 @@ class Verbs(TyperGroup):
         super().__init__(**settings)
         for verb in VERBS:
             self.add_command(
-                TyperCommand(name=verb.name, help=verb.summary, rich_help_panel=verb.panel), verb.name
+                TyperCommand(name=verb.name, help=verb.summary, rich_help_panel=GROUPS[verb.group]), verb.name
             )
 
     def get_params(self, ctx: Any) -> Any:
@@ -48,6 +49,18 @@ class Verbs(TyperGroup):
         options = super().get_params(ctx)
         read_lightly(options)  # type: ignore[arg-type]
         return options
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what was typed; ``--help`` is answered here, as it takes the name of a group."""
+        group = asked_group(args)
+        if group is not None:
+            typer.echo(overview(group))
+            raise typer.Exit
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the road, where nothing was typed."""
+        typer.echo(overview())
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is typed, with its options."""
@@ -65,6 +78,15 @@ def _refuse_old(kind: Literal["verb", "option"], name: str) -> None:
 
 class _VerbCommand(TyperCommand):
     """The command of one verb."""
+
+    verb: Verb
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print one screen; ``--help-all`` prints every option."""
+        if ctx.meta.get(_WHOLE):
+            super().format_help(ctx, formatter)
+        else:
+            typer.echo(of_verb(self.verb, self, ctx))
 
     def get_params(self, ctx: Any) -> Any:
         """Return its options."""
@@ -151,7 +173,8 @@ def command_of(verb: Verb) -> Any:
     )
     words = f"{verb.summary}\n\n{step_words(verb.function)}".replace("[", r"\[")
     alone.command(verb.name, cls=_VerbCommand, help=words)(verb_function(verb.function))
-    command = typer.main.get_command(alone)
+    command: Any = typer.main.get_command(alone)
+    command.verb = verb
     from_environment = _printed(f"{verb.function.upper()}_ENVIRONMENT") or ()
     for option in command.params:
         if option.name in from_environment:
@@ -167,7 +190,25 @@ def _printed(name: str) -> Any:
     return next((found for room in _ROOMS if (found := vars(room).get(name))), None)
 
 
+_WHOLE = "prefjudge.help-all"
+
+
+def _whole_help(ctx: typer.Context, asked: bool) -> None:
+    if asked:
+        ctx.meta[_WHOLE] = True
+        typer.echo(ctx.get_help(), color=ctx.color)
+        raise typer.Exit
+
+
 _JSON = Parameter("json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+_HELP_ALL = Parameter(
+    "help_all",
+    Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_whole_help, help="Show every option.")
+    ],
+)
 
 
 def verb_function(name: str) -> Callable[..., None]:
@@ -181,6 +222,7 @@ def verb_function(name: str) -> Callable[..., None]:
     known = {option.name: option for option in step_options(name)}
     parameters = [_parameter(option, own.get(option.name)) for option in known.values()]
     parameters += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own.values() if one.name not in known]
+    parameters.append(_HELP_ALL)
 
     def run(**given: object) -> None:
         arguments = {word: _plain(value) for word, value in given.items() if word in known}
@@ -219,8 +261,9 @@ def _print(
 ) -> None:
     """Print a result, and what there is to know of its input: for people, or as JSON."""
     notices = getattr(result, "notices", ())
-    notice(notices)
-    stamp(getattr(result, "rehearsal", None))
+    if json or "details" not in words:  # one screen has its notes below what was found
+        notice(notices)
+        stamp(getattr(result, "rehearsal", None))
     if not json:
         show(result, **words)
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Format, Json
-from prefjudge.cli.output import notice, print_json, print_tables, progress, say, stamp, to_plain
+from prefjudge.cli.options import Details, Format, Json
+from prefjudge.cli.output import briefly, notice, print_json, print_tables, progress, say, stamp, to_plain
 from prefjudge.errors import InputError, NotFinished, quoted
 from prefjudge.words import many
 
@@ -128,13 +128,12 @@ def _token_hint(address: "Address") -> str:
     )
 
 
-def pay(result: "PayResult") -> None:
+def pay(result: "PayResult", *, details: Details = False) -> None:
     """Print who is owed what, or was paid."""
-    if result.dues:
+    if not briefly(result, details) and result.dues:
         print_tables(result.tables())
     for decision, count in result.decided.items():
         say(f"{count:>6,} {decision}")
-    say(f"${result.owed} {'paid' if result.paid else 'owed'}")
 
 
 def reject(result: "RejectResult") -> None:
@@ -188,13 +187,14 @@ def workers(
     forget: str | None,
     export: str | None,
     format: Format = "terminal",
+    details: Details = False,
 ) -> None:
     """Print the workers, their agreement as a whole, and what stands out; or what was done with one."""
     if export is not None:
         print_json(result)
     elif forget is not None:
         _show_receipt(result)  # type: ignore[arg-type]
-    else:
+    elif not briefly(result, details or format != "terminal"):
         tables = result.tables()[:1] if format == "csv" else result.tables()
         print_tables(tables, format, rehearsal=getattr(result, "rehearsal", None))
 

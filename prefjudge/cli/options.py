@@ -14,6 +14,7 @@ def _forms() -> list[str]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+Details = Annotated[bool, typer.Option("--details", help="Print all tables and notes, not one screen.")]
 Format = Annotated[
     str, typer.Option(help="What to print: terminal, csv, json, md or tex.", autocompletion=_forms)
 ]

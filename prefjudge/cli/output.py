@@ -9,7 +9,6 @@ from decimal import Decimal
 from enum import Enum
 from math import isfinite
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -95,24 +94,51 @@ def print_tables(
 
 def print_words(text: str) -> None:
     """Print a sentence of a result on stdout, broken at blanks where a terminal ends."""
-    from prefjudge.show.cells import LONGEST, shorten_words
+    from prefjudge.show.results import broken
 
-    width = screen_width()
-    if width is None:
-        typer.echo(shorten_words(text))
+    typer.echo(broken(text, screen_width()))
+
+
+_MOST_NOTES = 3
+
+
+def briefly(result: Any, details: bool) -> bool:
+    """Print what a result says first, and its notes in a line each; return whether ``details`` are left out.
+
+    With them, the notes come first, and whole: they may be about any of the numbers below.
+    """
+    notices = tuple(getattr(result, "notices", ()))
+    if details:
+        notice(notices, limit=len(notices))
+        stamp(getattr(result, "rehearsal", None))
+        return False
+    rehearsal = str(getattr(result, "rehearsal", None) or "")
+    typer.echo(result.screen().text(screen_width(), stamp=rehearsal))
+    brief_notes(notices)
+    return True
+
+
+def brief_notes(notices: Sequence[str], *, whole: bool = False) -> None:
+    """Print what was odd in the input on stderr: a line for each of the first few, and where the rest is."""
+    if whole:
+        notice(tuple(notices), limit=len(notices))
         return
-    indent = " " * (len(text) - len(text.lstrip()))
-    words = shorten_words(text.lstrip(), max(1, min(LONGEST, width - len(indent))))
-    typer.echo(
-        fill(
-            words,
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
+    width = screen_width() or _USUAL_WIDTH + 20
+    for text in notices[:_MOST_NOTES]:
+        say(f"note: {_first_clauses(text, width - 6)}", "yellow")
+    rest = len(notices) - _MOST_NOTES
+    if rest > 0:
+        say(f"note: and {rest} more: --details", "yellow")
+
+
+def _first_clauses(text: str, width: int) -> str:
+    """Return as much of a sentence as a line takes: whole clauses where that is half a line or more."""
+    if len(text) <= width:
+        return text
+    cut = max(text.rfind(mark, 0, width - 1) for mark in ("; ", ": ", ", ", " ("))
+    if cut < width // 2:
+        cut = text.rfind(" ", 0, width - 1)
+    return f"{text[:cut] if cut > 0 else text[: width - 2]} …"
 
 
 def advice(study: str | Path, verb: str) -> str:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Format, Json, Sandbox, Target, Yes, one_target
+from prefjudge.cli.options import Details, Format, Json, Sandbox, Target, Yes, one_target
 from prefjudge.cli.output import (
     advice,
+    brief_notes,
+    briefly,
     notice,
     opened,
     print_json,
@@ -79,8 +81,10 @@ def pool(
     collection: Path | None,
     challenge: bool,
     out: Target,
+    details: Details = False,
 ) -> None:
     """Print how large the pools are, and what leads on."""
+    brief_notes(result.notices, whole=details)
     if challenge and study is not None and not result.documents:
         say(
             f"no newcomer: the study has compared what {many(len(result.runs), 'new run')} "
@@ -94,7 +98,8 @@ def pool(
         )
         say(f"next: {advice(study, 'run')}")
     else:
-        show_pool(result)
+        seconds = 25.0 if study is None else opened(study).config.design.seconds_per_pair
+        show_pool(result, seconds, details=details)
         if study is not None:
             say(
                 _after_pool(study, texts=bool(queries and collection))
@@ -116,14 +121,17 @@ def _after_pool(study: Path, *, texts: bool) -> str:
     )
 
 
-def show_pool(result: "PoolResult") -> None:
-    """Print how many queries have a pool of each size, and what there is to judge."""
-    show_sizes(result)
+def show_pool(result: "PoolResult", seconds: float, *, details: bool) -> None:
+    """Print how large the pools are, and what there is to judge, in pairs and in hours."""
+    if details:
+        show_sizes(result)
     if result.split:
         _show_split(result)
+    sizes = f", {min(result.sizes)} to {max(result.sizes)} a query" if result.sizes and not details else ""
     say(
-        f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')} from "
-        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge"
+        f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')}{sizes} from "
+        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge: "
+        f"{span(result.pairs * seconds / 3600)} of work, one vote each at {seconds:g} seconds"
     )
     for path in (result.out, result.plot):
         if path:
@@ -182,8 +190,21 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"the study has {many(result.gold, 'gold pair')}; --suggest 12 writes more for review")
 
 
-def plan(result: "PlanResult", *, study: Path | None) -> None:
-    """Print the plans, what the chosen one does with each pool size, and what leads on."""
+def plan(
+    result: "PlanResult",
+    *,
+    study: Path | None,
+    details: Annotated[
+        bool, typer.Option("--all", "--details", help="Print all plans, and what each pool size gets.")
+    ] = False,
+) -> None:
+    """Print three plans; or all of them, and what the chosen one does with each pool size."""
+    if not briefly(result, details):
+        _show_plans(result)
+    say(f"next: {_after_plan(result, study)}")
+
+
+def _show_plans(result: "PlanResult") -> None:
     print_tables(result.tables())
     if result.chosen is not None:
         ends = "" if result.chosen.ends is None else " ({:.0%} to {:.0%})".format(*result.chosen.ends)
@@ -196,7 +217,6 @@ def plan(result: "PlanResult", *, study: Path | None) -> None:
             if one.size > 1:
                 pools = many(result.sizes[one.size], "pool")
                 say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
-    say(f"next: {_after_plan(result, study)}")
 
 
 def _after_plan(result: "PlanResult", study: Path | None) -> str:
@@ -274,7 +294,7 @@ def show_offer(offer: "PublishResult") -> None:
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
     inside = f"{many(offer.pairs, 'pair')}, {many(offer.assignments, 'assignment')}"
-    say(f"HITs      {offer.hits:,} with {inside}")
+    say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
@@ -362,7 +382,8 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     for reason, count in result.reasons.items():
         say(f"  {count} {reason}")
     if result.barred:
-        say(f"barred workers: {', '.join(result.barred)}")
+        rest = f" and {len(result.barred) - _SHOWN:,} more" if len(result.barred) > _SHOWN else ""
+        say(f"barred workers: {', '.join(result.barred[:_SHOWN])}{rest}")
     held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
@@ -414,6 +435,10 @@ def _ask_to_run(offer: "PublishResult") -> bool:
     return sys.stdin.isatty() and typer.confirm(f"Publish to {offer.target}?", err=True)
 
 
+_SHOWN = 5
+"""So many names or events of one kind fit a screen."""
+
+
 def _show_run(result: "RunResult", study: Path) -> None:
     say(
         f"{result.strategy}: {many(result.judgments, 'judgment')}, ${result.committed:.2f} committed; "
@@ -421,7 +446,7 @@ def _show_run(result: "RunResult", study: Path) -> None:
     )
     for order in result.orders:
         say(f"  {order.words}")
-    for duel in result.duels:
+    for duel in result.duels[:_SHOWN]:
         verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by) or "judged before"
         chance = "" if duel.chance is None else f", P(best) {chance_text(duel.chance)}"
@@ -429,7 +454,9 @@ def _show_run(result: "RunResult", study: Path) -> None:
             f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
             f"{duel.votes_for:g} votes to {duel.votes_against:g}{chance}"
         )
-    for shift in result.moved:
+    if len(result.duels) > _SHOWN:
+        say(f"  … and {len(result.duels) - _SHOWN:,} more: prefjudge status {quoted(study)} --history")
+    for shift in result.moved[:_SHOWN]:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
     say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
     say(f"next: prefjudge score {quoted(study)}")
@@ -441,9 +468,12 @@ def resolve(
     study: Path | None,
     form: Annotated[str, typer.Option("--format")],
     out: Path | None,
+    details: Details = False,
 ) -> None:
     """Print what was decided, and what leads on."""
-    show_resolve(result)
+    brief_notes(result.notices, whole=details)
+    stamp(result.rehearsal)
+    show_resolve(result, details=details)
     if study is not None and out is None and result.out:
         say(f"next: prefjudge {_after_resolve(study)} {quoted(study)}")
 
@@ -456,14 +486,15 @@ def _after_resolve(study: Path) -> str:
         return "score" if has_runs(db) else "report"
 
 
-def show_resolve(result: "ResolveResult") -> None:
+def show_resolve(result: "ResolveResult", *, details: bool) -> None:
     """Print what each rule decided, how sure it is, and what would change it."""
-    print_tables(result.asked_tables(), rehearsal=result.rehearsal)
+    if result.asked_tables():
+        print_tables(result.asked_tables(), rehearsal=result.rehearsal)
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
     say(
         f"{result.rule}: {many(result.queries, 'query')} from {many(result.judgments, 'judgment')}: {decided}"
     )
-    for query, docs in list(result.cycles.items())[:10]:
+    for query, docs in list(result.cycles.items())[: len(result.cycles) if details else 3]:
         say(f"  query {query}: {' > '.join([*docs, docs[0]])}")
     if result.difference:
         say(result.difference)
@@ -480,9 +511,24 @@ def show_resolve(result: "ResolveResult") -> None:
 
 
 def score(
-    result: "ScoreResult", *, out: Target = None, per_query: bool = False, format: Format = "terminal"
+    result: "ScoreResult",
+    *,
+    study: Path | None = None,
+    out: Target = None,
+    per_query: bool = False,
+    format: Format = "terminal",
+    details: Details = False,
 ) -> None:
-    """Print the boards, their correlation and what else was asked for."""
+    """Print the board and how sure it is; or all boards, their correlation and what else was asked for."""
+    if not briefly(result, details or format != "terminal" or (per_query and not result.out)):
+        _show_scores(result, per_query=per_query, format=format)
+    if result.out:
+        say(f"wrote {', '.join(result.out)}")
+    if study is not None:
+        say(f"next: prefjudge report {quoted(study)}")
+
+
+def _show_scores(result: "ScoreResult", *, per_query: bool, format: str) -> None:
     from prefjudge.reading.opened import run_surprises
     from prefjudge.show.boards import official_table, per_query_table, score_tables
 
@@ -511,8 +557,6 @@ def score(
         print_words(f"{run.tag}: {size}")
         for note in run_surprises(run):
             print_words(f"  {note}")
-    for path in result.out:
-        say(f"wrote {path}")
 
 
 def score_json(result: "ScoreResult", *, per_query: bool = False) -> dict[str, Any]:
@@ -582,14 +626,11 @@ def _perfect(board: "Leaderboard") -> dict[str, Any] | None:
     return {"name": row.run, "score": row.score, "queries": row.queries} if row else None
 
 
-def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = False) -> None:
-    """Print where a study stands."""
-    result = call()
-    if json:
-        print_json(result)
-        return
+def status(result: "StatusResult", *, study: Path, details: Details = False) -> None:
+    """Print where a study stands, and what to do next."""
     stamp(result.rehearsal)
-    notice(result.notices)
+    brief_notes(result.notices, whole=details)
+    most = sys.maxsize if details else _SHOWN
     _say_sureness(result)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
@@ -602,14 +643,16 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
     say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
     if result.unjudgeable:
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
-    for worker, reason in result.barred.items():
+    for worker, reason in list(result.barred.items())[:most]:
         say(f"barred       {worker}: {reason}")
+    _say_rest(len(result.barred) - most)
     there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
     if result.to_decide:
         waits = many(len(result.to_decide), "assignment waits", "assignments wait")
         say(f"to decide    {waits} for you to pay or reject:")
-        for assignment_id, why in result.to_decide.items():
+        for assignment_id, why in list(result.to_decide.items())[:most]:
             say(f"  {assignment_id}: {why}")
+        _say_rest(len(result.to_decide) - most)
         if result.decide_by:
             say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
         say(f"  pay them: prefjudge pay {there} --held; or: prefjudge reject {there} …")
@@ -625,10 +668,29 @@ def status(call: "Callable[..., StatusResult]", *, study: Path, json: Json = Fal
         say(f"answers      version {result.version}{under_way}{told}")
     if result.missing:
         left = result.hours_left
-        pace = "" if left is None else f", about {_span(left)} at the pace so far"
+        pace = "" if left is None else f", about {span(left)} at the pace so far"
         say(f"expected     {many(result.missing, 'assignment')}{pace}")
     if result.history:
         _show_history(result.history, result)
+    say(f"next: {_after_status(result, study)}")
+
+
+def _say_rest(more: int) -> None:
+    if more > 0:
+        say(f"  … and {more:,} more: --details")
+
+
+def _after_status(result: "StatusResult", study: Path) -> str:
+    """Return what to type next, by what the study lacks."""
+    if result.challenge:
+        return advice(study, "run")
+    if not result.queries:
+        return f"prefjudge pool {quoted(study)} --runs …"
+    if result.hits.get("open"):
+        return advice(study, "collect")
+    if result.judgments and (not result.waiting or not result.hits):
+        return f"prefjudge resolve {quoted(study)}"
+    return f"prefjudge gold {quoted(study)} --suggest 12" if not result.gold else advice(study, "publish")
 
 
 def _show_history(history: "History", result: "StatusResult") -> None:
@@ -640,7 +702,6 @@ def _show_history(history: "History", result: "StatusResult") -> None:
         newcomers = many(result.challenge.newcomers, "newcomer")
         queries = many(result.challenge.queries, "query")
         say(f"challenge {result.challenge.challenge} is under way: {newcomers} on {queries}")
-        say(f"next: {advice(result.study, 'run')}")
 
 
 def _say_sureness(result: "StatusResult") -> None:
@@ -656,5 +717,6 @@ def _say_sureness(result: "StatusResult") -> None:
             say(f"top          {words}")
 
 
-def _span(hours: float) -> str:
-    return f"{hours:.0f} hours" if hours >= 2 else many(max(1, round(60 * hours)), "minute")
+def span(hours: float) -> str:
+    """Return a time in words."""
+    return f"{hours:,.0f} hours" if hours >= 2 else many(max(1, round(60 * hours)), "minute")

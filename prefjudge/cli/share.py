@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, say, stamp, to_plain
+from prefjudge.cli.options import Details, Json
+from prefjudge.cli.output import briefly, notice, print_json, say, stamp, to_plain
 from prefjudge.cli.road import score, show_sizes
 from prefjudge.cli.sure import Form
 from prefjudge.errors import quoted
@@ -100,8 +100,11 @@ def export(result: "ExportResult") -> None:
     say(f"wrote {many(result.rows, 'row')} of {many(result.judgments, 'judgment')} to {result.out}")
 
 
-def reproduce(result: "ReproduceResult") -> None:
+def reproduce(result: "ReproduceResult", *, details: Details = False) -> None:
     """Print which tables and figures were made, and why others were not."""
+    if briefly(result, details):
+        say(f"wrote {result.index}")
+        return
     for one in result.exhibits:
         typer.echo(f"{one.name}: {', '.join(one.files) or f'not made: {one.missing}'}")
     say(f"wrote {result.index}")

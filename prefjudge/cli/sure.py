@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Format, Json
-from prefjudge.cli.output import print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.options import Details, Format, Json
+from prefjudge.cli.output import briefly, print_json, print_tables, print_words, say, to_plain
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
@@ -29,6 +29,7 @@ def check(
     call: "Callable[..., CheckResult]",
     *,
     format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
+    details: Details = False,
     json: Json = False,
 ) -> None:
     """Print what was found; the exit code is 1 where a file cannot be used."""
@@ -38,7 +39,7 @@ def check(
         print_json({**to_plain(result), "files": files_plain, "ok": result.ok})
     elif format is Form.GITHUB:
         annotate_check(result)
-    else:
+    elif not briefly(result, details):
         show_check(result)
     if not result.ok:
         raise typer.Exit(1)
@@ -48,11 +49,7 @@ def show_check(result: "CheckResult") -> None:
     """Print each file's state, its errors and its warnings."""
     for file in result.files:
         head = "ok" if file.ok else "cannot be used"
-        size = ""
-        if file.health:
-            size = f": {file.health.read_as}; tag {file.health.tag}"
-        elif file.counts:
-            size = ": " + ", ".join(f"{count:,} {name}" for name, count in file.counts.items())
+        size = f": {file.words}" if file.words else ""
         say(f"{file.path} ({file.kind}) {head}{size}", None if file.ok else "red", err=False)
         for text in file.errors:
             say(f"  error: {text}", "red", err=False)
@@ -80,15 +77,16 @@ def annotate_check(result: "CheckResult") -> None:
             typer.echo(annotation("error", found.path, f"{found.name}: {text}"))
 
 
-def winratio(result: "WinRatioResult", *, format: Format = "terminal") -> None:
-    """Print the matrix, and the run against the qrels where that was asked for."""
+def winratio(result: "WinRatioResult", *, format: Format = "terminal", details: Details = False) -> None:
+    """Print who beats whom, or the matrix; and the run against the qrels where that was asked for."""
     from prefjudge.show.boards import winratio_list
     from prefjudge.show.plots import example_lines
 
-    tables = result.tables()
-    if format == "csv":
-        tables = (winratio_list(result.winratio, provenance=result.provenance), *tables[1:])
-    print_tables(tables, format, rehearsal=result.rehearsal)
+    if not briefly(result, details or format != "terminal"):
+        tables = result.tables()
+        if format == "csv":
+            tables = (winratio_list(result.winratio, provenance=result.provenance), *tables[1:])
+        print_tables(tables, format, rehearsal=result.rehearsal)
     for words, *_ in example_lines(result.examples):
         print_words(words)
     for path in result.files:
@@ -111,8 +109,15 @@ def winratio_json(result: "WinRatioResult") -> dict[str, Any]:
     }
 
 
-def compare(result: "CompareResult") -> None:
-    """Print the tests and the outcomes, each with its sentences."""
+def compare(result: "CompareResult", *, details: Details = False) -> None:
+    """Print which runs differ; or the tests and the outcomes, each with its sentences."""
+    if not briefly(result, details):
+        _show_comparisons(result)
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+def _show_comparisons(result: "CompareResult") -> None:
     from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
 
     for one in result.comparisons:
@@ -131,8 +136,6 @@ def compare(result: "CompareResult") -> None:
             for words in one.outcome_words[:_COMPARE_SENTENCES]:
                 print_words(words)
             typer.echo()
-    for path in result.out:
-        say(f"wrote {path}")
 
 
 _COMPARE_SENTENCES = 12
@@ -180,20 +183,12 @@ def _comparison_json(one: "Comparison") -> dict[str, Any]:
     }
 
 
-def stability(result: "StabilityResult") -> None:
-    """Print the ranks under each condition, all side by side, and how far votings agree."""
-    from prefjudge.show.boards import voting_sentence
-    from prefjudge.show.statistics import conditions_table, rank_table
-
-    for one in result.conditions:
-        print_tables([rank_table(one.part, one.stability)], rehearsal=result.rehearsal)
-        typer.echo()
-    if len(result.conditions) > 1:
-        named = [(one.part, one.stability) for one in result.conditions]
-        print_tables([conditions_table(named)], rehearsal=result.rehearsal)
-    for each in result.voted:
-        if each.two_votings.pairs:
-            print_words(f"{each.measure} under {each.qrels}: {voting_sentence(each.two_votings)}")
+def stability(result: "StabilityResult", *, details: Details = False) -> None:
+    """Print who may be first; or the ranks under each condition, and how far votings agree."""
+    if not briefly(result, details):
+        print_tables(result.tables(), rehearsal=result.rehearsal)
+        for words in result.voting_words:
+            print_words(words)
     for path in result.out:
         say(f"wrote {path}")
 
@@ -237,15 +232,23 @@ def _condition_json(one: "Condition") -> dict[str, Any]:
     }
 
 
-def agreement(result: "AgreementResult") -> None:
+def agreement(result: "AgreementResult", *, details: Details = False) -> None:
     """Print the agreement rates."""
-    print_tables(result.tables(), rehearsal=result.rehearsal)
+    if not briefly(result, details):
+        print_tables(result.tables(), rehearsal=result.rehearsal)
     if result.out:
         say(f"wrote {result.out}")
 
 
-def audit(result: "AuditResult") -> None:
-    """Print the findings by rule, each as a sentence, then the institutions, teams and largest shifts."""
+def audit(result: "AuditResult", *, details: Details = False) -> None:
+    """Print the findings by rule; or each as a sentence, the institutions, teams and largest shifts."""
+    if not briefly(result, details):
+        _show_audit(result)
+    for path in result.out:
+        say(f"wrote {path}")
+
+
+def _show_audit(result: "AuditResult") -> None:
     from prefjudge.show.statistics import (
         institutions_table,
         shifts_table,
@@ -267,8 +270,6 @@ def audit(result: "AuditResult") -> None:
     if shifts.rows:
         typer.echo()
         print_tables([shifts])
-    for path in result.out:
-        say(f"wrote {path}")
 
 
 _AUDIT_SENTENCES = 12

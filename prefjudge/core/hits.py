@@ -151,6 +151,8 @@ class Estimate:
         The sums over all assignments.
     hourly : Decimal or None
         The pay of an hour at the expected seconds a pair; None where those are not known.
+    hours : float
+        The time of all assignments at these seconds; 0 where they are not known.
     """
 
     pairs: int
@@ -159,6 +161,7 @@ class Estimate:
     rewards: Decimal
     fees: Decimal
     hourly: Decimal | None
+    hours: float = 0.0
 
     @property
     def total(self) -> Decimal:
@@ -185,6 +188,7 @@ def estimate(
         rewards=reward * assignments,
         fees=(price - reward) * assignments,
         hourly=hourly_pay(reward, slots_per_hit, seconds_per_pair) if seconds_per_pair else None,
+        hours=assignments * slots_per_hit * (seconds_per_pair or 0.0) / 3600,
     )
 
 

@@ -58,7 +58,7 @@ class Version:
     moved: tuple[RankShift, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class History(Shown):
     """The versions, the first one first; ``measure`` is what their leaderboards are compared by, if they are.
 

@@ -35,8 +35,9 @@ from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
 from prefjudge.evaluation.winratios import RUNS_SHOWN, Example, TopAgainstQrel, WinRatios, best_runs
 from prefjudge.show.cells import RING
+from prefjudge.show.results import Screen
 from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
-from prefjudge.words import many
+from prefjudge.words import chance_text, many
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
@@ -640,6 +641,87 @@ def score_tables(
     if samples:
         tables.append(samples_table(samples))
     return tables
+
+
+def first_words(board: Board) -> tuple[str, ...]:
+    """Say which run is first, by how much, and whether another may be; nothing of a board without runs."""
+    found = board.leaderboard
+    if not found.ranked:
+        return ()
+    lead = [row for row in found.ranked if row.rank == 1]
+    names = " and ".join(row.run for row in lead[:3]) + (
+        f" and {len(lead) - 3} more" if len(lead) > 3 else ""
+    )
+    first = (
+        f"{names} {'is' if len(lead) == 1 else 'share the place of the'} first by {found.measure} under "
+        f"{found.qrels}: {lead[0].score:.3f} ({lead[0].low:.3f} to {lead[0].high:.3f}) over "
+        f"{many(found.queries, 'query')}."
+    )
+    may = sum(one.highest == 1 for one in board.standings)
+    if not may:
+        return (first,)
+    tests = "paired t tests of all pairs, Holm's correction, 5 %"
+    if may == 1:
+        return first, f"No other run may be first ({tests})."
+    chance = next((one.first for one in board.standings if one.run == lead[0].run), nan)
+    best = "" if isnan(chance) else f" It is the best with a probability of {chance_text(chance)}."
+    every = len(board.standings)
+    who = f"All {every:,} runs" if may == every else f"{may:,} of the {every:,} runs"
+    return first, f"{who} may be first ({tests}).{best}"
+
+
+def boards_screen(
+    boards: Sequence[Board], tau: Sequence[RankCorrelation] = (), asked: Sequence[Table] = ()
+) -> Screen:
+    """Return what boards say first: the order of the runs under the last label set, and how sure it is.
+
+    ``asked`` are further tables that were asked for.
+    """
+    if not boards:
+        return Screen(tables=tuple(asked))
+    by_measure: dict[str, list[Board]] = {}
+    for board in boards:
+        by_measure.setdefault(board.leaderboard.measure, []).append(board)
+    measured = next(iter(by_measure.values()))
+    before, main = measured[0], measured[-1]
+    found, *sure = first_words(main) or ("No run is ranked.",)
+    for measure, others in [*by_measure.items()][1:4]:
+        lead = next((row.run for row in others[-1].leaderboard.ranked), None)
+        sure += [f"By {measure}, {lead} is first."] if lead else []
+    same = (before.leaderboard.qrels, main.leaderboard.qrels)
+    for pair in [one for one in tau if one.qrels == same and one.measures[0] == main.leaderboard.measure][:1]:
+        again = pair.two_votings
+        votings = f"; two rounds of voting agree at {again.value:.2f}" if again and again.pairs else ""
+        sure.append(f"The boards under {same[0]} and {same[1]} agree at τ = {pair.tau:.2f}{votings}.")
+    tables = [_screen_table(main, None if main is before else before), *asked]
+    return Screen(found=(found,), tables=tuple(tables), sure=tuple(sure))
+
+
+def _screen_table(board: Board, before: Board | None) -> Table:
+    """Return a board's runs with the ranks that they may have, and their ranks on the one ``before``."""
+    found = board.leaderboard
+    may = {one.run: f"{one.highest} to {one.lowest}" for one in board.standings}
+    was = {row.run: row.rank for row in before.leaderboard.ranked} if before else {}
+    rows = tuple(
+        (
+            row.rank,
+            row.run,
+            row.score,
+            max(row.high - row.score, row.score - row.low),
+            *((may.get(row.run),) if may else ()),
+            *((was.get(row.run),) if before else ()),
+        )
+        for row in found.ranked
+    )
+    columns = (
+        Column(name="rank", kind="integer", priority=0),
+        Column(name="run", priority=0),
+        Column(name="score", head=found.measure, kind="number"),
+        Column(name="half_width", head="±", kind="number", priority=2),
+        *((Column(name="may", head="may rank", priority=2),) if may else ()),
+        *((Column(name="was", head=f"under {before.leaderboard.qrels}", kind="integer"),) if before else ()),
+    )
+    return Table(title="", columns=columns, rows=rows)
 
 
 def not_judged_table(rows: Sequence[NotJudged]) -> Table:

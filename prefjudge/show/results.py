@@ -1,14 +1,15 @@
 """Results: what every verb returns, and how it shows itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.show.cells import Column, Kind, Table, Value
-from prefjudge.show.tables import to_html
+from prefjudge.show.cells import LONGEST, Column, Kind, Table, Value, shorten_words
+from prefjudge.show.tables import render_terminal, to_html
 
 if TYPE_CHECKING:
     from prefjudge.show.boards import DataFrame
@@ -84,6 +85,59 @@ def _title(record: object) -> str:
     return type(record).__name__.removesuffix("Result").lower()
 
 
+# One screen: what a result says first, at a terminal and as its ``repr``.
+
+MOST_ROWS = 10
+"""A screen shows so many rows of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """What a result says first: what was found, the table that shows it, and how sure that is.
+
+    ``found`` and ``sure`` are sentences. Of the ``tables`` a screen has
+    the first rows, `MOST_ROWS` together.
+    """
+
+    found: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    sure: tuple[str, ...] = ()
+
+    def text(self, width: int | None = None, *, stamp: str = "") -> str:
+        """Return it as lines of at most ``width`` places; tables are as wide as they need without one."""
+        parts = [broken(words, width) for words in (stamp, *self.found) if words]
+        most = max(3, MOST_ROWS // max(1, len(self.tables)))
+        for table in self.tables:
+            rest = len(table.rows) - most
+            shown = replace(table, rows=table.rows[:most], notes=(), provenance={})
+            drawn = render_terminal(shown, width=width, aside=False).rstrip("\n")
+            more = f"\n… and {rest:,} more: --details" if rest > 0 else ""
+            parts.append(f"{drawn}{more}")
+        return "\n".join([*parts, *(broken(words, width) for words in self.sure)])
+
+
+def first_few(sentences: Sequence[str], most: int, rest: str = "{:,} more: --details") -> tuple[str, ...]:
+    """Return the first sentences, and how many there are beyond them."""
+    left = len(sentences) - most
+    return (*sentences[:most], f"… and {rest.format(left)}") if left > 0 else tuple(sentences)
+
+
+def broken(text: str, width: int | None) -> str:
+    """Return a sentence broken at blanks where a screen ends."""
+    if width is None:
+        return shorten_words(text)
+    indent = " " * (len(text) - len(text.lstrip()))
+    words = shorten_words(text.lstrip(), max(1, min(LONGEST, width - len(indent))))
+    return fill(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 # Shown results: what a notebook makes of a result, the tables that a terminal shows.
 
 
@@ -102,8 +156,16 @@ class Shown:
     __hash__ = None  # type: ignore[assignment]
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables that a terminal shows; by default, what the record holds."""
+        """Return all tables, as ``--details`` prints them; by default, what the record holds."""
         return record_tables(self)
+
+    def screen(self) -> Screen:
+        """Return what the result says first; by default, its first table."""
+        return Screen(tables=self.tables()[:1])
+
+    def __repr__(self) -> str:
+        """Return the first screen as text."""
+        return self.screen().text(LONGEST, stamp=str(getattr(self, "rehearsal", None) or ""))
 
     def frames(self) -> "tuple[DataFrame, ...]":
         """Return every table as a pandas DataFrame, values at full precision.

@@ -187,17 +187,20 @@ def _one_line(text: str) -> str:
 # Tables as text for a terminal.
 
 
-def render_terminal(table: Table, *, width: int | None = None, color: bool = False) -> str:
+def render_terminal(
+    table: Table, *, width: int | None = None, color: bool = False, aside: bool = True
+) -> str:
     """Return the table as text for a terminal; as wide as it takes unless ``width`` is given.
 
     A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
+    ``aside`` says below it what gave way where it is too wide.
     """
     from rich.console import Console, Group
     from rich.text import Text
 
     fitted = fit(table, width, stars=not color)
     longest = LONGEST if width is None else min(LONGEST, max(width, NARROWEST))
-    words = [(note, "") for note in (*table.notes, fitted.note) if note]
+    words = [(note, "") for note in (*table.notes, fitted.note * aside) if note]
     if table.provenance:
         words.append((" · ".join(f"{key} {value}" for key, value in table.provenance.items()), "dim"))
     out = io.StringIO()

@@ -1,6 +1,6 @@
 """Measures how far two halves of the queries agree about which run is better."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Unpack
 
@@ -8,6 +8,7 @@ from annotated_types import Ge, Interval
 
 from prefjudge.core.runs import OrderLike
 from prefjudge.evaluation.agreement import Agreement, split_half
+from prefjudge.evaluation.tests import SignificanceTest
 from prefjudge.findings.inputs import InputDigest, digesting, gather, need_files, score_matrices
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_table
 from prefjudge.reading.files import Notice
@@ -16,13 +17,13 @@ from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
 from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.show.cells import Table
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import agreement_table
 from prefjudge.study.store import Study, generator, open_study, seed_words
-from prefjudge.words import Rehearsal
+from prefjudge.words import Rehearsal, many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AgreementResult(Shown):
     """The agreement rates under each label set and measure."""
 
@@ -36,6 +37,22 @@ class AgreementResult(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return the agreement rates."""
         return (agreement_table(self.agreements),)
+
+    def screen(self) -> Screen:
+        """Return how often halves of the queries say the same of two runs, by each test of the means."""
+        found = []
+        for one in self.agreements:
+            rates = {row.test: row for row in one.rows if row.aggregate == "mean"}
+            row = rates.get(SignificanceTest.T, one.rows[0])
+            found.append(
+                f"Random halves of the {many(one.queries, 'query')} under {one.qrels} say the same of two "
+                f"runs in {row.agree:.0%} of cases, and the contrary in {row.disagree:.1%} ({one.measure}, "
+                f"{row.test} test)."
+            )
+        table = agreement_table(self.agreements)
+        place = [column.name for column in table.columns].index("aggregate")
+        of_means = replace(table, rows=tuple(row for row in table.rows if row[place] == "mean"))
+        return Screen(found=first_few(found, 4), tables=(of_means,))
 
 
 def agreement(

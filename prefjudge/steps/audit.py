@@ -1,7 +1,9 @@
 """Audits the submissions of a leaderboard."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Unpack
 
@@ -22,7 +24,7 @@ from prefjudge.reading.opened import reading
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_progress
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import (
     findings_table,
     institutions_table,
@@ -30,9 +32,10 @@ from prefjudge.show.statistics import (
     summary_table,
     teams_table,
 )
+from prefjudge.words import many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AuditResult(Shown):
     """The audit of a leaderboard, and what it was made from.
 
@@ -53,6 +56,18 @@ class AuditResult(Shown):
         made = (summary_table, institutions_table, teams_table, shifts_table)
         tables = [one(self.audit) for one in made]
         return (*tables[:3], *(table for table in tables[3:] if table.rows))
+
+    def screen(self) -> Screen:
+        """Return how many findings each rule has, and the first of them."""
+        found = self.audit
+        over = f"{many(found.submissions, 'submission')} of {many(len(found.teams), 'team')}"
+        counts = Counter(str(one.rule) for one in found.findings)
+        rules = ", ".join(f"{rule} {count}" for rule, count in counts.items()) or "none"
+        first = f"{over}, {found.first} to {found.last}: {many(len(found.findings), 'finding')} ({rules})."
+        findings = [f"  {one.rule}: {one.words}" for one in found.findings]
+        sure = "A finding is a reason to ask, not a verdict."
+        tau = "" if isnan(found.tau) else f" The dev and eval scores agree at τ = {found.tau:.2f}."
+        return Screen(found=(first, *first_few(findings, 7)), sure=(sure + tau,))
 
 
 def audit(

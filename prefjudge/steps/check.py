@@ -1,5 +1,6 @@
 """Checks runs, qrels, judgments and texts before they are used, and collections against their lists."""
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -34,7 +35,8 @@ from prefjudge.reading.sniffing import Sniffed, sniff
 from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.records import Reading
 from prefjudge.reading.texts.texts import read_queries, read_records, readable
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
+from prefjudge.words import many
 
 _CHECKED = ("run", "qrels", "judgments", "texts")
 
@@ -65,8 +67,15 @@ class FileCheck:
         """Whether the file can be used."""
         return not self.errors
 
+    @property
+    def words(self) -> str:
+        """What it was read as, and how much it holds."""
+        if self.health:
+            return f"{self.health.read_as}; tag {self.health.tag}"
+        return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CheckResult(Shown):
     """All files, the groups of runs that rank alike, and the files of a manifest."""
 
@@ -78,6 +87,63 @@ class CheckResult(Shown):
     def ok(self) -> bool:
         """Whether every file can be used and none differs from its manifest."""
         return all(file.ok for file in self.files) and all(found.status != "wrong" for found in self.manifest)
+
+    def screen(self) -> Screen:
+        """Return which files cannot be used and why, and what may surprise in the others, by its cause."""
+        found: list[str] = []
+        for kind in dict.fromkeys(file.kind for file in self.files):
+            files = [file for file in self.files if file.kind == kind]
+            bad = [file for file in files if not file.ok]
+            one, several = _NOUNS.get(kind, ("file", "files"))
+            if len(files) == 1 and not bad:
+                found.append(f"{files[0].path} is in order: {files[0].words}")
+            elif not bad:
+                found.append(f"{many(len(files), one, several)} in order")
+            else:
+                found.append(f"{len(bad):,} of {many(len(files), one, several)} cannot be used:")
+            wrong = [f"  {file.path}: {_first(file.errors)}" for file in bad]
+            found += first_few(wrong, 5)
+            found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
+        found += first_few([f"these runs rank alike: {', '.join(group)}" for group in self.identical], 3)
+        if self.manifest:
+            kept = sum(one.status != "wrong" for one in self.manifest)
+            found.append(f"{kept:,} of {many(len(self.manifest), 'listed file')} are as they should be")
+            wrong = [f"  {one.name}: {'; '.join(one.problems)}" for one in self.manifest if one.problems]
+            found += first_few(wrong, 10)
+        return Screen(found=tuple(found), sure=first_few(self._by_cause(), 7))
+
+    def _by_cause(self) -> list[str]:
+        """Return the warnings, one line a cause: in how many files, and what one of them says."""
+        causes: dict[str, list[tuple[FileCheck, str]]] = {}
+        for file in self.files:
+            for text in file.warnings:
+                words = text.removeprefix(f"{file.path}: ")
+                cause = re.sub(r"'[^']*'|\([^)]*\)|\b\d[\d,.]*%?", "#", words)
+                causes.setdefault(_SINGULAR.sub(" queries have ", cause), []).append((file, words))
+        several = len(self.files) > 1
+        return [
+            f"note: {words}"
+            if not several
+            else f"note: {len(among)} files, such as {Path(file.path).name}: {words}"
+            if len(among) > 1
+            else f"note: {Path(file.path).name}: {words}"
+            for among in sorted(causes.values(), key=len, reverse=True)
+            for file, words in among[:1]
+        ]
+
+
+_NOUNS = {
+    "run": ("run", "runs"),
+    "qrels": ("file of qrels", "files of qrels"),
+    "judgments": ("file of judgments", "files of judgments"),
+    "texts": ("file of texts", "files of texts"),
+}
+_SINGULAR = re.compile(" query has ")
+
+
+def _first(errors: Sequence[str]) -> str:
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{errors[0]}{more}"
 
 
 def check(

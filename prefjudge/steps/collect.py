@@ -58,7 +58,7 @@ _TOGETHER = 20
 """HITs whose answers are recorded together: a commit waits for the disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CollectResult(Shown):
     """Where the study stands after ``collect``.
 

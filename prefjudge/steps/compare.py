@@ -1,7 +1,7 @@
 """Compares runs: significance tests of all pairs or against a baseline, and the outcome breakdown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
@@ -34,7 +34,7 @@ from prefjudge.reading.opened import reading, tag_of
 from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.runs.runs import renamed
 from prefjudge.show.cells import Table
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
 from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal, many
@@ -51,7 +51,7 @@ class Comparison:
     no_outcomes: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CompareResult(Shown):
     """One comparison for each label set and measure."""
 
@@ -70,6 +70,27 @@ class CompareResult(Shown):
             found.append(pairs_table([one.significance], provenance=self.provenance))
             found += [naive_table(rows), outcomes_table(rows)] if rows else []
         return tuple(found)
+
+    def screen(self) -> Screen:
+        """Return which runs differ: of two runs the sentences, of more the pairs that differ most surely."""
+        found: list[str] = []
+        tables: list[Table] = []
+        for one in self.comparisons:
+            tested, pairs = one.significance, len(one.significance)
+            if pairs == 1:
+                found += [*one.words, *(one.outcome_words or filter(None, [one.no_outcomes]))]
+                continue
+            of = f"{int(tested.significant.sum()):,} of {many(pairs, 'pair')} of runs differ significantly by"
+            rule = f"{tested.test} tests, {tested.correction} correction, {tested.alpha:.0%}"
+            found.append(f"{of} {tested.measure} under {tested.qrels} ({rule}).")
+            order = np.argsort(tested.p_adjusted, kind="stable")
+            table = pairs_table([tested])
+            names = ("a", "b", "difference", "low", "high", "p_adjusted")
+            kept = [place for place, column in enumerate(table.columns) if column.name in names]
+            rows = tuple(tuple(table.rows[row][place] for place in kept) for row in order.tolist())
+            shown = tuple(table.columns[place] for place in kept)
+            tables.append(replace(table, title="", columns=shown, rows=rows))
+        return Screen(found=first_few(found, 6), tables=tuple(tables[-1:]))
 
 
 def compare(

@@ -27,7 +27,7 @@ WORKERS, ERROR, CARELESS = 7, 0.1, 2
 _ROUNDS = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DemoResult(Shown):
     """Where the demo left its files, and the commands that would have done the same."""
 

@@ -26,7 +26,7 @@ from prefjudge.words import Rehearsal, many
 ExportName = Annotated[str, EXPORTS]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExportResult(Shown):
     """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out."""
 

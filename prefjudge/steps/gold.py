@@ -38,7 +38,7 @@ from prefjudge.study.store import Study, open_study
 from prefjudge.words import many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GoldResult(Shown):
     """How many pairs ``gold`` wrote for review, accepted and withdrew, and how many the study has.
 

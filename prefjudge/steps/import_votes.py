@@ -378,7 +378,7 @@ def _judgments(
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ImportResult(Shown):
     """What was imported: ``votes`` are new, ``dropped`` of them do not count, ``known`` were there.
 

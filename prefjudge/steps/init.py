@@ -9,7 +9,7 @@ from prefjudge.show.results import Shown
 from prefjudge.study.store import CONFIG_FILE, new_study
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InitResult(Shown):
     """What ``init`` did."""
 

@@ -9,12 +9,13 @@ from prefjudge.field.pay import lock_crowd
 from prefjudge.field.publish import settle_elsewhere
 from prefjudge.field.settle import Act, Due, find_dues, pay_dues, release_unused
 from prefjudge.show.cells import Column, Table
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown
 from prefjudge.study.progress import count_decisions
 from prefjudge.study.store import LIVE, SANDBOX, Study, open_study
+from prefjudge.words import many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PayResult(Shown):
     """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now.
 
@@ -39,6 +40,12 @@ class PayResult(Shown):
         )
         rows = tuple((due.assignment_id, due.worker_id, due.act, due.amount, due.why) for due in self.dues)
         return (Table(title="Settlement", columns=columns, rows=rows),)
+
+    def screen(self) -> Screen:
+        """Return how much is owed, or was paid, to how many, and the first of it."""
+        to = many(len({due.worker_id for due in self.dues}), "worker")
+        what = f"${self.owed} {'paid' if self.paid else 'owed'}"
+        return Screen(found=(f"{what} to {to}",), tables=self.tables() if self.dues else ())
 
 
 def pay(

@@ -153,7 +153,7 @@ def draw_sizes(path: Path, sizes: dict[int, int]) -> None:
     write_figure(path, plot_pool_sizes(sizes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PoolResult(Shown):
     """A pool in numbers: ``sizes`` says how many queries have a pool of each size.
 

@@ -31,11 +31,12 @@ from prefjudge.study.store import LIVE, SANDBOX, Study, choose_target, current_t
 from prefjudge.words import many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PublishResult(Shown):
     """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it.
 
-    ``calls`` are those by which a dry run would recruit people elsewhere.
+    ``hours`` is the time that all assignments take at the expected
+    seconds a pair. ``calls`` are those by which a dry run would recruit people elsewhere.
     """
 
     name: str
@@ -51,6 +52,7 @@ class PublishResult(Shown):
     budget: Decimal | None
     account: Decimal | None
     hourly: Decimal | None
+    hours: float
     open: int
     dry_run: bool = False
     published: int = 0
@@ -165,6 +167,7 @@ def _offer(
         fees=cost.fees,
         total=cost.total,
         hourly=cost.hourly,
+        hours=round(cost.hours, 1),
         committed=Decimal(committed) / 100,
         budget=study.config.budget,
         account=account,

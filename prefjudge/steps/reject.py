@@ -28,7 +28,7 @@ class DisputeRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RejectResult(Shown):
     """What was rejected, answered or paid after all, and whose, by a pseudonym.
 

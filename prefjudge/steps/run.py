@@ -122,7 +122,7 @@ def keep_answers(
 _MOST_ROUNDS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RunResult(Shown):
     """How a study was driven to its end, or how far the budget reached.
 

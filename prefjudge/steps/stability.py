@@ -39,12 +39,13 @@ from prefjudge.reading.labels import rehearsal_in
 from prefjudge.reading.lines import read_text
 from prefjudge.reading.opened import Reader, reading, tag_of
 from prefjudge.reading.options import InputOptions, run_options, text_fields
+from prefjudge.show.boards import voting_sentence
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import conditions_table, label, rank_table, shares_table
 from prefjudge.study.store import Study, generator, open_study, seed_words
-from prefjudge.words import Rehearsal
+from prefjudge.words import Rehearsal, many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ class Voted:
     two_votings: TwoVotings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StabilityResult(Shown):
     """One condition for each label set, measure and part of the queries; ``shown`` are the runs to draw."""
 
@@ -85,6 +86,25 @@ class StabilityResult(Shown):
         named = [(one.part, one.stability) for one in self.conditions]
         ranks = [rank_table(part, found) for part, found in named]
         return (*ranks, conditions_table(named)) if len(named) > 1 else tuple(ranks)
+
+    @property
+    def voting_words(self) -> tuple[str, ...]:
+        """How far boards that rest on other votes agree, a sentence for each that is known."""
+        return tuple(
+            f"{one.measure} under {one.qrels}: {voting_sentence(one.two_votings)}"
+            for one in self.voted
+            if one.two_votings.pairs
+        )
+
+    def screen(self) -> Screen:
+        """Return which runs may be first under each condition, and the ranks under the last one."""
+        found = [
+            f"{label(one.part, one.stability)}: {one.stability.runs[0]} is first; "
+            f"{int((one.stability.low == 1).sum()):,} of {many(len(one.stability.runs), 'run')} may be."
+            for one in self.conditions
+        ]
+        last = [rank_table(one.part, one.stability, top=3) for one in self.conditions[-1:]]
+        return Screen(found=first_few(found, 4), tables=tuple(last), sure=first_few(self.voting_words, 2))
 
 
 def stability(

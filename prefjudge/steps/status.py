@@ -48,7 +48,7 @@ _QUICK = 500
 """Up to this many queries, the probabilities take about a second."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 

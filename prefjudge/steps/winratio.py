@@ -1,5 +1,6 @@
 """Compares runs directly by which top passage people prefer."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,18 +38,18 @@ from prefjudge.show.boards import (
     winratio_frame,
     winratio_matrix,
 )
-from prefjudge.show.cells import Table
+from prefjudge.show.cells import Column, Table
 from prefjudge.show.plots import plot_examples, plot_shares, plot_win_ratios
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown
 from prefjudge.study.pools import load_passages, load_queries
 from prefjudge.study.store import Study, generator, open_study
-from prefjudge.words import Rehearsal
+from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
     from prefjudge.show.boards import DataFrame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WinRatioResult(Shown):
     """The win ratios of all pairs of runs, and the experiment on one run against the qrels where asked.
 
@@ -75,6 +76,39 @@ class WinRatioResult(Shown):
         against = self.against_qrel
         further = (categories_table(against.split, against.run), preferred_table(against)) if against else ()
         return (winratio_matrix(self.winratio, shown=self.shown, provenance=self.provenance), *further)
+
+    def screen(self) -> Screen:
+        """Return how many runs each run beats, and the run against the qrels where that was asked for."""
+        found, pairs = self.winratio, self.winratio.pairs
+        lost = Counter(
+            pair.a if pair.wins_b > pair.wins_a else pair.b for pair in pairs if pair.wins_a != pair.wins_b
+        )
+        met = [pair for pair in pairs if pair.wins_a + pair.wins_b + pair.ties]
+        order = sorted(found.runs, key=lambda run: (-found.wins[run], lost[run], run))
+        told = sum(pair.p_bonferroni <= 0.05 for pair in pairs)
+        others = many(len(order) - 1, "other run")
+        first = f"{order[0]} beats {found.wins[order[0]]:,} of {others} by its top passages."
+        table = Table(
+            title="",
+            columns=(
+                Column(name="run", priority=0),
+                Column(name="beats", kind="integer"),
+                Column(name="loses_to", head="loses to", kind="integer"),
+                Column(name="met", head="compared with", kind="integer"),
+            ),
+            rows=tuple(
+                (run, found.wins[run], lost[run], sum(run in (pair.a, pair.b) for pair in met))
+                for run in order
+            ),
+        )
+        sure = (
+            f"{told:,} of {many(len(pairs), 'pair')} of runs differ significantly "
+            f"({found.test}, Bonferroni, 5 %)"
+        )
+        never = f"; {len(pairs) - len(met):,} were never compared." if len(met) < len(pairs) else "."
+        against = (preferred_table(self.against_qrel),) if self.against_qrel else ()
+        notes = tuple(note for table in against for note in table.notes[1:-1])
+        return Screen(found=(first, *notes), tables=(table, *against), sure=(sure + never,))
 
 
 def winratio(

@@ -32,7 +32,7 @@ _TIMEOUT = 30.0
 """Seconds for an answer of the marketplace: much may run beside it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WorkResult(Shown):
     """What the simulated workers did: HITs submitted by each worker, and how each was told to work.
 

@@ -40,7 +40,7 @@ class Submitted:
     state: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BoardResult(Shown):
     """What was done.
 

@@ -215,7 +215,7 @@ PROMPT_FILE = "model_prompt.txt"
 _BATCH = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JudgeResult(Shown):
     """How a model judged, what it cost, and how it compares with people.
 

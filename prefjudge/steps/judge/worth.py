@@ -29,7 +29,7 @@ _SHIFTED = 2.6
 """Standard errors: chance alone goes beyond in one case of a hundred."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WorthResult(Shown):
     """For each model its gate, and the estimates of people and the model together.
 

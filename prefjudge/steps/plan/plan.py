@@ -26,8 +26,8 @@ from prefjudge.field.challenge import check_sure
 from prefjudge.field.crowd import read_prices
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import LabelSets, Runs, Votes, maybe, take_judgments
-from prefjudge.show.cells import Table
-from prefjudge.show.results import Shown
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.results import Screen, Shown
 from prefjudge.show.studies import plans_table
 from prefjudge.steps.plan.pilot import (
     NoiseModel,
@@ -50,7 +50,7 @@ _MOST_QUERIES = 10_000_000
 _MOST_DOLLARS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 
@@ -99,6 +99,46 @@ class PlanResult(Shown):
             )
         return (plans_table(self.plans, self.chosen, self.errors, notes),)
 
+    def screen(self) -> Screen:
+        """Return the cheapest plan, the advised one and the most certain, and what each of them finds."""
+        by_money = sorted(self.plans, key=lambda one: (one.money, -one.chance))
+        advised = self.chosen or next((one for one in by_money if one.name == DEFAULT.name), by_money[0])
+        roles = {
+            "cheap": by_money[0],
+            "advised": advised,
+            "most certain": max(by_money, key=lambda one: one.chance),
+        }
+        shown = {id(plan): plan for plan in roles.values()}
+        rows = tuple(
+            (
+                ", ".join(role for role, one in roles.items() if one is plan),
+                plan.name,
+                plan.money,
+                plan.most,
+                plan.hours,
+                f"the best of {plan.chance * self.queries:,.0f} of {many(self.queries, 'query')}",
+            )
+            for plan in shown.values()
+        )
+        table = Table(
+            title="",
+            columns=(
+                Column(name="plan", priority=0),
+                Column(name="strategy", priority=0),
+                Column(name="money", head="cost", kind="money"),
+                Column(name="most", head="at most", kind="money", priority=2),
+                Column(name="hours", head="hours of work", kind="number", digits=0, priority=2),
+                Column(name="finds"),
+            ),
+            rows=rows,
+        )
+        wrong = (
+            f"{self.error:.0%} of the votes on a random pair are wrong ({self.error_source}{self._spread()})"
+            f"{self._bad_workers()}. 19 of 20 simulated studies cost no more than the column “at most” says."
+        )
+        needed = (needed_words(self.needed),) if self.needed else ()
+        return Screen(found=(_finding(advised, self), *needed), tables=(table,), sure=(wrong,))
+
     def _spread(self) -> str:
         if self.errors is None:
             return ""
@@ -106,6 +146,16 @@ class PlanResult(Shown):
 
     def _bad_workers(self) -> str:
         return f", and {self.bad_workers:.0%} of the workers choose by chance" if self.bad_workers else ""
+
+
+def _finding(advised: Plan, result: PlanResult) -> str:
+    found = f"{advised.chance * result.queries:,.0f} of {many(result.queries, 'query')}"
+    finds = f"finds the best answer of about {found}"
+    if result.chosen is not None:
+        return f"Within ${result.left:,.2f}, {advised.name} {finds}, for about ${advised.money:,.2f}."
+    if result.left is not None:
+        return f"${result.left:,.2f} pays for none of these plans."
+    return f"For about ${advised.money:,.2f}, {advised.name} {finds}."
 
 
 def plan(

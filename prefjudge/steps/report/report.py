@@ -153,7 +153,7 @@ def _harmless(cell: Cell) -> Cell:
     return marked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReportResult(Shown):
     """What a report holds: the headings of its sections, how many plots, and the files written beside it."""
 

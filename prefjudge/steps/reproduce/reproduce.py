@@ -27,7 +27,7 @@ from prefjudge.reading.inputs import (
 )
 from prefjudge.reading.labels import file_stamps, rehearsal_in
 from prefjudge.reading.options import ReadOptions
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
 from prefjudge.steps.reproduce.given import Given, check_files, file_of
 from prefjudge.steps.reproduce.library import find_paper
@@ -63,7 +63,7 @@ class Reproduced:
     missing: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReproduceResult(Shown):
     """What was made of a paper; ``index`` is the page that shows it all in the paper's order."""
 
@@ -73,6 +73,17 @@ class ReproduceResult(Shown):
     exhibits: tuple[Reproduced, ...]
     simulated: bool
     notices: tuple[str, ...]
+
+    def screen(self) -> Screen:
+        """Return how much was made, and why the rest was not, by its cause."""
+        missing: dict[str, list[str]] = {}
+        for one in self.exhibits:
+            if not one.files:
+                missing.setdefault(one.missing, []).append(one.name)
+        made = sum(bool(one.files) for one in self.exhibits)
+        found = f"made {made:,} of the {len(self.exhibits):,} tables and figures of {self.paper}"
+        causes = [f"  not made: {', '.join(names)}: {why}" for why, names in missing.items()]
+        return Screen(found=(found, *first_few(causes, 8)))
 
 
 def reproduce(

@@ -105,7 +105,7 @@ class Form(StrEnum):
     """Everything, one query a line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResolveResult(Shown):
     """How many queries each rule decided, and the preference qrels of the first rule.
 

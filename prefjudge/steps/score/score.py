@@ -48,9 +48,12 @@ from prefjudge.reading.options import InputOptions, ReadOptions, run_options, te
 from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.show.boards import (
+    boards_screen,
+    left_out_table,
     left_out_tau,
     official_table,
     per_query_table,
+    samples_table,
     score_tables,
     scores_table,
     to_frame,
@@ -58,7 +61,7 @@ from prefjudge.show.boards import (
 )
 from prefjudge.show.cells import Table as ShownTable
 from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown
 from prefjudge.show.tables import Column, Table
 from prefjudge.steps.score.boards import (
     Votings,
@@ -72,7 +75,7 @@ from prefjudge.steps.score.boards import (
     score_boards,
 )
 from prefjudge.study.store import Study, open_study
-from prefjudge.words import Rehearsal, json_text
+from prefjudge.words import Rehearsal, json_text, many
 
 if TYPE_CHECKING:
     from prefjudge.show.boards import DataFrame
@@ -81,7 +84,7 @@ if TYPE_CHECKING:
 # What scoring runs comes to.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ScoreResult(Shown):
     """Leaderboards and what was asked for beside them.
 
@@ -111,6 +114,19 @@ class ScoreResult(Shown):
     not_judged: tuple[NotJudged, ...] = ()
     judged_tops: tuple[NotJudged, ...] = ()
     left_out_votings: TwoVotings | None = None
+
+    def screen(self) -> Screen:
+        """Return the runs in their order under the last label set, and how sure that order is."""
+        asked = [
+            *([left_out_table(self.left_out, self.left_out_votings)] if self.left_out else []),
+            *([samples_table(self.samples)] if self.samples else []),
+            *([official_table(self.official)] if self.official else []),
+        ]
+        shown = boards_screen(self.boards, self.tau, asked)
+        if not self.not_judged:
+            return shown
+        waits = many(len(self.not_judged), "run waits", "runs wait")
+        return replace(shown, sure=(*shown.sure, f"{waits} for a challenge to end, and is not ranked yet."))
 
     @property
     def left_out_tau(self) -> float:

@@ -58,7 +58,7 @@ from prefjudge.study.store import (
 from prefjudge.words import many
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BackupResult(Shown):
     """A backup that was read back: its rows by table, and what its ledger adds up to, in dollars.
 
@@ -195,7 +195,7 @@ def _name(part: Path, target: Path, *, replace: bool) -> None:
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RecoverResult(Shown):
     """What was recovered from a marketplace, and what remains to be done.
 

@@ -59,7 +59,7 @@ class Check:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StoreCheckResult(Shown):
     """What was examined, and whether all of it is ``well``; ``checks`` says what was found, one by one."""
 

@@ -150,7 +150,7 @@ def _hourly(paces: Sequence[Pace]) -> Decimal | None:
 Rows = list[Mapping[str, Value]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PersonResult(Shown):
     """A receipt of what was forgotten, or everything that is stored.
 

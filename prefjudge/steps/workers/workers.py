@@ -1,7 +1,7 @@
 """Reports on each worker: agreement, reliability under two models, pace and hourly pay."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from math import isfinite
@@ -28,7 +28,7 @@ from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, maybe, take_judgments
 from prefjudge.reading.labels import read_judgments
 from prefjudge.show.cells import Table
-from prefjudge.show.results import Shown
+from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import remarks_table, signs_table, workers_table
 from prefjudge.steps.workers.conduct import Observed, PersonResult, export_person, forget_person, observe
 from prefjudge.study.store import Study, open_study
@@ -101,7 +101,7 @@ class RemarkRow:
     comment: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WorkersResult(Shown):
     """All workers, from the least to the most reliable, what stands out about them, and what they share.
 
@@ -136,6 +136,31 @@ class WorkersResult(Shown):
         if self.remarks:
             found.append(remarks_table([asdict(one) for one in self.remarks]))
         return tuple(found)
+
+    def screen(self) -> Screen:
+        """Return how many worked, what stands out about them, and the least reliable ones."""
+        barred, held = sum(bool(row.barred) for row in self.workers), sum(row.held for row in self.workers)
+        found = (
+            f"{many(len(self.workers), 'worker')} made {many(self.judgments, 'judgment')}, {self.kept:,} of "
+            f"which count; {barred:,} barred; {many(held, 'assignment waits', 'assignments wait')} for you."
+        )
+        names = (
+            "worker",
+            "judgments",
+            "agreement",
+            "reliability",
+            "gold_right",
+            "gold_missed",
+            "seconds",
+            "barred",
+        )
+        table = workers_table([asdict(one) for one in self.workers], [])
+        kept = [place for place, column in enumerate(table.columns) if column.name in names]
+        rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+        shown = replace(table, title="", columns=tuple(table.columns[place] for place in kept), rows=rows)
+        signs = [f"{one.worker}: {one.text}" for one in self.signs]
+        pay = () if self.hourly is None else (f"At the median visible time an hour pays ${self.hourly:,}.",)
+        return Screen(found=(found,), tables=(shown,), sure=(*first_few(signs, 4), *pay))
 
     def _notes(self) -> list[str]:
         alpha = f"Krippendorff's alpha {self.alpha:.3f}. " if self.repeated else ""

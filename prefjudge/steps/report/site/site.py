@@ -33,7 +33,7 @@ from prefjudge.words import Rehearsal
 CSV_FILE = "leaderboard.csv"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SiteResult(Shown):
     """What a site has: how many runs, queries and versions of the answers, and how many files.
 
