@@ -7,15 +7,14 @@ from prefjudge.steps.reproduce.exhibits import Exhibit, Paper
 _HEAD = """# The papers, table by table and figure by figure
 
 `prefjudge reproduce PAPER … --out DIR` makes all tables and figures of a paper for your own data, under the
-paper's names, with a page that shows them. Below is the command that makes each alone. Words in capitals
-stand for your files and runs; a study replaces files: `prefjudge score STUDY …`.
+paper's names, with a page that shows them and says how to read each. Below is the command that makes each
+alone.
 
-`prefjudge pool --out POOL` writes the pool that is judged, and `prefjudge resolve --judgments JUDGMENTS --out
-PREFERENCE.qrels` the preference qrels. Runs that were not pooled have no win ratios.
-
-Each paper says what its *own* values take. Where they can be had, tests hold what these commands give against
-the paper. On the demo's collection they hold that each command of the first paper makes exactly what
-`reproduce` does, and that all others run. `python3 scripts/make_papers_page.py` writes this page.
+Words in capitals stand for your files and runs; a study replaces files: `prefjudge score STUDY …`.
+`LABELLED.tsv` has the queries of the qrels. `prefjudge pool --out POOL` writes the pool, and `prefjudge
+resolve --judgments JUDGMENTS --out PREFERENCE.qrels` the preference qrels. Runs that were not pooled have
+no win ratios. Leave out `--until` for your own leaderboard. Tests hold the commands against the papers'
+values where these can be had.
 """
 
 
@@ -25,19 +24,17 @@ def papers_page(papers: Sequence[Paper]) -> str:
 
 
 def _paper(paper: Paper) -> Iterator[str]:
-    yield from (f"## {paper.name}", "", paper.citation, "", paper.lead, "", paper.own, "")
+    yield from (f"## {paper.name}", "", paper.citation, "", f"{paper.lead} {paper.own}", "")
+    by_command: dict[str, list[str]] = {}
     for exhibit in paper.exhibits:
-        yield from _exhibit(exhibit)
+        command, _, file = (part.strip() for part in exhibit.command.partition("# in "))
+        by_command.setdefault(command, []).append(_exhibit(exhibit, file))
+    for command, made in by_command.items():
+        yield from (("```console", f"$ {command}", "```", "") if command else ("Not by a command:", ""))
+        yield from (*made, "")
 
 
-def _exhibit(exhibit: Exhibit) -> Iterator[str]:
-    shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
-    yield from (f"### {exhibit.name}", "", " ".join(filter(None, [f"{shows}.", exhibit.reading])), "")
-    if exhibit.impossible:
-        yield from (f"Cannot be made from your data. {exhibit.impossible}", "")
-    elif exhibit.command:
-        yield from ("```console", f"$ {exhibit.command}", "```", "")
-    else:
-        yield from ("Made by `prefjudge reproduce` only.", "")
-    if exhibit.own:
-        yield from (exhibit.own, "")
+def _exhibit(exhibit: Exhibit, file: str) -> str:
+    why = exhibit.impossible or ("" if exhibit.command else "Made by `prefjudge reproduce` only.")
+    said = [f"{exhibit.shows}.", why, exhibit.own]
+    return f"- **{exhibit.name}**{f', `{file}`' if file else ''}: {' '.join(filter(None, said))}"
