@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from typer.core import TyperArgument, TyperOption
 
 import prefjudge
-from prefjudge import VERBS, Verb, errors
+from prefjudge import GROUPS, VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
 from prefjudge.study.config import schema_text
@@ -29,8 +29,8 @@ def fill(app: Sphinx, page: str, source: list[str]) -> None:
 
 def verbs() -> Iterator[str]:
     """Return each verb with its arguments and options, in the order of ``prefjudge --help``."""
-    for panel, several in groupby(VERBS, lambda verb: verb.panel):
-        yield f"## {panel}\n"
+    for group, several in groupby(VERBS, lambda verb: verb.group):
+        yield f"## {GROUPS[group]}\n"
         for verb in several:
             yield from _verb(verb)
 
