@@ -207,6 +207,8 @@ addEventListener("message", event => {
   if (Array.isArray(event.data.agreed)) agreed(event.data.agreed);
 });
 
+// The site around this page tells where nobody is paid, such as among colleagues in a sandbox.
+if (asked.get("unpaid")) [$("pay").textContent, words.due] = [words.unpaid, words.due_unpaid];
 $("preview").hidden = !preview;
 $("begin").hidden = preview;
 $("back").textContent = $("again").textContent = words.back;

@@ -39,7 +39,7 @@ from prefjudge.study.people import (
     load_undecided,
 )
 from prefjudge.study.progress import WHOLE_HIT, Remark, load_disputed, moment, save_disputed
-from prefjudge.study.store import Study, note_deleted
+from prefjudge.study.store import LIVE, Study, note_deleted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         try:
             if due.act is Act.APPROVE:
                 # No intent: publishing has committed the reward, and a repeated approval pays nothing.
-                crowd.approve(due.assignment_id, _feedback(study, due))
+                crowd.approve(due.assignment_id, _feedback(study, target, due))
                 approved.add(due.assignment_id)
             elif due.act is Act.PRORATE:
                 _prorate(study, crowd, target, due)
@@ -160,7 +160,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         )
 
 
-def _feedback(study: Study, due: Due) -> str:
+def _feedback(study: Study, target: str, due: Due) -> str:
     """Return what the screening says to the worker: the truth, and nothing of which pair it came from.
 
     Nobody has screened what a person decides on, or what cannot be read any more.
@@ -168,7 +168,10 @@ def _feedback(study: Study, due: Due) -> str:
     words = languages()[study.config.design.language]
     if due.why != MADE_ALL:
         return ""
-    return words["counted"] if due.counts else words["not_counted"]
+    if due.counts:
+        return words["counted"]
+    paid = target == LIVE and due.amount  # a sandbox's people are not, and read nothing of pay
+    return f"{words['not_counted']} {words['still_paid']}" if paid else words["not_counted"]
 
 
 class _Approved:

@@ -28,8 +28,8 @@ _REWRITTEN = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufff
 _PLAIN = bytes((*b"\t\n", *range(0x20, 0x7F)))
 """ASCII that `printable` leaves as it is, and does not search: most of a page is dropped faster."""
 _SCRIPT_WORDS = (
-    "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "none",
-    "offline", "unable",
+    "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "due_unpaid",
+    "none", "offline", "unable", "unpaid",
 )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def test_every_text_is_there_and_none_is_left_over(code: str) -> None:
     assert set(catalogue.pages) == of_templates()
     assert set(catalogue.script) == of_scripts()
     assert set(catalogue.said) == of_the_server() | of_requirements() | SAID_OTHERWISE
-    assert set(catalogue.counts) == {"HIT", "more HIT", "day", "hour", "minute"}
+    assert set(catalogue.counts) == {"HIT", "more HIT", "pair", "day", "hour", "minute"}
 
 
 @pytest.mark.parametrize("code", OTHERS)

@@ -3,6 +3,7 @@
 import hmac
 import json
 import re
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
@@ -11,8 +12,10 @@ import pytest
 import urllib3
 
 from prefjudge.marketplace.people.qualifications import DISPUTED
+from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import _warn_of_panels, start
 from tests.marketplace.people import (
+    Admin,
     Worker,
     external_question,
     html_question,
@@ -589,20 +592,65 @@ def test_what_is_not_there(market, worker):
     assert worker.request("POST", "/mturk/externalSubmit", {"assignmentId": large}).status == 413
 
 
-def test_play_money_is_called_that_wherever_a_reward_is_offered(requester, worker):
-    def shown(path):
-        return worker.http.request(
-            "GET", worker.endpoint + path, headers={"Cookie": worker.cookie}
-        ).data.decode()
+OF_PAY = re.compile(r"\$|money|\bpa(?:y|id)|reward|bonus|earn|reject|approv|disput|\brates?\b", re.IGNORECASE)
 
-    hit = offer(requester, Reward="2.00")
-    pages = [shown(f"/groups/{worker.groups()[0]['group_id']}")]
-    held = worker.accept(hit)["assignment_id"]
-    pages += [shown(path) for path in (f"/assignments/{held}", "/hits")]
-    assert all('$2.00 <span class="play">play money</span>' in page for page in pages)
-    worker.post(f"/assignments/{held}/return")
-    offer(requester, Title="unpaid", Reward="0.00")
-    assert shown("/hits").count("play money</span>") == 1
+
+def test_who_is_not_paid_reads_nothing_of_pay_and_sees_the_own_progress(requester, admin, worker):
+    def shown(path):
+        headers = {"Cookie": worker.cookie}
+        page = worker.http.request("GET", worker.endpoint + path, headers=headers).data.decode()
+        return re.sub(r"<script.*?</script>|<[^>]*>|\s+", " ", page, flags=re.DOTALL)
+
+    rate = {"QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [99]}
+    offer(requester, Title="For others", Reward="3.00", QualificationRequirements=[rate])
+    hits = [offer(requester, Title="Compare", Reward="2.00") for _ in range(4)]
+    group = hits[0]["HITTypeId"]
+    times = [(f"q{number}", "a") for number in range(5)] + [(f"q{number}.ms", "900") for number in range(5)]
+    for hit, decided in zip(hits, (requester.approve_assignment, requester.reject_assignment), strict=False):
+        ident = worker.do(hit, dict(times))
+        decided(AssignmentId=ident, RequesterFeedback="We have looked at it.")
+    requester.send_bonus(
+        WorkerId=worker.worker_id,
+        BonusAmount="1.00",
+        AssignmentId=ident,
+        Reason="Thanks",
+        UniqueRequestToken="1",
+    )
+    ended = worker.do(hits[2], dict(times))
+    held = worker.accept(hits[3])["assignment_id"]
+    pages = {path: shown(path) for path in (
+        "/hits", f"/groups/{group}", f"/assignments/{held}", f"/assignments/{ended}/done", "/history",
+        "/account", "/inbox", f"/groups/{worker.groups()[-1]['group_id']}",
+    )}  # fmt: skip
+    assert [(path, found) for path, page in pages.items() for found in OF_PAY.findall(page)] == []
+    assert "3 of 4 HITs, 15 pairs judged" in pages["/hits"]
+    assert "3 HITs, 15 pairs judged" in pages["/history"]
+    assert pages["/history"].count(" Done ") == 3
+    assert "not open to you" in pages["/hits"]
+    frame = worker.get(f"/assignments/{held}")["assignment"]["frame_url"]
+    assert "unpaid=yes" in frame
+
+
+@pytest.mark.parametrize(("reward", "spoken"), [("2.00", True), ("0.00", False)])
+def test_who_is_paid_in_real_money_reads_of_it_where_there_is_some(tmp_path, stopping, reward, spoken):
+    server = start(f"sqlite:///{tmp_path}/live.db", sandbox=False)
+    stopping.append(threading.Thread(target=server.stop))
+    admin = Admin(server)
+    requester = new_requester(server.endpoint, (LOCAL_KEY, server.admin_token))
+    known = requester.get_account_balance()
+    assert known["AvailableBalance"] == "0.00"
+    (lab,) = admin.call("GET", "/admin/overview")["requesters"]
+    admin.call("POST", "/admin/funds", {"requester_id": lab["requester_id"], "amount": "9.00"}, status=201)
+    worker = admin.worker()
+    ident = worker.do(offer(requester, Reward=reward))
+    requester.approve_assignment(AssignmentId=ident)
+    offer(requester, Reward=reward)
+    for path in ("/hits", f"/assignments/{ident}/done", "/history"):
+        page = worker.http.request(
+            "GET", server.endpoint + path, headers={"Cookie": worker.cookie}
+        ).data.decode()
+        assert ("$2.00" in page, "$" in page) == (spoken, spoken), path
+    stopping[-1].start()
 
 
 def test_who_runs_no_scripts_is_told_that_a_hit_may_need_them(requester, worker):
@@ -669,13 +717,13 @@ def test_the_pay_is_what_will_be_paid(market, clock, requester, worker):
     hits = [offer(requester, Title="same") for _ in range(4)]
     begun = worker.accept(hits[0])["assignment_id"]
     assert worker.get(f"/assignments/{begun}")["pace"] == {
-        "done": 0, "total": 4, "today": "0.00", "hourly": None,
+        "done": 0, "total": 4, "pairs": 0, "today": "0.00", "hourly": None,
     }  # fmt: skip
     clock.advance(300)
     worker.submit(begun, {"q": "a", "stopped": "1", "pay": "0.16"})
     done = worker.get(f"/assignments/{begun}/done")
     assert done["assignment"]["expected"] == "0.16"
-    assert done["pace"] == {"done": 1, "total": 4, "today": "0.16", "hourly": "1.92"}
+    assert done["pace"] == {"done": 1, "total": 4, "pairs": 0, "today": "0.16", "hourly": "1.92"}
     forged = worker.accept(hits[1])["assignment_id"]
     worker.submit(forged, {"q": "a", "stopped": "1", "pay": "999999.00"})
     assert worker.get(f"/assignments/{forged}/done")["assignment"]["expected"] == "2.00"

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,14 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     started = Marketplace(tmp_path_factory.mktemp("marketplace"))
+    yield started
+    started.server.stop()
+
+
+@pytest.fixture
+def paying(tmp_path: Path) -> Iterator[Marketplace]:
+    """Where money is real."""
+    started = Marketplace(tmp_path, sandbox=False)
     yield started
     started.server.stop()
 

@@ -18,7 +18,7 @@ POLICY = (
 HOSTILE = "<script>alert(1)</script>\"'&\u202e"
 COMMON = {
     "csrf": "c5rf", "nonce": NONCE, "worker": {"worker_id": "A1EXAMPLEWORKER", "name": "Ada"},
-    "marketplace": {"name": "prefjudge marketplace", "sandbox": True, "version": "1.0"}, "unread": 2,
+    "marketplace": {"name": "prefjudge marketplace", "sandbox": True, "version": "1.0"}, "unread": 2, "paid": True,
     "framed": False,
 }  # fmt: skip
 NOBODY = {"worker": None}
@@ -54,7 +54,8 @@ TYPE = {
     "has_test": True, "auto_granted": False, "status": "none", "value": None, "retry_after": None,
     "again": False, "final": False, "closed": False,
 }  # fmt: skip
-PACE = {"done": 3, "total": 84, "today": "6.16", "hourly": "12.40"}
+PROGRESS = {"done": 3, "total": 14, "pairs": 31}
+PACE = {"done": 3, "total": 84, "pairs": 31, "today": "6.16", "hourly": "12.40"}
 DONE_VISIT = {"wanted": 3, "done": 3, "held": 0, "over": True}
 VISIT = {"wanted": 3, "done": 2, "held": 0, "over": False}
 PANEL = {
@@ -129,16 +130,16 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "admin_signin": ("/admin/signin", {"error": "", "elsewhere": ""} | NOBODY),
     "admin_signin-elsewhere": ("/admin/signin", {"error": "", "elsewhere": "login.example.org"} | NOBODY),
     "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
-    "hits": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT], "completion": None, "visit": None}),
-    "hits-fresh": ("/hits", {"groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
-    "hits-none": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
-    "hits-panel": ("/hits", {"groups": [], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "none_left", "code": "C3", "url": ""}, "visit": DONE_VISIT}),
+    "hits": ("/hits", {"progress": PROGRESS, "groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT], "completion": None, "visit": None}),
+    "hits-fresh": ("/hits", {"progress": PROGRESS, "groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
+    "hits-none": ("/hits", {"progress": PROGRESS, "groups": [], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
+    "hits-panel": ("/hits", {"progress": PROGRESS, "groups": [], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "none_left", "code": "C3", "url": ""}, "visit": DONE_VISIT}),
     "preview": ("/groups/3GROUP", {"group": GROUP, "hit": {"hit_id": "3HIT"}, "frame": FRAME, "can_accept": True, "reason": ""}),
     "preview-barred": ("/groups/3BARRED", {"group": BARRED, "hit": {"hit_id": "3HIT"}, "frame": None, "can_accept": False, "reason": "You do not hold a qualification that this HIT needs."}),
     "assignment": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "draft_tab": "", "agreed": [], "pace": PACE, "visit": None}),
     "done": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "visit": None, "pace": PACE, "next": {"group_id": "3GROUP", "available": 23}}),
     "done-panel": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": {"outcome": "submitted", "code": "C1ABCDEF", "url": "/panel-end"}, "visit": DONE_VISIT, "next": None, "pace": PACE}),
-    "hits-visit": ("/hits", {"groups": [GROUP], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "returned", "code": "C2", "url": ""}, "visit": VISIT}),
+    "hits-visit": ("/hits", {"progress": PROGRESS, "groups": [GROUP], "page": 1, "pages": 1, "open": [], "completion": {"outcome": "returned", "code": "C2", "url": ""}, "visit": VISIT}),
     "done-visit": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "visit": VISIT, "next": {"group_id": "3GROUP", "available": 23}, "pace": PACE}),
     "submitted": ("/mturk/externalSubmit", {"assignment_id": "3ASSIGNMENT"}),
     "refused": ("/groups/3GROUP/accept", {"error": "Others have taken the last HIT of this kind.", "code": "none_left"}),
@@ -147,9 +148,14 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "refused-nobody": ("/panel/prolific/key", {"error": "There is no such link.", "code": "no_panel"} | NOBODY),
     "error": ("/nowhere", {"status": 404, "title": "There is no such page", "text": "It may have been moved, or its HIT is finished."}),
     "question_form": ("/frames/3HIT", {"form": FORM, "assignment_id": "3ASSIGNMENT", "submit_to": ""}),
-    "history": ("/history", {"assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, DISPUTED, EARLY], "page": 1, "pages": 2, "earnings": {
+    "history": ("/history", {"progress": PROGRESS, "assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, DISPUTED, EARLY], "page": 1, "pages": 2, "earnings": {
         "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
-    "history-none": ("/history", {"assignments": [], "page": 1, "pages": 1, "earnings": {
+    "hits-unpaid": ("/hits", {"progress": PROGRESS, "groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": [ASSIGNMENT], "completion": None, "visit": None, "paid": False}),
+    "assignment-unpaid": ("/assignments/3ASSIGNMENT", {"assignment": ASSIGNMENT, "frame": FRAME, "draft": None, "draft_tab": "", "agreed": [], "pace": PACE, "visit": None, "paid": False}),
+    "done-unpaid": ("/assignments/3ASSIGNMENT/done", {"assignment": WAITING, "completion": None, "visit": None, "pace": PACE, "next": {"group_id": "3GROUP", "available": 23}, "paid": False}),
+    "history-unpaid": ("/history", {"progress": PROGRESS, "assignments": [ASSIGNMENT, WAITING, PAID, TURNED_DOWN, DISPUTED, EARLY], "page": 1, "pages": 2, "paid": False, "earnings": {
+        "approved": "1234.00", "pending": "2.00", "bonus": "0.45", "balance": "1234.45", "rejected_count": 1, "approved_count": 617, "submitted_count": 1}}),
+    "history-none": ("/history", {"progress": PROGRESS, "assignments": [], "page": 1, "pages": 1, "earnings": {
         "approved": "0.00", "pending": "0.00", "bonus": "0.00", "balance": "0.00", "rejected_count": 0, "approved_count": 0, "submitted_count": 0}}),
     "qualifications": ("/qualifications", {"types": [TYPE, TYPE | {"name": "Native English", "has_test": False, "status": "pending"}, TYPE | {"name": "Once only", "status": "rejected", "final": True}, TYPE | {"name": "Careful " + HOSTILE, "status": "granted", "value": 92, "again": True}]}),
     "qualification": ("/qualifications/3QUAL", {"type": TYPE, "form": FORM, "deadline": "2026-11-21T11:00:00Z"}),

@@ -15,17 +15,21 @@ def question_of(html: str) -> str:
 class Marketplace:
     """A running marketplace, a requester at its API, and workers invited to it."""
 
-    def __init__(self, folder: Any) -> None:
+    def __init__(self, folder: Any, sandbox: bool = True) -> None:
         import boto3
         from botocore import UNSIGNED
         from botocore.config import Config
 
         self.posted: list[str] = []
-        self.server = start(f"sqlite:///{folder}/store.db")
+        self.server = start(f"sqlite:///{folder}/store.db", sandbox=sandbox)
         config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
         self.requester = boto3.client(
             "mturk", endpoint_url=self.server.endpoint, region_name="us-east-1", config=config
         )
+        if not sandbox:
+            self.requester.get_account_balance()
+            (lab,) = self.admin("/admin/overview")["requesters"]
+            self.admin("/admin/funds", {"requester_id": lab["requester_id"], "amount": "99.00"})
 
     def post(self, question: str, **changes: Any) -> str:
         fields = {
@@ -40,7 +44,7 @@ class Marketplace:
         while self.posted:
             self.requester.update_expiration_for_hit(HITId=self.posted.pop(), ExpireAt=0)
 
-    def admin(self, path: str, values: dict[str, Any]) -> dict[str, Any]:
+    def admin(self, path: str, values: dict[str, Any] | None = None) -> dict[str, Any]:
         import json
         from urllib.request import Request, urlopen
 
@@ -48,7 +52,8 @@ class Marketplace:
             "Authorization": f"Bearer {self.server.admin_token}", "Content-Type": "application/json",
             "Accept": "application/json",
         }  # fmt: skip
-        request = Request(self.server.endpoint + path, json.dumps(values).encode(), headers)
+        sent = None if values is None else json.dumps(values).encode()
+        request = Request(self.server.endpoint + path, sent, headers)
         with urlopen(request) as answer:
             return dict(json.load(answer))
 

@@ -1,5 +1,7 @@
 """The whole road of a worker in a real browser, on a real marketplace that boto3 fills."""
 
+import re
+
 from prefjudge.core.hits import layout_index
 from prefjudge.pages.hit import render_hit_page
 from tests.site.conftest import inspect, soon
@@ -13,10 +15,10 @@ def turned_to(page):
     soon(page, lambda: page.frames[-1].evaluate("document.hasFocus()"), "the focus")
 
 
-def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
+def test_a_worker_walks_the_whole_road_by_keyboard(paying, open_page):
     spec = page_of()
-    hit_id = marketplace.post(question_of(render_hit_page(spec)))
-    page = signed_in(open_page, marketplace, "Ada")
+    hit_id = paying.post(question_of(render_hit_page(spec)))
+    page = signed_in(open_page, paying, "Ada")
     inspect(page)
     page.click("text=Preview")
     page.wait_for_url("**/groups/*")
@@ -49,31 +51,31 @@ def test_a_worker_walks_the_whole_road_by_keyboard(marketplace, open_page):
     assert page.inner_text("h1") == "Thank you"
     inspect(page)
 
-    (assignment,) = marketplace.submitted(hit_id)
+    (assignment,) = paying.submitted(hit_id)
     answers = answers_of(assignment)
     layout = spec.layouts[layout_index(assignment["AssignmentId"], 4)]
     for shown, side in zip(layout.order, (0, 1, 0, 1), strict=True):
         slot = spec.slots[shown]
         assert answers[slot.name] == slot.tokens[side ^ layout.swapped[shown]]
-    marketplace.requester.approve_assignment(
+    paying.requester.approve_assignment(
         AssignmentId=assignment["AssignmentId"], RequesterFeedback="Thank you."
     )
     page.click("text=Your work")
     assert "Approved" in page.inner_text("main")
     assert "$2.00" in page.inner_text("main")
     inspect(page)
-    marketplace.requester.notify_workers(
+    paying.requester.notify_workers(
         Subject="More on Monday", MessageText="<b>400</b>", WorkerIds=[assignment["WorkerId"]]
     )
     page.click("text=Inbox")
     assert "<b>400</b>" in page.inner_text("main")
 
 
-def test_a_worker_on_a_phone_stops_early_and_returns_another(marketplace, open_page):
-    hit_id = marketplace.post(question_of(render_hit_page(page_of(title="On a phone"))), Title="Phone")
+def test_a_worker_on_a_phone_stops_early_and_returns_another(paying, open_page):
+    hit_id = paying.post(question_of(render_hit_page(page_of(title="On a phone"))), Title="Phone")
     page = signed_in(
         open_page,
-        marketplace,
+        paying,
         "Grace",
         viewport={"width": 360, "height": 640},
         has_touch=True,
@@ -97,7 +99,7 @@ def test_a_worker_on_a_phone_stops_early_and_returns_another(marketplace, open_p
     assert "$0.15" in inside.locator("#due").inner_text()
     inside.locator("#quit").tap()
     thanked(page)
-    (assignment,) = marketplace.submitted(hit_id)
+    (assignment,) = paying.submitted(hit_id)
     assert answers_of(assignment)["stopped"] == "1"
 
 
@@ -240,6 +242,36 @@ def test_the_admin_sees_the_work_and_invites(marketplace, open_page):
     page.click("text=Sign out")
     page.goto(marketplace.server.admin)
     assert page.query_selector("#token") is not None
+
+
+def test_a_colleague_on_a_phone_reads_of_the_progress_and_not_of_pay_or_keys(marketplace, open_page):
+    html = question_of(render_hit_page(page_of(2)))  # whose own words speak of $2.00
+    for _ in range(2):
+        marketplace.post(html, Title="For colleagues")
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    page = signed_in(open_page, marketplace, "Chien-Shiung", **phone)
+    page.click("text=Accept and work")
+    inside = page.frame_locator("iframe")
+    read = [page.inner_text("body"), inside.locator("body").inner_text()]
+    assert "Taking part is voluntary." in read[-1]
+    inside.locator("#begin").click()
+    for _ in range(2):
+        inside.locator("#text0").click()
+        read.append(inside.locator("body").inner_text())
+        inside.locator("#stop").click()
+        read.append(inside.locator("body").inner_text())
+        inside.locator("#stay").click()
+        inside.locator("#next").click()
+    inside.locator("#send").click()
+    thanked(page)
+    read.append(page.inner_text("body"))
+    assert "1 of 2 HITs, 2 pairs judged" in read[-1]
+    page.goto(f"{marketplace.server.worker_site}/history")
+    read.append(page.inner_text("body"))
+    assert "1 HIT, 2 pairs judged" in read[-1]
+    inspect(page)
+    unheard = r"\$|money|\bpaid|reward|reject|approv|keyboard|shortcut"
+    assert [found for text in read for found in re.findall(unheard, text, re.IGNORECASE)] == []
 
 
 def test_a_password_opens_the_door_that_an_invitation_opened(marketplace, open_page):

@@ -83,9 +83,21 @@ class Earnings(TypedDict):
     submitted_count: int
 
 
+class Progress(TypedDict):
+    """How many HITs are done of those that a worker has had or can have, and how many pairs were judged.
+
+    A pair counts as soon as it is submitted, whatever comes of it, and a gold pair as any other.
+    """
+
+    done: int
+    total: int
+    pairs: int
+
+
 class History(TypedDict):
     """One page of a worker's past work."""
 
+    progress: Progress
     assignments: list[AssignmentView]
     page: int
     pages: int
@@ -166,6 +178,7 @@ def history(tx: Transaction, worker_id: str, number: int = 1) -> History:
         skip=(number - 1) * PER_PAGE,
     )
     return {
+        "progress": progress(tx, worker_id, -counts.get("Accepted", 0)),
         "assignments": [view(tx, row) for row in rows],
         "page": number,
         "pages": pages,
@@ -221,41 +234,40 @@ _ENOUGH = 60
 """Seconds of work from which on an hourly pay says something."""
 
 
-class Pace(TypedDict):
-    """What a worker's page and JSON show of the pay.
+class Pace(Progress):
+    """What a worker's page and JSON show of the progress in a group and of the pay.
 
-    ``done`` of the ``total`` HITs of the group that the worker has had or can have; ``today`` is what was
-    earned in the last 24 hours, what awaits review included, and ``hourly`` what an hour of it paid.
+    ``today`` is what was earned in the last 24 hours, what awaits review included, and ``hourly`` what an
+    hour of it paid.
     """
 
-    done: int
-    total: int
     today: str
     hourly: str | None
 
 
 def pace(tx: Transaction, worker_id: str, group_id: str) -> Pace:
     """Return how far the worker has come, and what the work has paid in the last 24 hours."""
-    (done, held), (cents, seconds) = _count_group(tx, worker_id, group_id), _recent(tx, worker_id)
+    cents, seconds = _recent(tx, worker_id)
     hourly = from_cents(round(3600 * cents / seconds)) if cents and seconds >= _ENOUGH else None
     return {
-        "done": done,
-        "total": done + held + count_open(tx, worker_id, group_id),
+        **progress(tx, worker_id, count_open(tx, worker_id, group_id), group_id),
         "today": from_cents(cents),
         "hourly": hourly,
     }
 
 
-def _count_group(tx: Transaction, worker_id: str, group_id: str) -> tuple[int, int]:
-    counts = tx.tally(
-        "SELECT a.status, count(*) FROM assignments a JOIN hits h USING (hit_id) WHERE a.worker_id = :worker"
-        f" AND h.hit_type_id = :group AND a.status IN {HAD}"
-        " GROUP BY a.status",
+def progress(tx: Transaction, worker_id: str, available: int, group_id: str = "") -> Progress:
+    """Return how far the worker has come, in a group or in all, where so many more HITs can be had."""
+    of_group = " AND h.hit_type_id = :group" if group_id else ""
+    had, held, pairs = tx.rows(
+        "SELECT count(*), sum(CASE a.status WHEN 'Accepted' THEN 1 ELSE 0 END), sum(a.visible_pairs)"
+        " FROM assignments a JOIN hits h USING (hit_id)"
+        f" WHERE a.worker_id = :worker AND a.status IN {HAD}{of_group}",
         worker=worker_id,
-        group=group_id,
-    )
-    held = counts.pop("Accepted", 0)
-    return sum(counts.values()), held
+        **({"group": group_id} if group_id else {}),
+    )[0]
+    done = int(had) - int(held or 0)
+    return {"done": done, "total": int(had) + available, "pairs": int(pairs or 0)}
 
 
 def _recent(tx: Transaction, worker_id: str) -> tuple[int, float]:

@@ -74,9 +74,6 @@ def respond(
 def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
     nonce = secrets.token_urlsafe(16)
     wording = state.settings.wording.speaking(language_of(state, request))
-    # a panel pays its participants, whatever money the ledger counts in
-    of_panel = request.url.path.startswith("/panel/") or (session and session.visit is not None)
-    paid_elsewhere = {"sandbox": False} if of_panel else {}
     common = {
         "csrf": session.csrf if session else csrf,
         "nonce": nonce,
@@ -85,7 +82,8 @@ def _html(state: AppState, request: Request, page: Page, session: Session | None
         "path": request.url.path,
         "here": f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/",
         "framed": page.framed,
-        "marketplace": {**state.about, **paid_elsewhere},
+        "marketplace": state.about,
+        "paid": session is not None and state.pays(session),
     }
     answer = Response(
         render_page(page.name, {**common, **page.context}, wording),
@@ -154,7 +152,7 @@ def render_page(name: str, context: Mapping[str, Any], wording: Wording = _USUAL
     """Render one whole HTML page, such as ``"hits"``, in a study's words and a language.
 
     The context has the values that the page shows, and those that every page needs: ``csrf``, ``nonce``,
-    ``worker``, ``path``, ``here`` and ``marketplace``.
+    ``worker``, ``paid``, ``path``, ``here`` and ``marketplace``.
     """
     return _environment(wording).get_template(f"{name}.html").render(context)
 

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from prefjudge.marketplace.api.wire import FaultInjector
 from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.people.panels import bad_link
+from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.store.store import Executor, Marketplace
 from prefjudge.version import __version__
@@ -420,6 +421,13 @@ class AppState:
             "sandbox": self.marketplace.sandbox,
             "version": __version__,
         }
+
+    def pays(self, session: Session) -> bool:
+        """Tell whether a worker is paid: by a panel, whatever money the ledger counts in, or in real money.
+
+        Colleagues in a sandbox are not, and read nothing of pay, of what is decided about it, or of rates.
+        """
+        return session.visit is not None or not self.marketplace.sandbox
 
     def origin(self, request: Request) -> str:
         """Return the address by which this client reaches the marketplace."""

@@ -47,19 +47,21 @@ class Frame(TypedDict):
 
 
 def frame(
-    state: AppState, origin: str, hit: Hit | OwnAssignment, assignment_id: str, worker_id: str
+    state: AppState, origin: str, hit: Hit | OwnAssignment, assignment_id: str, session: Session
 ) -> Frame:
-    """Return the frame that shows a HIT."""
+    """Return the frame that shows a HIT; its page learns by ``unpaid`` where it must not speak of pay."""
     names = {
         "assignmentId": assignment_id,
         "hitId": hit.hit_id,
-        "workerId": worker_id,
+        "workerId": session.worker_id,
         "turkSubmitTo": origin,
     }
     if hit.kind == "external":
         url = f"{hit.address}{'&' if '?' in (hit.address or '') else '?'}{urlencode(names)}"
     else:
-        names["ticket"] = state.marketplace.sign("frame", hit.hit_id, assignment_id, worker_id)
+        names["ticket"] = state.marketplace.sign("frame", hit.hit_id, assignment_id, session.worker_id)
+        if not state.pays(session):
+            names["unpaid"] = "yes"
         url = f"{origin}/frames/{hit.hit_id}?{urlencode(names)}"
     return {"url": url, "height": hit.height, "kind": hit.kind}
 
@@ -73,8 +75,11 @@ async def list_groups(state: AppState, request: Request, session: Session) -> Pa
         if visit and visit["over"]:
             shown = {"groups": [], "page": 1, "pages": 1}
         held = own_work.held(tx, session.worker_id, session.visit)
+        soon = qualifications.BEING_CHECKED
+        more = [one["available"] for one in shown["groups"] if one["qualified"] or one["waits"] == soon]
+        so_far = own_work.progress(tx, session.worker_id, sum(more) if shown["pages"] == 1 else 0)
         back = visits.ending(tx, session.visit)
-        return {**shown, "open": held, "completion": back, "visit": visit}
+        return {**shown, "open": held, "completion": back, "visit": visit, "progress": so_far}
 
     context = await state.executor.run(act, write=False)
     await _keep_shown(state, session, context)
@@ -101,7 +106,7 @@ async def preview(state: AppState, request: Request, session: Session) -> Page:
     seen, shows = await state.executor.run(act, write=False)
     shown = None
     if shows:
-        shown = frame(state, origin, seen.hit, NOT_AVAILABLE, session.worker_id)
+        shown = frame(state, origin, seen.hit, NOT_AVAILABLE, session)
     context = {
         "group": seen.group,
         "hit": {"hit_id": seen.hit.hit_id},
@@ -141,7 +146,7 @@ def _shown(
     state: AppState, tx: Transaction, session: Session, assignment_id: str, origin: str
 ) -> Mapping[str, Any]:
     row = own_work.find(tx, session.worker_id, assignment_id)
-    shown = frame(state, origin, row, assignment_id, session.worker_id)
+    shown = frame(state, origin, row, assignment_id, session)
     draft = json.loads(row.draft) if row.draft else None
     assignment = {**own_work.view(tx, row), "frame_url": shown["url"]}
     known = workers.agreed(tx, session.worker_id, row.requester_id)
