@@ -136,7 +136,7 @@ const back = () => { if (state.at && state.at > -lessons.length) { step(state.at
 const leave = () => {
   show("leave");
   $("quit").hidden = !done();
-  $("due").textContent = fill(done() ? words.due : words.none, { n: done(), all: slots.length, sum: rules.shares[done()] });
+  $("due").textContent = fill(done() ? words.due + " " + words.owed : words.none, { n: done(), all: slots.length, sum: rules.shares[done()] });
 };
 
 let warned = false, sent = false;
@@ -208,7 +208,7 @@ addEventListener("message", event => {
 });
 
 // The site around this page tells where nobody is paid, such as among colleagues in a sandbox.
-if (asked.get("unpaid")) [$("pay").textContent, words.due] = [words.unpaid, words.due_unpaid];
+if (asked.get("unpaid")) { $("pay").hidden = true; words.owed = ""; }
 $("preview").hidden = !preview;
 $("begin").hidden = preview;
 $("back").textContent = $("again").textContent = words.back;

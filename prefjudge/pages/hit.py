@@ -28,8 +28,8 @@ _REWRITTEN = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufff
 _PLAIN = bytes((*b"\t\n", *range(0x20, 0x7F)))
 """ASCII that `printable` leaves as it is, and does not search: most of a page is dropped faster."""
 _SCRIPT_WORDS = (
-    "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "due_unpaid",
-    "none", "offline", "unable", "unpaid",
+    "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "owed",
+    "none", "offline", "unable",
 )  # fmt: skip
 
 
@@ -214,13 +214,13 @@ def _words(page: HitPage, count: int) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
     if not page.reward:
-        words["pay"], words["due"] = words["unpaid"], words["due_unpaid"]
+        words["pay"], words["owed"] = words["unpaid"], ""
     elif page.shares:
         half = max(1, count // 2)
         example = words["pay_share"].replace("{n}", str(half)).replace("{all}", str(count))
         words["pay"] += " " + example.replace("{share}", page.shares[half])
     else:
-        words["due"] = words["due_plain"]
+        words["owed"] = words["owed_plain"]
     if page.allow_ties:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
     words["how"] = words["how"].replace("{all}", str(count))
@@ -286,7 +286,7 @@ _SHORT = {
     "assignment": "I", "radios": "B", "radio": "r", "judging": "J", "finished": "F", "preview": "P",
     "complete": "C", "written": "W", "framed": "M", "cards": "K", "graded": "G", "sided": "D",
     "restore": "O", "submitTo": "U", "draftKey": "Y", "agreedKey": "Z", "warned": "V", "timed": "T",
-    "named": "N", "away": "X",
+    "named": "N", "away": "X", "words": "H", "asked": "E",
 }  # fmt: skip
 """Names in our own script that no object in it has as a key, and what stands for each on the page."""
 
