@@ -7,6 +7,7 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import Codes, Heads, JudgedRanks, Order, Qrels, Scores, encode, restrict
 from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
@@ -641,6 +642,11 @@ class Board:
     def matrices(self) -> tuple[Scores, ...]:
         """The score of each query: of the runs, and of the perfect ranking where there is one."""
         return (self.scores, self.perfect) if self.perfect else (self.scores,)
+
+
+def by_people(boards: Sequence[Leaderboard]) -> int:
+    """Return the place of the first board by people's answers; of the first one where there is none."""
+    return next((place for place, one in enumerate(boards) if one.qrels == PREFERENCE_NAME), 0)
 
 
 def make_board(

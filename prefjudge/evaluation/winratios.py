@@ -1,7 +1,7 @@
 """Win ratios: runs compared directly by which top passage people prefer."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -210,6 +210,19 @@ class WinRatios:
     count: Count
     queries: int
     test: str = BINOMIAL
+
+    def in_order(self, runs: Sequence[str]) -> "WinRatios":
+        """Return the same with the runs in another order, those that are not in it first."""
+        place = {run: number for number, run in enumerate(runs, 1)}
+        order = sorted(self.runs, key=lambda run: place.get(run, 0))
+        turned = (
+            one
+            if place.get(one.a, 0) <= place.get(one.b, 0)
+            else replace(one, a=one.b, b=one.a, wins_a=one.wins_b, wins_b=one.wins_a)
+            for one in self.pairs
+        )
+        pairs = sorted(turned, key=lambda one: (place.get(one.a, 0), place.get(one.b, 0)))
+        return replace(self, runs=tuple(order), pairs=tuple(pairs))
 
     def matrix(self, alpha: float = 0.05) -> "WinMatrix":
         """Return the ratios as the paper's Table 4 has them: the column beats the row.

@@ -19,6 +19,7 @@ from prefjudge.evaluation.boards import (
     NotJudged,
     Standing,
     TieSensitivity,
+    by_people,
 )
 from prefjudge.evaluation.correlation import (
     Over,
@@ -206,12 +207,14 @@ def side_by_side_table(
     same_queries: bool = True,
     provenance: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return several leaderboards in one table, a row for each run in the order of the first board.
+    """Return several leaderboards in one table, a row for each run in the order of people's answers.
 
     Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
     its heading says how many it has.
     """
-    runs = dict.fromkeys(row.run for board in boards for row in board.rows if not row.perfect)
+    place = by_people(boards)
+    first = (boards[place], *boards[:place], *boards[place + 1 :])
+    runs = dict.fromkeys(row.run for board in first for row in board.rows if not row.perfect)
     bars = dict.fromkeys(board.perfect.run for board in boards if board.perfect)
     columns = [Column(name="run", priority=0)]
     for number, board in enumerate(boards, 1):

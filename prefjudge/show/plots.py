@@ -203,33 +203,47 @@ MOST_WRITTEN = 30
 """Up to so many runs, the win ratios are written into the cells; the colours of more tell them."""
 
 
-def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
-    """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4)."""
-    found, runs = result.matrix(alpha), result.runs
+def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05, most: int | None = None) -> "Figure":
+    """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4).
+
+    Pairs that were never compared are hatched. With ``most`` only so many runs are drawn, the first ones.
+    """
+    found, runs = result.matrix(alpha), result.runs[:most]
+    ratio = found.ratio[:most, :most]
     written = len(runs) <= MOST_WRITTEN
     side = (0.46 if written else 0.16) * len(runs)
     with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
         colors = shades("wins", ORANGE, "#ffffff", BLUE)
+        span = len(runs) / 2 - 0.5
+        axes.bar(
+            span,
+            len(runs),
+            len(runs),
+            -0.5,
+            color="white",
+            edgecolor=MUTED,
+            linewidth=0,
+            hatch="////",
+            zorder=-1,
+        )
         # "none": one pixel of the file for each cell, which a viewer enlarges. By default every pixel of the
         # screen is computed, in 100 MB for 64 runs.
-        image = axes.imshow(
-            100 * found.ratio, cmap=colors, vmin=0, vmax=100, aspect="equal", interpolation="none"
-        )
-        for row, ratios in enumerate(found.ratio.tolist()):
+        image = axes.imshow(100 * ratio, cmap=colors, vmin=0, vmax=100, aspect="equal", interpolation="none")
+        for row, ratios in enumerate(ratio.tolist()):
             place, width = row / len(runs), 1 / len(runs)
             axes.axhspan(row - 0.5, row + 0.5, place, place + width, color=GRID, linewidth=0)
-            for column, ratio in enumerate(ratios):
-                if row != column and written:
+            for column, share in enumerate(ratios):
+                if row != column and written and math.isfinite(share):
                     axes.text(
-                        column, row, f"{100 * ratio:.1f}" if math.isfinite(ratio) else "–",
+                        column, row, f"{100 * share:.1f}",
                         ha="center", va="center", fontsize=7.5,
                         fontweight="bold" if found.significant[row, column] else "normal",
-                        color="white" if abs(ratio - 0.5) > 0.38 else INK,
+                        color="white" if abs(share - 0.5) > 0.38 else INK,
                         in_layout=False,  # it is in its cell: measuring it would cost as much as drawing it
                     )  # fmt: skip
-        axes.set_yticks(range(len(runs)), [*map(printable, runs)])
+        axes.set_yticks(range(len(runs)), [*map(_short, runs)])
         axes.set_xticks(
-            range(len(runs)), [printable(f"{run}  ({result.wins[run]})") for run in runs],
+            range(len(runs)), [f"{_short(run)}  ({result.wins[run]})" for run in runs],
             rotation=45, ha="left", rotation_mode="anchor",
         )  # fmt: skip
         axes.xaxis.tick_top()
@@ -238,12 +252,23 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05) -> "Figure":
         bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
         bar.set_label("% won by the column")
         bar.outline.set_visible(False)
+        part = f", the first {len(runs)} of {len(result.runs)} runs" if len(runs) < len(result.runs) else ""
         figure.suptitle(
-            f"How often the column beats the row, {many(result.queries, 'query')} "
-            "(bold: significant)\nin parentheses: the runs that each column beats",
+            f"How often the column beats the row, {many(result.queries, 'query')}{part}\n"
+            "(bold: significant; hatched: never compared; in parentheses: the runs that it beats)",
             fontsize=9.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
+
+
+def _short(run: str) -> str:
+    """Return a name of which the middle is left out where it is long."""
+    shown = printable(run)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 9]}…{shown[-8:]}"
+
+
+_LONGEST = 28
+"""Characters of a name beside a plot of many runs."""
 
 
 # Runs beside their places on an official leaderboard, as a plot.
@@ -411,6 +436,7 @@ def _draw_panel(axes: "Axes", result: RankStability, runs: Sequence[str]) -> Non
         axes.bar(ranks, 100 * result.share[at], width=0.9, color=color, alpha=0.65, label=printable(run))
         axes.axvline(float(result.expected[at]), color=color, linewidth=1.1, linestyle=(0, (4, 2)))
     axes.set_xlim(0.5, len(result.runs) + 0.5)
+    count_by_whole_numbers(axes.xaxis)
     axes.grid(axis="y")
 
 
@@ -432,6 +458,7 @@ def plot_rank_intervals(board: Leaderboard, standings: Sequence[Standing]) -> "F
         axes.set_yticks(range(len(standings)), [printable(one.run) for one in standings])
         axes.set_ylim(len(standings) - 0.5, -0.5)
         axes.set_xlim(0.5, len(standings) + 0.5)
+        count_by_whole_numbers(axes.xaxis, most=12)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_xlabel("rank: as scored (dot), and those that no significant difference rules out")

@@ -170,6 +170,13 @@ def test_the_best_runs_are_shown_with_the_perfect_ranking_and_counted_over_all()
     runs = {"C": {"1": "z"}, "B": {"1": "y"}, "A": {"1": "x"}}
     ratios = win_ratios(make_judgments(votes), make_heads(runs))
     assert best_runs(ratios, 2) == ("B", "A")
+    turned = ratios.in_order(["A", "B", "C"])
+    assert turned.runs == ("A", "B", "C")
+    assert [(one.a, one.b, one.wins_a, one.wins_b) for one in turned.pairs] == [
+        ("A", "B", 1, 0),
+        ("A", "C", 1, 0),
+        ("B", "C", 1, 0),
+    ]
     assert named_runs(ratios, ["A", "C", "A"]) == ("A", "C")
     table = winratio_matrix(ratios, shown=best_runs(ratios, 2))
     assert table.rows == (("B", None, 1.0), ("A", 0.0, None), ("wins", "1", "2"))

@@ -103,11 +103,11 @@ def test_a_board_takes_in_tiers_and_ties() -> None:
     assert to_records(table)[1]["tier"] is None
 
 
-def test_boards_side_by_side_follow_the_first() -> None:
+def test_boards_side_by_side_follow_peoples_answers() -> None:
     records = to_records(side_by_side_table(BOARDS))
     assert [(row["run"], row["rank_1"], row["rank_2"], row["score_2"]) for row in records] == [
-        ("b", 1, 2, 0.25),
         ("a", 2, 1, 0.5),
+        ("b", 1, 2, 0.25),
         ("perfect (x), 2 queries", None, None, None),
     ]
 

@@ -179,7 +179,9 @@ def test_what_is_drawn_can_be_read() -> None:
         "alpha",
     } <= {text.replace("\n", " ") for text in words(conditions())}
     assert "mean 2.75" in words(pool_sizes())
-    assert {"90.0", "10.0", "50.0", "–", "alpha  (1)"} <= set(words(wins()))
+    assert {"90.0", "10.0", "50.0", "alpha  (1)"} <= set(words(wins()))
+    hatched = [patch for patch in wins().axes[0].patches if patch.get_hatch()]  # type: ignore[attr-defined]
+    assert len(hatched) == 1, "what was never compared is hatched"
     assert {"3 submissions, 2 records, 1 with “bert”", "MRR@100", "“bert” in the description"} <= set(
         words(progress())
     )
@@ -229,7 +231,7 @@ def test_the_column_beats_the_row_in_the_picture_as_in_every_table() -> None:
                 continue
             share = frame.loc[loser, winner]
             wanted = "–" if math.isnan(share) else f"{100 * share:.1f}"
-            assert drawn[x, y] == wanted
+            assert drawn.get((x, y), "–") == wanted
             assert math.isnan(share) or shade[y, x] == pytest.approx(100 * share)
             assert write_cell(table.rows[y][x + 1], table.columns[x + 1]).rstrip("%") == wanted
             assert math.isnan(share) or wanted in next(row for row in latex if loser in row[0])[x + 1]
@@ -261,6 +263,9 @@ def test_the_ratios_of_many_runs_are_colours_alone() -> None:
     pairs = tuple(replace(win_ratios().pairs[0], a=a, b=b) for a, b in combinations(runs, 2))
     many_runs = replace(win_ratios(), runs=runs, pairs=pairs, wins=dict.fromkeys(runs, 0))
     assert not {"90.0", "10.0"} & {*words(plots.plot_win_ratios(many_runs))}
+    first = plots.plot_win_ratios(many_runs, most=16)
+    assert len(first.axes[0].get_yticklabels()) == 16
+    assert "90.0" in words(first)
 
 
 def test_counts_have_whole_numbers_and_no_more_of_them_than_have_room() -> None:
@@ -268,6 +273,8 @@ def test_counts_have_whole_numbers_and_no_more_of_them_than_have_room() -> None:
         figure.draw_without_rendering()  # type: ignore[attr-defined]
         (axes,) = figure.axes  # type: ignore[attr-defined]
         assert all(place == int(place) for place in axes.get_yticks())
+    (axes,) = rank_intervals().axes  # type: ignore[attr-defined]
+    assert all(place == int(place) for place in axes.get_xticks()), "there is no half rank"
     (axes,) = plots.plot_pool_sizes({4: 1, 5: 2, 126: 1}).axes
     assert len(axes.get_xticks()) <= 14
     assert {text.get_text() for text in axes.texts} == {"mean 35.00"}, "numbers would stand in each other"

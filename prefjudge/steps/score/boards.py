@@ -12,6 +12,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import (
     Board,
     NotJudged,
+    by_people,
     label_board,
     make_board,
     nearly_same,
@@ -204,9 +205,15 @@ def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
 
 
 def all_win_ratios(
-    found: ScoreInputs, reader: Reader, votes: VoteSet | None, notices: list[Notice]
+    found: ScoreInputs,
+    reader: Reader,
+    votes: VoteSet | None,
+    boards: Sequence[Board],
+    notices: list[Notice],
 ) -> WinRatios | None:
     """Return the win ratios of all pairs of runs; None without judgments, or with nothing to compare.
+
+    The runs stand in the order of the board by people's answers.
 
     The runs are read again only where one of them begins with a document that no vote could prefer.
     """
@@ -217,7 +224,9 @@ def all_win_ratios(
     if len(heads.runs) + (official is not None) < 2:
         return None
     queries = found.pools.queries if found.pools else None
-    return win_ratios(found.judgments, heads, official, queries=queries)
+    ratios = win_ratios(found.judgments, heads, official, queries=queries)
+    listed = [one.leaderboard for one in boards]
+    return ratios.in_order([row.run for row in listed[by_people(listed)].ranked]) if listed else ratios
 
 
 def all_pairings(found: ScoreInputs, votes: VoteSet | None) -> tuple[tuple[Pairings, ...], int | None]:

@@ -455,7 +455,7 @@ def score(
         result = ScoreResult(
             boards=tuple(boards),
             tau=tau,
-            winratio=all_win_ratios(found, reader, votes, notices),
+            winratio=all_win_ratios(found, reader, votes, boards, notices),
             pair_agreement=agreement,
             left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
             if leave_one_out and by_labels
