@@ -302,7 +302,7 @@ def ground_style() -> str:
 #
 # The script is pinned by its digest, so that nothing else can run, whatever the texts of a page hold.
 
-_SCRIPT = Path(__file__).with_name("report.js")
+SCRIPTS = ("tables.js", "report.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,11 +321,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One of two passages: its id, its text, and the votes for it over the other."""
+    """A passage: its id, its text, the votes for it over another, what it is here, and what is said of it."""
 
     doc: str
     text: str
-    votes: int
+    votes: int = 0
+    role: str = "Passage"
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,15 +341,29 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A part of the page; what it found stands on top of it, too.
+class Fact:
+    """What something is, and its value; ``address`` makes the value a link."""
 
-    ``files`` lie beside the page and hold the same; ``command`` makes it alone.
+    what: str
+    value: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a page; on a report's, in one of its folds.
+
+    ``finding`` is what it found. Tables of many rows are folded. ``links`` lead to pages of a site. ``files``
+    lie beside the page and hold the same; ``command`` makes it alone.
     """
 
     heading: str
+    fold: str = "Runs"
     finding: str = ""
     words: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    links: tuple[Fact, ...] = ()
     pictures: tuple[Picture, ...] = ()
     changes: tuple[Change, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -355,9 +371,58 @@ class Section:
     command: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A run's place on the board of a first screen.
+
+    ``was`` is its rank under the labels of before, and ``rises`` by how many ranks it stands higher now; None
+    where there are no such labels. ``may_lead`` says that no test rules it out as the best, and ``ranks``
+    are those that none rules out, empty where nothing was tested.
+    """
+
+    rank: int
+    run: str
+    score: float
+    low: float
+    high: float
+    was: int | None
+    rises: int | None
+    may_lead: bool
+    ranks: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstScreen:
+    """The answer before all else: a sentence of result and of how sure, the best runs, and what is next.
+
+    Of a study without runs there are no ``places``. ``next`` is a command, and what it does; empty where
+    nothing is to do.
+    """
+
+    result: str
+    also: str = ""
+    figures: tuple[Fact, ...] = ()
+    board: str = ""
+    measure: str = ""
+    places: tuple[Place, ...] = ()
+    notes: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+
+    def at(self, value: float) -> str:
+        """Return where a score lies between the least and the greatest that are shown, as a share."""
+        known = [end for one in self.places for end in (one.low, one.score, one.high) if isfinite(end)]
+        least, span = min(known), (max(known) - min(known)) or 1.0
+        return f"{4 + 92 * (value - least) / span:.1f}%"
+
+    @property
+    def moved(self) -> bool:
+        """Whether the runs have ranks of before."""
+        return any(one.was for one in self.places)
+
+
 def report_page(
     title: str,
-    lead: Sequence[str],
+    first: FirstScreen,
     sections: Sequence[Section],
     notices: Sequence[str] = (),
     stamp: str = "",
@@ -368,15 +433,18 @@ def report_page(
     A stamp stays in sight, also on each sheet of a print, and is repeated with every table. What is looked at
     closer is rendered by the page's script when it is opened.
     """
-    script = _SCRIPT.read_text(encoding="utf-8")
+    script = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    folds: dict[str, list[Section]] = {}
+    for section in sections:
+        folds.setdefault(section.fold, []).append(section)
     page = (
         page_templates()
         .get_template("report.html")
         .render(
             title=title,
-            lead=lead,
-            sections=sections,
-            notices=[*notices, *(closer.notices if closer else ())],
+            first=first,
+            folds=folds,
+            notices=of_one_kind([*notices, *(closer.notices if closer else ())]),
             stamp=stamp,
             ground=ground_style(),
             script=script,
@@ -385,6 +453,15 @@ def report_page(
         )
     )
     return re.sub("[\udc80-\udcff]", lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", page)
+
+
+def of_one_kind(notices: Sequence[str]) -> list[list[str]]:
+    """Put notices together that say the same of other files, measures or numbers."""
+    found: dict[str, list[str]] = {}
+    for notice in notices:
+        said = re.sub(r"\(.*?\)|[0-9,.]+", "", notice.partition(": ")[2] or notice)
+        found.setdefault(said, []).append(notice)
+    return [*found.values()]
 
 
 def as_live(page: str, mark: str) -> str:
@@ -437,41 +514,11 @@ def list_address(page: int) -> str:
     return "queries.html" if page == 1 else f"queries-{page}.html"
 
 
-# A page of a site → HTML that runs nothing, and loads nothing but the site's own style.
+# A page of a site → HTML that loads nothing but the site's own style, and its script that sorts tables.
 
 STYLE_FILE = "style.css"
+SCRIPT_FILE = "tables.js"
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A line of a list of facts: what it is, and its value; ``address`` makes the value a link."""
-
-    what: str
-    value: str
-    address: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SitePassage:
-    """A passage: what it is here, its id, its text, and what is said of it."""
-
-    role: str
-    doc: str
-    text: str
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of a page, in the order in which it is shown."""
-
-    heading: str
-    words: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    passages: tuple[SitePassage, ...] = ()
-    tables: tuple[Table, ...] = ()
-    links: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -481,7 +528,8 @@ class Page:
     address: str
     title: str
     lead: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    first: FirstScreen | None = None
+    parts: tuple[Section, ...] = ()
 
     @property
     def root(self) -> str:
@@ -523,8 +571,13 @@ def render_page(page: Page, known: Known) -> str:
         address = known.address_of(cell, column)
         return address and page.root + address
 
+    def of_run(run: str) -> str:
+        return page.root + run_address(run) if run in known.runs else ""
+
     html = (
-        page_templates().get_template("site_page.html").render(page=page, known=known, address_of=address_of)
+        page_templates()
+        .get_template("site_page.html")
+        .render(page=page, known=known, address_of=address_of, run_address=of_run)
     )
     return _SURROGATES.sub(lambda found: f"\\x{ord(found[0]) & 0xFF:02x}", html)
 
@@ -532,6 +585,12 @@ def render_page(page: Page, known: Known) -> str:
 def style_text() -> str:
     """Return the style that all pages share."""
     return ground_style() + Path(__file__).with_name("site_style.css").read_text(encoding="utf-8")
+
+
+def script_text() -> str:
+    """Return the script of all pages: it makes their tables sortable and filterable."""
+    tables = (_FOLDER / SCRIPT_FILE).read_text(encoding="utf-8")
+    return f"{tables}document.querySelectorAll('.wide > table').forEach((table) => enhance(table));\n"
 
 
 def is_web_address(text: str) -> bool:

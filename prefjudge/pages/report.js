@@ -1,124 +1,14 @@
-"use strict";
-// Makes the tables of a report sortable and filterable, and shows queries, runs and workers when they are opened.
-// Every text reaches the page as text (append, textContent), never as markup: passages are hostile.
+// Shows queries, runs and workers of a report when they are opened; tables.js stands before it.
 (() => {
   const held = document.getElementById("closer");
   const data = held ? JSON.parse(held.content.textContent) : null;
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  const ROWS = 200;
 
-  // ---- elements
-
-  function make(name, attributes = {}, ...children) {
-    const svg = ["svg", "path", "circle", "text", "defs", "marker", "title"].includes(name);
-    const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-      else if (value !== false && value !== undefined) made.setAttribute(key, value === true ? "" : value);
-    }
-    made.append(...children.flat().filter((child) => child !== null && child !== ""));
-    return made;
-  }
   const link = (kind, name, words = name) => make("a", {href: address(kind, name)}, make("bdi", {}, words));
   const address = (kind, name = "") => `#${kind}${name ? `=${encodeURIComponent(name.toWellFormed())}` : ""}`;
-  const many = (count, noun) => {
-    const plural = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
-    return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
-  };
   const number = (value, digits = 4) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
   const pValue = (value) => (value < 0.0001 ? "<0.0001" : number(value));
   const chance = (value) => (value > 0.995 ? ">0.99" : value < 0.005 ? "<0.01" : number(value, 2));  // what is not certain does not look so
-
-  // ---- tables: rows have texts to look in and keys to sort by
-
-  function keyOf(text, numeric) {
-    const bare = text.replace(/[$,%°<>\s]/g, "");
-    return numeric ? (bare === "" || isNaN(bare) ? null : Number(bare)) : text;
-  }
-  function compare(a, b) {
-    if (a === null || b === null) return (a === null) - (b === null);
-    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
-  }
-  const plain = (text) => text.toLowerCase().replace(/\s+/g, "");
-  const HOLDS = {"<": (c) => c < 0, "<=": (c) => c <= 0, ">": (c) => c > 0, ">=": (c) => c >= 0, "=": (c) => c === 0};
-
-  // `tier=1 score>.5 bert`: what names a column is compared with it, all else is looked for in the row.
-  function wanted(text, heads) {
-    const tests = (text.match(/"[^"]*"|\S+/g) || []).map((word) => {
-      const [, head, sign, value] = word.match(/^(.+?)(<=|>=|<|>|=)(.+)$/) || [];
-      const column = sign ? heads.findIndex((one) => plain(one.text) === plain(head)) : -1;
-      if (column < 0) {
-        const part = word.replaceAll('"', "").toLowerCase();
-        return (row) => row.text().toLowerCase().includes(part);
-      }
-      const key = keyOf(value, heads[column].numeric);
-      return (row) => {
-        const own = row.keys[column];
-        if (own === null || key === null) return false;
-        const found = typeof own === "string" ? compare(own.toLowerCase(), String(key).toLowerCase()) : compare(own, key);
-        return HOLDS[sign](found);
-      };
-    });
-    return (row) => tests.every((test) => test(row));
-  }
-
-  function arrange(table, heads, rows, limit) {
-    const body = table.tBodies[0], box = table.closest(".wide");
-    let sorted = -1, upwards = true, words = "", shown = limit;
-    const said = make("output", {class: "soft"});
-    const more = make("button", {type: "button", hidden: true, onclick: () => { shown += 5 * ROWS; draw(); }}, "Show more rows");
-    function draw() {
-      const fits = words ? rows.filter(wanted(words, heads)) : [...rows];
-      if (sorted >= 0) {
-        const sign = upwards ? 1 : -1;
-        fits.sort((a, b) => {
-          const [x, y] = [a.keys[sorted], b.keys[sorted]];
-          return x === null || y === null ? compare(x, y) : sign * compare(x, y);
-        });
-      }
-      body.replaceChildren(...fits.slice(0, shown).map((row) => row.element()));
-      more.hidden = fits.length <= shown;
-      const first = shown < fits.length ? `, the first ${shown.toLocaleString("en")} are shown` : "";
-      said.textContent = words ? `${fits.length.toLocaleString("en")} of ${many(rows.length, "row")}${first}` : first.slice(2);
-    }
-    heads.forEach((head, place) => {
-      const button = make("button", {type: "button", class: "sort", onclick: () => {
-        upwards = sorted === place ? !upwards : !head.numeric;
-        sorted = place;
-        heads.forEach((one) => one.cell.removeAttribute("aria-sort"));
-        head.cell.setAttribute("aria-sort", upwards ? "ascending" : "descending");
-        draw();
-      }}, ...head.cell.childNodes);
-      head.cell.replaceChildren(button);
-    });
-    if (rows.length > 7) {
-      const name = `Filter: ${table.caption ? table.caption.textContent : ""}`;
-      const field = make("input", {type: "search", "aria-label": name, placeholder: `words, or ${heads[heads.length > 1 ? 1 : 0].text}=…`,
-        oninput: () => { words = field.value; shown = limit; draw(); }});
-      box.before(make("p", {class: "filter"}, field, " ", said));
-    }
-    box.after(make("p", {class: "filter"}, more));
-    if (limit < Infinity) draw();
-    addEventListener("beforeprint", () => { if (table.isConnected && !table.closest("[hidden]")) { shown = Infinity; draw(); } });
-  }
-
-  // Tables that are in the page are read once; runs, queries and workers in them become links.
-  function enhance(table) {
-    const heads = [...table.tHead.rows[0].cells].map((cell) => ({
-      cell, text: cell.textContent.trim(), numeric: cell.classList.contains("right"), kind: cell.dataset.of}));
-    const rows = [...table.tBodies[0].rows].map((tr) => {
-      const keys = [...tr.cells].map((cell, place) => keyOf(cell.textContent.trim(), heads[place].numeric));
-      heads.forEach(({kind}, place) => {
-        const name = keys[place];
-        if (data && kind && known[kind] && known[kind].has(name)) {
-          const into = tr.cells[place].querySelector("strong") || tr.cells[place];
-          into.replaceChildren(link(kind, name));
-        }
-      });
-      return {keys, text: () => tr.textContent, element: () => tr};
-    });
-    if (rows.length > 1) arrange(table, heads, rows, Infinity);
-  }
 
   // A table made here: cells are texts, numbers or {words, key} with elements in them.
   function grid(title, columns, rows) {
@@ -233,7 +123,7 @@
       if (found.length) parts.push(graph(query, found));
       parts.push(passages(query, found), texts(query), found.length ? meetings(query, found) : []);
       if (votes.length) parts.push(ballots(query, votes));
-      if (query.said) parts.push(grid("What workers said", [["worker"], ["passage"], ["against"], ["could not judge"], ["comment"]],
+      if (query.said) parts.push(grid("What workers said", [["worker"], ["passage"], ["other passage"], ["could not judge"], ["comment"]],
         query.said.map(([worker, a, b, unable, comment]) => [linked("worker", data.workers[worker]), a < 0 ? "" : String(a + 1), b < 0 ? "" : String(b + 1), unable, comment])));
     } else parts.push(make("p", {}, "This query has no pool: it is scored, and was not judged side by side."));
     for (const board of data.boards) {
@@ -257,7 +147,7 @@
       for (const one of [duel.a, duel.b]) met[one] += duel.forA + duel.forB + duel.ties;
     }
     const untold = query.count > 0 && !query.votes.length;  // left out of a large page: that is not "0 of 0"
-    const heads = [["#", true], ["passage"], ["is"], ...(query.chance ? [["P(best)", true]] : []), ...(untold ? [] : [["votes won", true], ["of", true]]), ["put in by"]];
+    const heads = [["#", true], ["passage"], ["role"], ...(query.chance ? [["P(best)", true]] : []), ...(untold ? [] : [["votes won", true], ["votes", true]]), ["contributed by"]];
     return grid("The passages", heads, query.docs.map((doc, place) => [
       place + 1, {key: data.docs[doc], words: make("bdi", {}, data.docs[doc])},
       [query.best[place] ? "best" : "", query.labelled[place] ? "labelled" : ""].filter(Boolean).join(", "),
@@ -322,7 +212,7 @@
     return parts;
   }
   function tests(board, run) {
-    const heads = [["other run"], ["its score", true], ["this less the other", true], ["higher on", true], ["lower on", true], ["same on", true], ...(board.chances.length ? [["p (Holm)", true]] : [])];
+    const heads = [["other run"], ["its score", true], ["difference", true], ["higher on", true], ["lower on", true], ["same on", true], ...(board.chances.length ? [["p (Holm)", true]] : [])];
     const mine = board.scores[run], rows = [];
     board.runs.forEach((other, place) => {
       if (place === run) return;
@@ -389,11 +279,12 @@
     if (now !== mark && !document.activeElement.matches("input")) location.reload();
   }, 3000);
 
-  document.querySelectorAll(".wide > table").forEach(enhance);
+  const opened = (kind, name) => (data && known[kind] && known[kind].has(name) ? link(kind, name) : null);
+  document.querySelectorAll(".wide > table, .board").forEach((table) => enhance(table, opened));
   if (data) {
     report.append(view);
-    document.querySelector("nav").append(make("p", {}, make("a", {href: "#queries"}, `All ${many(data.queries.length, "query")}`),
-      ": open one for its passages and votes; open a run or a worker from a table."));
+    document.getElementById("look").append(make("a", {href: "#queries"}, `All ${many(data.queries.length, "query")}`),
+      ": open one for its passages and votes; open a run or a worker from a table.");
     addEventListener("hashchange", open);
     open();
   }

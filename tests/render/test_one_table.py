@@ -3,9 +3,9 @@
 import re
 
 from prefjudge.pages.page import (
+    FirstScreen,
     Known,
     Page,
-    Part,
     Section,
     ground_style,
     render_page,
@@ -31,9 +31,13 @@ def test_a_report_and_a_site_show_one_table_but_for_the_links() -> None:
         queries=frozenset(),
         versions=frozenset(),
     )
-    page = Page(address="run/x.html", title="t", parts=(Part(heading="h", tables=(TABLE,)),))
+    page = Page(address="run/x.html", title="t", parts=(Section(heading="h", tables=(TABLE,)),))
     shown = [
-        _table(report_page("t", [], [Section(heading="h", tables=(TABLE,))], stamp="stamped")),
+        _table(
+            report_page(
+                "t", FirstScreen(result="r"), [Section(heading="h", tables=(TABLE,))], stamp="stamped"
+            )
+        ),
         _table(render_page(page, known)),
     ]
     assert re.findall('<a href="(.*?)"', shown[1]) == ["../run/bm25.html"]
@@ -49,7 +53,7 @@ def test_a_report_and_a_site_show_one_table_but_for_the_links() -> None:
 
 def test_both_begin_with_one_style() -> None:
     assert style_text().startswith(ground_style())
-    assert ground_style() in report_page("t", [], [])
+    assert ground_style() in report_page("t", FirstScreen(result="r"), [])
 
 
 def _table(page: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge.pages.page import Fact, Known, Page, Part, SitePassage, render_page, style_text
+from prefjudge.pages.page import Fact, Known, Page, Passage, Section, render_page, script_text, style_text
 from prefjudge.show.cells import Bold, Column, Table
 from tests.site.conftest import inspect
 
@@ -38,13 +38,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows=tuple((1, name, *[Bold(0.5)] * 12) for name in (RUN, EVIL, "bm25")),
         notes=("How it was made.",),
     )
-    part = Part(
+    part = Section(
         heading=table.title,
         words=("In words.",),
         facts=(Fact(what="Paper", value="https://example.org", address="https://example.org"),),
-        passages=(
-            SitePassage(role="Passage", doc=EVIL, text=f"how long \u202edoes it take {EVIL}" + "x" * 300),
-        ),
+        passages=(Passage(role="Passage", doc=EVIL, text=f"how long \u202edoes it take {EVIL}" + "x" * 300),),
         tables=(table,),
         links=(Fact(what="q1", value="", address="query/q1.html"),),
     )
@@ -53,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "run" / "x.html").write_text(render_page(page, known))
     (place / "index.html").write_text(render_page(Page(address="index.html", title=known.site), known))
     (place / "style.css").write_text(style_text())
+    (place / "tables.js").write_text(script_text())
     return place
 
 
@@ -80,7 +79,12 @@ def test_from_a_disk_a_phone_shows_it_and_only_tables_scroll(page: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).margin") == "0px", "the style is loaded"
     inspect(page)
     assert page.title() != "taken"
-    assert page.locator("script, img").count() == 0
+    assert page.locator("img").count() == 0
+    assert page.locator("script").evaluate_all("all => all.map(one => one.getAttribute('src'))") == [
+        "../tables.js"
+    ]
+    page.get_by_role("button", name="run").click()
+    assert page.locator("th[aria-sort=ascending]").count() == 1, "the site's own script sorts its tables"
 
 
 def test_on_paper_nothing_is_cut_off_and_the_dark_is_left_behind(page: Any) -> None:

@@ -103,7 +103,7 @@ def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: 
     }
     report(driven)
     page = (driven / "report.html").read_text()
-    assert page.index("Not judged yet") < page.index("Best answers</h2>")
+    assert page.index("Not judged yet") < page.index("Best answers</h3>")
     assert {shift.run for one in history(driven).versions for shift in one.moved} & new == set()
 
     run(driven, **HONEST)  # type: ignore[arg-type]

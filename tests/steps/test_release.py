@@ -202,7 +202,7 @@ def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> Non
     asked = {"query": query, "a": a, "b": b, "a_first": a, "b_first": b}
     assert votes[0] == {"model": "acme/judge-1", "judge": "model:acme/judge-1", **asked}
     page = (served / "report.html", report(served))[0].read_text()
-    assert f"The study is under way: {state.hits['open']} HITs open." in page
+    assert f"goes on with what is open: {state.hits['open']} HITs open" in page
     assert "The model acme/judge-1 also judged 2 pairs" in page
     with Study(served).transaction() as db:
         db.execute("DELETE FROM model_votes")

@@ -70,7 +70,7 @@ def test_the_benchmarking_paper_keeps_its_own_intervals(home: Path, monkeypatch:
     given = {key: GIVEN["benchmarking"][key] for key in ("runs", "qrels", "held_out")}
     page = Path(prefjudge.reproduce("benchmarking", out="paper", **given).index).read_text(encoding="utf-8")
     assert "the ranks in the middle 95 % of the trials, as in the paper" in page
-    assert "Holm" not in page.partition(">Figure 4</h2>")[2].partition("<h2")[0]
+    assert "Holm" not in page.partition(">Figure 4</h3>")[2].partition("<h3")[0]
 
 
 GIVEN = {
@@ -110,7 +110,7 @@ def test_every_table_and_figure_is_made(paper: object, home: Path, monkeypatch: 
         assert all((folder / file).stat().st_size for file in one.files)
         assert one.files or one.name in impossible
     page = Path(found.index).read_text(encoding="utf-8")
-    places = [page.index(f">{one.name}</h2>") for one in found.exhibits]
+    places = [page.index(f">{one.name}</h3>") for one in found.exhibits]
     assert places == sorted(places)
     listed = set(json.loads((folder / "reproduce.json").read_text())["files"])
     assert {path.name for path in folder.iterdir()} - {"reproduce.json"} <= listed

@@ -376,7 +376,10 @@ def test_hostile_names_and_texts_stay_names_and_texts(strange: tuple[SiteResult,
     assert {"query/q1.html"} == {name for name in pages if "q1" in name and "~" not in name}
     for name, data in files.items():
         if name.endswith(".html"):
-            assert not re.search(rb"<(script|img|b)\b", data), name
+            ours = (
+                rb'<script src="(\.\./)?tables\.js"></script>|<img src="data:image/svg[^"<]*" alt="[^"<]*">'
+            )
+            assert not re.search(rb"<(script|img|b)\b", re.sub(ours, b"", data)), name
             links = re.findall(rb'href="((?:\.\./)?)([^":#]+)"', data)
             assert {target.decode() for _, target in links} <= files.keys(), name
     ET.fromstring(files["feed.xml"].decode())

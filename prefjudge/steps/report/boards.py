@@ -1,7 +1,8 @@
-"""The report's sections on runs: the leaderboards, and how they agree."""
+"""What a report says of runs and answers: its first screen, the leaderboards, and the best answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from math import isfinite
 
@@ -9,16 +10,16 @@ import numpy as np
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.confidence import Confidence
-from prefjudge.core.resolving.resolutions import Resolution, Resolutions
-from prefjudge.evaluation.boards import Board, Leaderboard
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution, Resolutions
+from prefjudge.errors import PrefjudgeError
+from prefjudge.evaluation.boards import Board, Leaderboard, by_people
 from prefjudge.evaluation.correlation import RankCorrelation
-from prefjudge.findings.answers import BestAnswers
-from prefjudge.pages.page import Change, Passage, Picture, Section, shortened
+from prefjudge.findings.answers import BestAnswers, open_words
+from prefjudge.pages.page import Change, Fact, FirstScreen, Passage, Picture, Place, Section, shortened
 from prefjudge.show.boards import (
     leaderboard_table,
     perfect_words,
     score_tables,
-    side_by_side_table,
     votings_words,
 )
 from prefjudge.show.cells import Bold, Column, Table
@@ -27,15 +28,171 @@ from prefjudge.steps.report.material import Answers, Material, sentence
 from prefjudge.steps.report.methods import outcomes_section
 from prefjudge.steps.report.pictures import chance_picture, drawn, rank_picture, win_ratio_picture
 from prefjudge.steps.score.score import compared_boards
+from prefjudge.steps.status import StatusResult
 from prefjudge.study.pools import has_runs
+from prefjudge.study.store import Study
 from prefjudge.words import chance_text, many
+
+# The first screen, which a report and a site share.
+
+FIRST_SHOWN = 10
+"""Runs on the board of the first screen."""
+
+
+def report_screen(material: Material) -> FirstScreen:
+    """Return the first screen of a report; what the study does not have yet is not there."""
+    boards: Sequence[Board] = ()
+    tau: Sequence[RankCorrelation] = ()
+    statuses: Mapping[str, int] = {}
+    changed: tuple[int, int] | None = None
+    if _has_boards(material):
+        with suppress(PrefjudgeError):  # a section says why
+            boards, tau = material.scored.boards, material.scored.tau
+    with suppress(PrefjudgeError):
+        statuses = material.answers.best.resolutions.counts()
+        both, others = _changed(material.answers)
+        changed = (len(others), len(both)) if both else None
+    return first_screen(material.study, material.state, boards, tau, statuses, changed, shown=FIRST_SHOWN)
+
+
+def first_screen(
+    study: Study,
+    state: StatusResult,
+    boards: Sequence[Board],
+    tau: Sequence[RankCorrelation],
+    statuses: Mapping[str, int],
+    changed: tuple[int, int] | None,
+    *,
+    shown: int,
+) -> FirstScreen:
+    """Return what people prefer, how sure that is, and what is next, from what the data hold.
+
+    Parameters
+    ----------
+    study : Study
+    state : StatusResult
+    boards : sequence of Board
+        All boards; empty where there are no runs, or no answers.
+    tau : sequence of RankCorrelation
+        How the boards agree.
+    statuses : mapping of str to int
+        How many queries have each status.
+    changed : (int, int), optional
+        In how many queries another passage is preferred to the labelled one, and in how many this is known.
+    shown : int
+        How many runs are shown.
+    """
+    judges = "simulated workers" if state.rehearsal else "people"
+    preferred = ""
+    if changed:
+        preferred = (
+            f"In {changed[0]:,} of {many(changed[1], 'query')} {judges} prefer another passage to the "
+            "labelled one."
+        )
+    decided = sum(statuses.values()) - statuses.get("sparse", 0)
+    figures = [Fact(what="queries decided", value=f"{decided:,} of {state.queries:,}")]
+    figures.append(Fact(what="votes that count", value=f"{state.judgments:,}"))
+    if not boards:
+        asked = f"{many(state.pairs, 'pair')} of {many(state.queries, 'query')} wait to be compared."
+        result = preferred or (f"{decided:,} queries are decided." if decided else asked)
+        return FirstScreen(result=result, figures=tuple(figures), next=_next(study, state, None))
+    board = boards[by_people([one.leaderboard for one in boards])]
+    one, of_people = board.leaderboard, board.leaderboard.qrels == PREFERENCE_NAME
+    pair = next((found for found in tau if found.other == f"{one.measure} {one.qrels}"), None)
+    shifts = {shift.run: shift for shift in pair.shifts} if pair and of_people else {}
+    if pair and shifts and isfinite(pair.tau):
+        figures.append(
+            Fact(what=f"agreement with the board of the {pair.qrels[0]} labels (τ)", value=f"{pair.tau:.2f}")
+        )
+    firm = {standing.run: standing for standing in board.standings}
+    places = [
+        Place(
+            rank=row.rank or 0,
+            run=row.run,
+            score=row.score,
+            low=row.low,
+            high=row.high,
+            was=shifts[row.run].reference if row.run in shifts else None,
+            rises=shifts[row.run].shift if row.run in shifts else None,
+            may_lead=row.run in firm and firm[row.run].highest == 1,
+            ranks=f"{firm[row.run].highest}–{firm[row.run].lowest}" if row.run in firm else "",
+        )
+        for row in one.ranked[:shown]
+    ]
+    best = f"The best {shown} of {len(one.ranked)} runs" if len(one.ranked) > shown else "The runs"
+    notes = [f"Bars: the {one.confidence:.0%} interval over queries."]
+    if firm:
+        notes.append("May rank: what no test rules out; blue may be the best.")
+    if shifts:
+        notes.append(f"Was: the rank under the {pair.qrels[0] if pair else ''} labels.")
+    whose = _whose(judges) if of_people else f"the {one.qrels} labels"
+    return FirstScreen(
+        result=_result(board, judges if of_people else ""),
+        also=preferred,
+        figures=tuple(figures),
+        board=f"{best} by {whose}, {many(one.queries, 'query')}",
+        measure=one.measure,
+        places=tuple(places),
+        notes=tuple(notes),
+        next=_next(study, state, board),
+    )
+
+
+def _whose(judges: str) -> str:
+    return f"{judges}'s answers" if judges == "people" else f"the answers of {judges}"
+
+
+def _result(board: Board, judges: str) -> str:
+    """Return which run is the best and how sure that is; ``judges`` is empty where labels say so."""
+    rows = board.leaderboard.ranked
+    leaders = [row.run for row in rows if row.rank == 1]
+    names = " and ".join(leaders) if len(leaders) < 3 else f"{len(leaders)} runs alike"
+    verb = "lead" if len(leaders) > 1 else "leads"
+    by = (
+        f"{judges[0].upper()}{judges[1:]} prefer {names}"
+        if judges
+        else f"{names} {verb} by the {board.leaderboard.qrels} labels"
+    )
+    if not board.standings:
+        return f"{by}."
+    rivals = sum(one.highest == 1 for one in board.standings) - len(leaders)
+    rest = len(rows) - len(leaders)
+    if rivals <= 0:
+        others = "no other run may be the best"
+    elif rivals == rest:
+        others = f"any of the {len(rows):,} runs may be the best"
+    else:
+        others = f"{rivals:,} of the other {many(rest, 'run')} may be the best"
+    first = board.standings[0].first if len(leaders) == 1 else float("nan")
+    if isfinite(first):
+        sure = f"{first:.0%}" if 0.005 <= first <= 0.995 else "over 99%" if first > 0.5 else "under 1%"
+        return f"{by}: {sure} sure that it leads; {others}."
+    if rivals > 0 and judges:  # "prefer" would say more than is known
+        by = f"{names} {verb} by {_whose(judges)}"
+    return f"{by}, but {others}." if rivals > 0 else f"{by}: {others}."
+
+
+def _next(study: Study, state: StatusResult, board: Board | None) -> tuple[str, str]:
+    """Return what to type next, and what it does, with its price where that is known."""
+    if open_ := open_words(state.hits, state.waiting, state.challenge):
+        price = study.config.hit.reward * state.missing
+        cost = f", {many(state.missing, 'assignment')} for ${price:,.2f}" if state.missing else ""
+        return "prefjudge run", f"goes on with what is open: {open_}{cost}."
+    if not state.judgments:
+        return "prefjudge plan", f"says what asking people about {many(state.pairs, 'pair')} costs."
+    if state.waiting:
+        return (
+            "prefjudge plan",
+            f"says what it costs to judge the {many(state.waiting, 'pair')} without votes.",
+        )
+    if board and sum(one.highest == 1 for one in board.standings) > 1:
+        return "prefjudge compare", "says which runs differ; only more queries tell the first ones apart."
+    return "prefjudge release", "makes a bundle of it to share."
 
 
 def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
-    with material.study.transaction(write=False) as db:
-        scored = has_runs(db)
-    if not scored and not material.given.get("runs"):
+    if not _has_boards(material):
         material.notices.append("the study has no runs, and so no leaderboards; --runs gives it some")
         return []
     result = material.scored
@@ -43,8 +200,8 @@ def boards_section(material: Material) -> list[Section]:
     pictures = [_against(material, a, b, pair) for pair, (a, b) in pairs] or [
         _alone(material, one) for one in result.boards
     ]
-    firm = next((one for one in reversed(result.boards) if one.standings), None)
-    if firm:
+    firm = result.boards[by_people(result.leaderboards)]
+    if firm.standings:
         pictures.append(rank_picture(material, firm))
     if result.winratio and result.winratio.pairs:
         pictures.append(win_ratio_picture(material, result.winratio))
@@ -57,22 +214,28 @@ def boards_section(material: Material) -> list[Section]:
         pairings=result.pairings,
         cycles=result.cycles,
     )
+    perfect = [one.leaderboard for one in result.boards if one.leaderboard.perfect]
     finding = " ".join(
-        [_best_runs(boards, pair) for pair, boards in pairs]
-        or [_best_runs((one.leaderboard,), None) for one in result.boards]
+        [
+            *(f"By {boards[0].measure} {_kendall(pair)}." for pair, boards in pairs if isfinite(pair.tau)),
+            *(f"By {one.measure} {perfect_words(one)}." for one in perfect),
+        ]
     )
-    if firm:
-        finding += f" {_how_firm(firm)}"
     return [
         Section(heading="Leaderboards", finding=finding, pictures=tuple(pictures), tables=tuple(tables)),
         *outcomes_section(material),
     ]
 
 
+def _has_boards(material: Material) -> bool:
+    with material.study.transaction(write=False) as db:
+        return has_runs(db) or bool(material.given.get("runs"))
+
+
 def _against(material: Material, a: Leaderboard, b: Leaderboard, pair: RankCorrelation) -> Picture:
     words = " and ".join(f"{one.measure}, {one.qrels} qrels" for one in (a, b))
-    table = side_by_side_table((a, b), same_queries=a.queries == b.queries)
-    return drawn(material, "old-against-new", words, partial(plot_two_boards, a, b, tau=pair), table)
+    # what it draws stands in the table of both boards
+    return drawn(material, "old-against-new", words, partial(plot_two_boards, a, b, tau=pair))
 
 
 def _alone(material: Material, one: Board) -> Picture:
@@ -83,49 +246,13 @@ def _alone(material: Material, one: Board) -> Picture:
     return drawn(material, "leaderboard", words, draw, table)
 
 
-def _how_firm(board: Board) -> str:
-    """Return how sure it is which run is the best on a board, over the queries and the votes behind them."""
-    first, shown = board.standings[0], board.leaderboard
-    row = next(row for row in shown.ranked if row.run == first.run)
-    level = f"{shown.confidence:.0%} interval over queries"
-    interval = f" ({row.low:.4f} to {row.high:.4f}, {level})" if isfinite(row.low) else ""
-    rivals = sum(one.highest == 1 for one in board.standings) - 1
-    others = f"{many(rivals, 'other run')} may be the best, too" if rivals else "no other run may be the best"
-    best = (
-        f" and is the best over many such queries with a probability of {chance_text(first.first)}"
-        if isfinite(first.first)
-        else ""
-    )
-    return (
-        f"Under the {shown.qrels} qrels {first.run} has {shown.measure} {row.score:.4f}{interval}{best}; by "
-        f"the tests of all pairs {others}."
-    )
-
-
-def _best_runs(boards: Sequence[Leaderboard], pair: RankCorrelation | None) -> str:
-    """Return sentences on the best run of one leaderboard or of two, and on those better than perfect."""
-    ranked = [[row.run for row in board.ranked if row.rank == 1] for board in boards]
-    first = [runs[0] if len(runs) == 1 else f"any of {len(runs)} runs" for runs in ranked]
-    best = [f"{run} under the {board.qrels} qrels" for run, board in zip(first, boards, strict=True)]
-    if len(ranked) > 1 and ranked[0] == ranked[1]:
-        best = [f"{first[0]} under both qrels"]
-    over = " and ".join(dict.fromkeys(many(board.queries, "query") for board in boards))
-    beyond = [f" By {board.measure} {perfect_words(board)}." for board in boards if board.perfect]
-    return (
-        f"By {boards[0].measure} over {over} the best run is {', and '.join(best)}{_kendall(pair)}."
-        + "".join(beyond)
-    )
-
-
-def _kendall(pair: RankCorrelation | None) -> str:
-    if pair is None or not isfinite(pair.tau):
-        return ""
+def _kendall(pair: RankCorrelation) -> str:
     others = (
         "" if pair.same_queries else f", and {pair.common.tau:.2f} over the {pair.queries:,} common queries"
     )
     if pair.over == "common queries":
         others = f", and {pair.printed.tau:.2f} between the boards as printed"
-    return f"; Kendall's τ is {pair.tau:.2f}{votings_words(pair)}{others}"
+    return f"Kendall's τ is {pair.tau:.2f}{votings_words(pair)}{others}"
 
 
 # The report's section on best answers: beside the labels, and where people prefer another passage.
@@ -134,7 +261,7 @@ _MOST_CHANGES = 12
 """Changed answers that are shown with their texts."""
 _MOST_ROWS = 500
 """Queries that are listed."""
-_STATUSES = {
+STATUSES = {
     "single": "one best answer",
     "tie": "several that cannot be told apart",
     "cycle": "several that are preferred to each other in a cycle",
@@ -146,9 +273,8 @@ _STATUSES = {
 def answers_section(material: Material) -> list[Section]:
     """Return the section on the best answers."""
     found = material.answers
-    best, labelled, rows = found.best, found.labelled, list(found.best.resolutions)
-    both = [one for one in rows if one.winners and one.query_id in labelled]
-    changed = [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
+    best, rows = found.best, list(found.best.resolutions)
+    both, changed = _changed(found)
     words: list[str] = []
     finding = ""
     counts = best.resolutions.counts()
@@ -182,6 +308,7 @@ def answers_section(material: Material) -> list[Section]:
     return [
         Section(
             heading="Best answers",
+            fold="Queries",
             finding=finding.strip(),
             words=tuple(words),
             pictures=tuple(filter(None, [chance_picture(material, found)])),
@@ -189,6 +316,13 @@ def answers_section(material: Material) -> list[Section]:
             tables=(_answers_table(rows, found, changed),),
         )
     ]
+
+
+def _changed(found: Answers) -> tuple[list[Resolution], list[Resolution]]:
+    """Return the queries with a label and a best answer, and those of them where the two differ."""
+    labelled = found.labelled
+    both = [one for one in found.best.resolutions if one.winners and one.query_id in labelled]
+    return both, [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
 
 
 def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict[str, str]:
@@ -241,7 +375,7 @@ def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolut
     if len(rows) > _MOST_ROWS:
         listed = [one for one in rows if one.query_id in others or one.status != "single"][:_MOST_ROWS]
     statuses = dict.fromkeys(one.status.value for one in listed)
-    notes = [". ".join(f"{status}: {_STATUSES[status]}" for status in statuses) + "."] if listed else []
+    notes = [". ".join(f"{status}: {STATUSES[status]}" for status in statuses) + "."] if listed else []
     if labelled:
         notes.append("labelled: the passages that the qrels put into the pool; they may label others, too.")
     if len(listed) < len(rows):

@@ -13,6 +13,7 @@ from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Said, Section
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.statistics import changes_table, remarks_table, workers_table
 from prefjudge.steps.report.material import Answers, Material, made_from, strategy_words
+from prefjudge.steps.report.methods import people_of
 from prefjudge.steps.report.pictures import pool_picture, work_picture, workers_picture
 from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import LoggedJudgment, each_judgment
@@ -36,7 +37,14 @@ def challenges_section(material: Material) -> list[Section]:
         for one in versions[1:]
     ]
     table = changes_table({one.version: (one.changes, one.duels) for one in versions})
-    return [Section(heading="Challenges", finding=" ".join(findings), tables=(table,) if table.rows else ())]
+    return [
+        Section(
+            heading="Challenges",
+            fold="Queries",
+            finding=" ".join(findings),
+            tables=(table,) if table.rows else (),
+        )
+    ]
 
 
 def _returned(version: Version) -> str:
@@ -62,6 +70,7 @@ def judging_section(material: Material) -> list[Section]:
         else "The votes were imported; no HIT was published here."
     )
     words = [
+        *_who_judged(material),
         *([f"Committed: ${state.committed}{of_budget}."] if published or not imports else []),
         *(
             f"The model {model} also judged {many(pairs, 'pair')}; its votes are not among the judgments."
@@ -92,12 +101,28 @@ def judging_section(material: Material) -> list[Section]:
     return [
         Section(
             heading="Judging",
+            fold="Crowd",
             finding=finding,
             words=tuple(words),
             pictures=tuple(filter(None, pictures)),
             tables=tuple(tables),
         )
     ]
+
+
+def _who_judged(material: Material) -> list[str]:
+    """Return what was compared, and by whom."""
+    state = material.state
+    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
+    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
+    judged = (
+        f"{many(state.judgments, 'judgment')} {'counts' if state.judgments == 1 else 'count'}{dropped}"
+        if state.assignments
+        else "no pair is judged yet"
+    )
+    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
+    who = [f"Who judged: {'; '.join(told)}."] if told else []
+    return [f"Passages are compared side by side: {pools}; {judged}.", *who]
 
 
 def workers_of(material: Material) -> Table | None:
@@ -143,6 +168,7 @@ def design_section(material: Material) -> list[Section]:
     return [
         Section(
             heading="How it was made",
+            fold="Methods",
             finding=f"Workers were asked: {design.question}"
             if published
             else "The votes were imported; what people were asked is not known here.",

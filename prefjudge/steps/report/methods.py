@@ -24,6 +24,7 @@ def methods_section(material: Material) -> list[Section]:
     return [
         Section(
             heading="For a paper",
+            fold="Methods",
             finding="What was done and found, in a paragraph with its sources.",
             words=(with_citations(text),),
             command=to_bibtex(text),

@@ -9,14 +9,14 @@ import numpy as np
 
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.evaluation.boards import Board
-from prefjudge.evaluation.winratios import RUNS_SHOWN, WinRatios, best_runs
+from prefjudge.evaluation.winratios import WinRatios
 from prefjudge.findings.outputs import stamp_of
 from prefjudge.pages.page import Picture
-from prefjudge.show.boards import winratio_matrix
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.figures import render_figure
 from prefjudge.show.plots import (
     BINS,
+    MOST_WRITTEN,
     WorkerPoint,
     count_chances,
     plot_chances,
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 _POINTS = 60
 """Points of a curve over time: with one for each assignment it could tell who worked when."""
+
+
+_FEW = 16
+"""Of more runs than have room for numbers, the picture of win ratios has the first."""
 
 
 def drawn(
@@ -88,8 +92,8 @@ def rank_picture(material: Material, board: Board) -> Picture:
 def win_ratio_picture(material: Material, found: WinRatios) -> Picture:
     """Draw the matrix of win ratios."""
     words = "How often the top passage of each run is preferred to that of each other run"
-    table = winratio_matrix(found, shown=best_runs(found, RUNS_SHOWN))
-    return drawn(material, "win-ratios", words, partial(plot_win_ratios, found), table)
+    most = None if len(found.runs) <= MOST_WRITTEN else _FEW
+    return drawn(material, "win-ratios", words, partial(plot_win_ratios, found, most=most))
 
 
 def pool_picture(material: Material, sizes: dict[int, int]) -> Picture:

@@ -1,7 +1,6 @@
 """Writes a study's report, as one HTML page or many: leaderboards, changed answers, and how it was judged."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from annotated_types import Interval
 
 from prefjudge.errors import InputError, PrefjudgeError
-from prefjudge.findings.answers import open_words
 from prefjudge.findings.outputs import check_outputs, own_file, stamp_of, write_figure, write_table
 from prefjudge.pages.methods import to_bibtex, to_latex
 from prefjudge.pages.page import Section, as_live, report_page
@@ -24,18 +22,18 @@ from prefjudge.reading.once import asking_once
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.show.results import Shown
-from prefjudge.steps.report.boards import answers_section, boards_section
+from prefjudge.steps.report.boards import answers_section, boards_section, report_screen
 from prefjudge.steps.report.judging import challenges_section, design_section, judging_section, look_closer
 from prefjudge.steps.report.material import Given, Material
-from prefjudge.steps.report.methods import describe_methods, methods_section, people_of, top_section
+from prefjudge.steps.report.methods import describe_methods, methods_section, top_section
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.status import status
 from prefjudge.study.answers import last_version
-from prefjudge.study.imports import count_imported, load_votes
+from prefjudge.study.imports import count_imported
 from prefjudge.study.pools import is_published
 from prefjudge.study.progress import Stage, lacking, load_mark
 from prefjudge.study.store import CONFIG_FILE, QRELS_FILE, Study, open_study
-from prefjudge.words import Rehearsal, many
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
     from prefjudge.steps.report.site.site import SiteResult
@@ -200,11 +198,12 @@ def make_report(
             )  # what is wrong with a file that was given is an error, not a gap of the study
         sections = _sections(material)
         notices = tuple(dict.fromkeys(material.notices))
-        lead, closer = _lead(material), look_closer(material)
+        first, closer = report_screen(material), look_closer(material)
+        title = study.config.release.title or study.config.name
         stamp = stamp_of(state.rehearsal)
         # the stamp is in sight all the time, and the answers' own begins with where they lie on this machine
         told = [notice for notice in notices if not (stamp and notice.endswith(stamp))]
-        page = report_page(study.config.name, lead, sections, told, stamp, closer)
+        page = report_page(title, first, sections, told, stamp, closer)
         files = [
             *(write_plots(material, wanted.plots) if wanted.plots else []),
             *(write_tables(material, sections, wanted.form, wanted.tables) if wanted.tables else []),
@@ -240,37 +239,6 @@ def _sections(material: Material) -> list[Section]:
         except PrefjudgeError as error:  # the study has no such section yet, or its files are gone
             material.notices.append(error.message)
     return sections
-
-
-def _lead(material: Material) -> list[str]:
-    """Return what was asked, who judged, and whether more is to come."""
-    state = material.state
-    under_way = open_words(state.hits, state.waiting, state.challenge)
-    not_asked = state.waiting and state.judgments and not state.hits  # votes that were imported
-    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
-    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
-    judged = (
-        f"{many(state.judgments, 'judgment')} {'counts' if state.judgments == 1 else 'count'}{dropped}"
-        if state.assignments
-        else "no pair is judged yet"
-    )
-    return [
-        f"Passages are compared side by side: {pools}; {judged}.",
-        *_who_judged(material),
-        *([f"The study is under way: {under_way}."] if under_way else []),
-        *([f"{many(state.waiting, 'pair lacks', 'pairs lack')} votes."] if not_asked else []),
-    ]
-
-
-def _who_judged(material: Material) -> list[str]:
-    with material.study.transaction(write=False) as db:
-        models = Counter(model for model, _ in load_votes(db))
-    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
-    asked = [f"{name} ({many(count, 'pair')})" for name, count in models.items()]
-    return [
-        *([f"Who judged: {'; '.join(told)}."] if told else []),
-        *([f"Models were asked, too, and do not count among these: {', '.join(asked)}."] if asked else []),
-    ]
 
 
 # Serves a report on this machine while its study runs: the page is made again when the study has changed.

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from prefjudge.errors import InputError
 from prefjudge.findings.outputs import write_figure, write_table
-from prefjudge.pages.page import Picture, Section, report_page
+from prefjudge.pages.page import FirstScreen, Picture, Section, report_page
 from prefjudge.reading.files import write_text
 from prefjudge.reading.labels import ENDING
 from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 INDEX_FILE = "index.html"
 _TABLES, _FIGURES = ("csv", "tex", "md"), ("svg", "png")
+_FOLD = "Tables and figures"
 LIST_FILE = "reproduce.json"
 """Names what an earlier run wrote, so that a later one deletes these files and no others."""
 
@@ -83,9 +84,10 @@ def section_of(
     """Return the part of the page that shows an exhibit from its files, or says what it needs."""
     shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
     if made is None:
-        return Section(heading=exhibit.name, finding=f"{shows}. Not made: {missing}")
+        return Section(heading=exhibit.name, fold=_FOLD, finding=f"{shows}. Not made: {missing}")
     return Section(
         heading=exhibit.name,
+        fold=_FOLD,
         finding=f"{shows}.",
         words=(exhibit.reading, *made.words),
         pictures=tuple(
@@ -103,8 +105,9 @@ def write_page(
     paper: Paper, sections: Iterable[Section], folder: Path, *, notices: Iterable[str], stamp: str = ""
 ) -> Path:
     """Write the page that shows all exhibits in the paper's order."""
-    lead = [*([stamp] if stamp else []), paper.lead, f"After: {paper.citation}"]
+    after = f"After: {paper.citation}"
+    first = FirstScreen(result=paper.lead, also=f"{stamp}. {after}" if stamp else after)
     title = f"{paper.name}, from your own data"
     path = folder / INDEX_FILE
-    write_text(path, report_page(title, lead, tuple(sections), tuple(notices)))
+    write_text(path, report_page(title, first, tuple(sections), tuple(notices)))
     return path

@@ -1,5 +1,6 @@
 """The pages with boards: the first page, those of past versions, and the list of versions."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -11,13 +12,18 @@ from prefjudge.evaluation.correlation import correlate
 from prefjudge.evaluation.submissions import Submission, record_holders
 from prefjudge.field.history import Version
 from prefjudge.findings.answers import what_is_open
-from prefjudge.pages.page import Fact, Page, Part, is_web_address, version_address
+from prefjudge.findings.outputs import stamp_of
+from prefjudge.pages.page import Fact, Page, Picture, Section, is_web_address, version_address
 from prefjudge.pages.site import Entry, Feed
+from prefjudge.reading.given import QRELS_NAME
 from prefjudge.reading.leaderboards import RunMetadata, leaderboard_text
 from prefjudge.show.boards import leaderboard_table, official_table, score_tables
 from prefjudge.show.cells import Cell, Column, Table, bare
+from prefjudge.show.figures import render_figure
+from prefjudge.show.plots import plot_progress
 from prefjudge.show.statistics import changes_table, versions_table
-from prefjudge.steps.report.material import made_from, sentence, strategy_words
+from prefjudge.steps.report.boards import FIRST_SHOWN, first_screen
+from prefjudge.steps.report.material import made_from, strategy_words
 from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import current_target
@@ -28,24 +34,28 @@ _DAY = len("2026-11-22")
 
 def first_page(state: SiteState, title: str) -> Page:
     """Return the first page: the board as it is, beside that of the labels, and what is to come."""
-    current, board = state.boards.current, state.boards.current.first.leaderboard
+    current = state.boards.current
     about = state.study.config.release.description
-    when = f". They are of version {current.version}, made" if current.version else ", found"
-    lead = (
-        f"{many(len(board.ranked), 'run')} by {board.measure} under the best-known answers to "
-        f"{many(board.queries, 'query')}{f'{when}{_since(current.made)}' if current.made else ''}.",
-        *([sentence(state.answers.confidence.words[0])] if state.answers.confidence else []),
+    boards = [*state.boards.labels, *current.boards]
+    first = first_screen(
+        state.study, state.progress, boards, state.taus, *_answered(state), shown=FIRST_SHOWN
     )
     return Page(
         address="index.html",
         title=title,
-        lead=(*([about] if about else []), *lead),
+        first=replace(first, next=()),  # what is next is for those who keep the board
         parts=(
-            Part(heading="Leaderboard", tables=_tables(state, current, _ranks_before(state, current))),
+            Section(
+                heading="Leaderboard",
+                words=(*([about] if about else []), _when(current)),
+                tables=_tables(state, current, _ranks_before(state, current)),
+            ),
+            *_over_time(state),
             *_beside_labels(state),
             *_official(state),
             *_not_ranked(state),
-            Part(
+            Section(heading="How to submit", words=_how_to_submit(state)),
+            Section(
                 heading="To follow and to reuse",
                 links=(
                     Fact(what="leaderboard.csv", value="", address="leaderboard.csv"),
@@ -57,6 +67,52 @@ def first_page(state: SiteState, title: str) -> Page:
     )
 
 
+def _when(current: VersionBoards) -> str:
+    made = _since(current.made)
+    if current.version:
+        return f"The answers are of version {current.version}{f', made{made}' if made else ''}."
+    return f"The answers were found{made}." if made else "Each run leads to its page."
+
+
+def _answered(state: SiteState) -> tuple[Counter[str], tuple[int, int] | None]:
+    """Count the queries by status, and those with a label where another passage is preferred to it."""
+    labelled: dict[str, set[str]] = defaultdict(set)
+    for (query, doc), found in state.stored.findings.items():
+        if QRELS_NAME in found.sources:
+            labelled[query].add(doc)
+    best = {query: {*steps[-1].docs} for query, steps in state.answers.steps.items() if query in labelled}
+    changed = sum(not docs & labelled[query] for query, docs in best.items())
+    statuses = Counter(one.status for one in state.answers.queries)
+    return statuses, (changed, len(best)) if best else None
+
+
+def _over_time(state: SiteState) -> list[Section]:
+    """Return the plot of the best result over time, where runs came on several days."""
+    entries = board_entries(state)
+    if len({one.date for one in entries}) < 2:
+        return []
+    ordered = sorted(entries, key=lambda one: one.date)
+    best = [one.name for one in record_holders(ordered)]
+    board = state.boards.current.first.leaderboard
+    words = f"The best result over time: {board.measure} by the best-known answers"
+    figure = plot_progress(ordered, best, measure=board.measure)
+    svg = render_figure(figure, "svg", stamp_of(state.rehearsal))
+    return [Section(heading="The best over time", pictures=(Picture(words=words, svg=svg),))]
+
+
+def _how_to_submit(state: SiteState) -> tuple[str, ...]:
+    config = state.study.config
+    rules = config.board
+    depth = "passage" if config.pool.depth == 1 else f"{config.pool.depth} passages"
+    return (
+        f"Send a run of the {many(state.progress.queries, 'query')} in TREC's six columns to those whom the "
+        "page About names, or as a pull request where the board is kept in Git; a team may send "
+        f"{rules.per_team:,} in {many(rules.days, 'day')}.",
+        f"People compare its first {depth} with the best-known answers where "
+        "these are new. It is ranked after that, and gets a page of its own.",
+    )
+
+
 def version_pages(state: SiteState) -> list[Page]:
     """Return the board of each version that is kept, and the answers that it changed."""
     pages = []
@@ -65,10 +121,10 @@ def version_pages(state: SiteState) -> list[Page]:
         past = known[one.version]
         changes = changes_table({past.version: (past.changes, _public(state, past))})
         kept = [number for number, column in enumerate(changes.columns) if column.name != "version"]
-        parts = [Part(heading="Leaderboard", tables=_tables(state, one, _ranks_before(state, one)))]
+        parts = [Section(heading="Leaderboard", tables=_tables(state, one, _ranks_before(state, one)))]
         if changes.rows:
             only = _select(changes, kept)
-            parts.append(Part(heading="Answers that changed", tables=(only,)))
+            parts.append(Section(heading="Answers that changed", tables=(only,)))
         pages.append(
             Page(
                 address=version_address(one.version),
@@ -101,7 +157,7 @@ def history_page(state: SiteState) -> Page:
         address="history.html",
         title="History",
         parts=(
-            Part(
+            Section(
                 heading="Versions",
                 words=words or ("Each version has the board as it was, with the runs that were there then.",),
                 tables=(versions_table(rows),) if rows else (),
@@ -177,21 +233,21 @@ def _public(state: SiteState, past: Version) -> list[Duel]:
     ]
 
 
-def _beside_labels(state: SiteState) -> list[Part]:
+def _beside_labels(state: SiteState) -> list[Section]:
     """Return how the same runs stand under the labels that were pooled."""
     boards = [*state.boards.labels, *state.boards.current.boards]
     if not state.boards.labels:
         return []
-    return [Part(heading="Under the labels", tables=tuple(score_tables(boards, tau=state.taus)))]
+    return [Section(heading="Under the labels", tables=tuple(score_tables(boards, tau=state.taus)))]
 
 
-def _official(state: SiteState) -> list[Part]:
+def _official(state: SiteState) -> list[Section]:
     if state.official is None:
         return []
-    return [Part(heading="Beside the official leaderboard", tables=(official_table(state.official),))]
+    return [Section(heading="Beside the official leaderboard", tables=(official_table(state.official),))]
 
 
-def _not_ranked(state: SiteState) -> list[Part]:
+def _not_ranked(state: SiteState) -> list[Section]:
     """Return the runs that no board ranks yet: those being judged, and those that the study does not have."""
     waiting = [(name, "being judged") for name in state.waiting]
     rows = [*waiting, *((name, "submitted") for name in state.entries.waiting)]
@@ -207,7 +263,7 @@ def _not_ranked(state: SiteState) -> list[Part]:
         ),
         notes=("A run is ranked once people have compared its newcomers with the best-known answers.",),
     )
-    return [Part(heading="Not ranked yet", tables=(table,))]
+    return [Section(heading="Not ranked yet", tables=(table,))]
 
 
 def _select(table: Table, kept: Sequence[int]) -> Table:
@@ -234,11 +290,11 @@ def about_page(state: SiteState, contact: str) -> Page:
         address="about.html",
         title="About this leaderboard",
         parts=(
-            Part(heading="What is judged", facts=_judged(state)),
-            Part(heading="What it cost", facts=_cost(state)),
-            Part(heading="Whom to ask", facts=_contacts(state, contact)),
-            Part(heading="How it is made", facts=_design(state), tables=(_inputs(state),)),
-            Part(heading="How to read the boards", words=_reading(state)),
+            Section(heading="What is judged", facts=_judged(state)),
+            Section(heading="What it cost", facts=_cost(state)),
+            Section(heading="Whom to ask", facts=_contacts(state, contact)),
+            Section(heading="How it is made", facts=_design(state), tables=(_inputs(state),)),
+            Section(heading="How to read the boards", words=_reading(state)),
         ),
     )
 
@@ -375,8 +431,8 @@ def site_feed(state: SiteState, title: str, url: str) -> Feed:
     )
 
 
-def leaderboard_csv(state: SiteState) -> str:
-    """Return the board as it is in MS MARCO's layout, the best first, the days as far as they are known.
+def board_entries(state: SiteState) -> list[Submission]:
+    """Return the board as it is as submissions, the best first, as far as their days are known.
 
     ``Eval`` is the score under the best-known answers, ``Dev`` that under the labels. A run whose submission
     has no day has that of the first version at which it was ranked; without any day there is no entry.
@@ -405,8 +461,14 @@ def leaderboard_csv(state: SiteState) -> str:
                     eval=row.score,
                 )
             )
+    return entries
+
+
+def leaderboard_csv(state: SiteState) -> str:
+    """Return the same in MS MARCO's layout."""
+    entries, measure = board_entries(state), state.boards.current.first.leaderboard.measure
     best = {one.name for one in record_holders(sorted(entries, key=lambda one: one.date))}
-    return leaderboard_text([replace(one, record=one.name in best) for one in entries], board.measure)
+    return leaderboard_text([replace(one, record=one.name in best) for one in entries], measure)
 
 
 def _first_ranked(state: SiteState, run: str) -> date | None:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from prefjudge.core.resolving.confidence import ResolvedQuery
-from prefjudge.pages.page import Fact, Page, Part, SitePassage, list_address, query_address
+from prefjudge.pages.page import Fact, Page, Passage, Section, list_address, query_address
 from prefjudge.show.cells import Cell, Column, Table
+from prefjudge.steps.report.boards import STATUSES
 from prefjudge.steps.report.site.state import SiteState, Step, found_by
 from prefjudge.words import chance_text, many
 
@@ -14,13 +15,6 @@ _A_PAGE = 500
 _OTHERS = 10
 _TITLE = 120
 _NAMED = 5
-_STATUSES = {
-    "single": "one best answer",
-    "tie": "several that cannot be told apart",
-    "cycle": "several that are preferred to each other in a cycle",
-    "partial": "the best of those that were compared",
-    "sparse": "not enough is judged to say",
-}
 
 
 def query_list(state: SiteState) -> list[Page]:
@@ -38,8 +32,8 @@ def query_list(state: SiteState) -> list[Page]:
             title="Queries" if number == 1 else f"Queries, page {number}",
             lead=(f"{many(len(rows), 'query')}, each with its best-known answer.",),
             parts=(
-                *([Part(heading="Pages", links=several)] if len(parts) > 1 else []),
-                Part(heading="Best-known answers", tables=(_list_table(state, part),)),
+                *([Section(heading="Pages", links=several)] if len(parts) > 1 else []),
+                Section(heading="Best-known answers", tables=(_list_table(state, part),)),
             ),
         )
         for number, part in enumerate(parts, 1)
@@ -61,13 +55,13 @@ def _query_page(state: SiteState, one: ResolvedQuery, *, texts: bool) -> Page:
         title=_cut(question) or f"Query {query}",
         lead=(*([question] if len(question) > _TITLE else []), *([f"Query {query}"] if question else [])),
         parts=(
-            Part(
+            Section(
                 heading="Best-known answer" if len(best) == 1 else "Best-known answers",
                 words=() if best else ("Not enough is judged yet to say which passage is the best.",),
                 passages=tuple(_passage(state, one, steps, doc, texts=texts) for doc in best),
                 facts=_facts(state, one),
             ),
-            *([Part(heading="How it came", tables=(_steps_table(state, query, steps),))] if steps else []),
+            *([Section(heading="How it came", tables=(_steps_table(state, query, steps),))] if steps else []),
             *_others(state, one, best),
         ),
     )
@@ -75,7 +69,7 @@ def _query_page(state: SiteState, one: ResolvedQuery, *, texts: bool) -> Page:
 
 def _passage(
     state: SiteState, one: ResolvedQuery, steps: Sequence[Step], doc: str, *, texts: bool
-) -> SitePassage:
+) -> Passage:
     chance = one.p_best.get(doc)
     since = next((step.version for step in reversed(steps) if doc not in step.before), steps[0].version)
     names = found_by(state.stored.findings, one.query_id, doc, state.entries.hidden)
@@ -85,7 +79,7 @@ def _passage(
         *([f"P(best) {chance_text(chance)}"] if chance is not None else []),
     ]
     sentence = "; ".join(words)
-    return SitePassage(
+    return Passage(
         role="Passage",
         doc=doc,
         text=state.stored.passages.get(doc, "") if texts else "",
@@ -97,7 +91,7 @@ def _facts(state: SiteState, one: ResolvedQuery) -> tuple[Fact, ...]:
     runs = len(state.boards.runs)
     first, ten = (found.get(one.query_id, 0) for found in (state.boards.top, state.boards.top_ten))
     return (
-        Fact(what="Decided", value=_STATUSES[one.status]),
+        Fact(what="Decided", value=STATUSES[one.status]),
         Fact(what="Judged", value=f"{many(one.votes, 'vote')} on {many(one.pool_size, 'candidate')}"),
         *(
             [Fact(what="Missing", value=many(one.missing, "pair lacks a vote", "pairs lack a vote"))]
@@ -149,7 +143,7 @@ def _steps_table(state: SiteState, query: str, steps: Sequence[Step]) -> Table:
     )
 
 
-def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[Part]:
+def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[Section]:
     """Return the other candidates, the most probable ones."""
     rest = [(doc, chance) for doc, chance in one.p_best.items() if doc not in best]
     if not rest:
@@ -170,7 +164,7 @@ def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[P
             for doc, chance in likely
         ),
     )
-    return [Part(heading="Other candidates", tables=(table,))]
+    return [Section(heading="Other candidates", tables=(table,))]
 
 
 def _list_table(state: SiteState, part: Sequence[ResolvedQuery]) -> Table:

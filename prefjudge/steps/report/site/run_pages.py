@@ -7,7 +7,7 @@ import numpy as np
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.measures.measures import direction
 from prefjudge.evaluation.tests import Significance, compare_runs
-from prefjudge.pages.page import Fact, Page, Part, is_web_address, query_address, run_address
+from prefjudge.pages.page import Fact, Page, Section, is_web_address, query_address, run_address
 from prefjudge.reading.leaderboards import RunMetadata
 from prefjudge.reading.opened import run_surprises
 from prefjudge.show.cells import Bold, Cell, Column, Table
@@ -26,12 +26,12 @@ def run_pages(state: SiteState) -> Iterator[Page]:
     brought = _brought(state)
     ranked = set(state.boards.runs)
     for name, told in {**state.entries.shown, **state.entries.waiting}.items():
-        parts = [Part(heading="About the run", facts=_about(told))] if told.told else []
+        parts = [Section(heading="About the run", facts=_about(told))] if told.told else []
         if name not in ranked:
-            parts.append(Part(heading="Ranks", words=(_words_on_waiting(state, name),)))
+            parts.append(Section(heading="Ranks", words=(_words_on_waiting(state, name),)))
         else:
             parts += [
-                Part(heading="Ranks", tables=(_boards_table(state, name), *_past_table(state, name))),
+                Section(heading="Ranks", tables=(_boards_table(state, name), *_past_table(state, name))),
                 *_tested(state, tests, name),
             ]
         parts += [*_found(brought.get(name, [])), *_audited(state, name), *_healthy(state, name)]
@@ -116,7 +116,7 @@ def _past_table(state: SiteState, name: str) -> list[Table]:
     ]
 
 
-def _tested(state: SiteState, tests: Significance | None, name: str) -> list[Part]:
+def _tested(state: SiteState, tests: Significance | None, name: str) -> list[Section]:
     """Return the run against each other one, the best first."""
     if tests is None:
         return []
@@ -150,7 +150,7 @@ def _tested(state: SiteState, tests: Significance | None, name: str) -> list[Par
             "adjusted for all pairs, does not tell the runs apart.",
         ),
     )
-    return [Part(heading="Tests", tables=(table,))]
+    return [Section(heading="Tests", tables=(table,))]
 
 
 def _brought(state: SiteState) -> dict[str, list[str]]:
@@ -168,12 +168,12 @@ def _brought(state: SiteState) -> dict[str, list[str]]:
     return found
 
 
-def _found(queries: list[str]) -> list[Part]:
+def _found(queries: list[str]) -> list[Section]:
     if not queries:
         return []
     shown = f"; the first {_ANSWERS} of them" if len(queries) > _ANSWERS else ""
     return [
-        Part(
+        Section(
             heading="Answers that it found",
             words=(
                 f"Of {many(len(queries), 'query')} it found the best-known answer first, alone or with other "
@@ -186,7 +186,7 @@ def _found(queries: list[str]) -> list[Part]:
     ]
 
 
-def _audited(state: SiteState, name: str) -> list[Part]:
+def _audited(state: SiteState, name: str) -> list[Section]:
     if state.audit is None:
         return []
     words = [one.words for one in state.audit.findings if name in one.submissions]
@@ -194,11 +194,11 @@ def _audited(state: SiteState, name: str) -> list[Part]:
     if not said and state.entries.shown.get(name, RunMetadata(run=name)).submitted is None:
         return []  # the audit did not look at it
     if not said:
-        return [Part(heading="Audit", words=("The audit found nothing.",))]
-    return [Part(heading="Audit", words=(*said, "A finding is a reason to ask, not a verdict."))]
+        return [Section(heading="Audit", words=("The audit found nothing.",))]
+    return [Section(heading="Audit", words=(*said, "A finding is a reason to ask, not a verdict."))]
 
 
-def _healthy(state: SiteState, name: str) -> list[Part]:
+def _healthy(state: SiteState, name: str) -> list[Section]:
     run = state.health.get(name)
     if run is None:
         return []
@@ -212,4 +212,4 @@ def _healthy(state: SiteState, name: str) -> list[Part]:
         Fact(what="SHA-256", value=run.digest.removeprefix("sha256:")),
     ]
     words = list(map(sentence, run_surprises(run)))
-    return [Part(heading="The file", facts=tuple(facts), words=tuple(words))]
+    return [Section(heading="The file", facts=tuple(facts), words=tuple(words))]

@@ -10,7 +10,16 @@ from typing import Unpack
 
 from prefjudge.errors import InputError
 from prefjudge.findings.outputs import check_outputs, stamp_of
-from prefjudge.pages.page import STYLE_FILE, Known, Page, is_web_address, render_page, style_text
+from prefjudge.pages.page import (
+    SCRIPT_FILE,
+    STYLE_FILE,
+    Known,
+    Page,
+    is_web_address,
+    render_page,
+    script_text,
+    style_text,
+)
 from prefjudge.pages.site import atom_feed, json_feed
 from prefjudge.reading.files import Notice, atomic_write
 from prefjudge.reading.once import asking_once
@@ -113,6 +122,7 @@ def _files(state: SiteState, *, contact: str, url: str, texts: bool) -> Iterator
         yield page.address, render_page(page, known)
     feed = site_feed(state, title, url)
     yield STYLE_FILE, style_text()
+    yield SCRIPT_FILE, script_text()
     yield "feed.xml", atom_feed(feed)
     yield "feed.json", json_feed(feed)
     yield CSV_FILE, leaderboard_csv(state)
