@@ -26,7 +26,7 @@ from tests.cli.conftest import prefjudge as run
 from tests.steps.conftest import COLLECTION
 
 NAMES = [verb.function for verb in VERBS]
-ONLY_CLI = {"format", "json", "watch", "every", "schema"}
+ONLY_CLI = {"format", "json", "details", "help_all", "watch", "every", "schema"}
 """How a person wants to see it, how long to wait, and what is printed instead, as ``--version`` is."""
 ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "workers"}
 """What a person is asked and shown; processes that read runs, which PREFJUDGE_WORKERS counts."""
@@ -127,7 +127,7 @@ def test_an_option_is_read_from_a_signature_and_a_docstring(
 
 
 def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> None:
-    shown = run("score", "--help").stdout
+    shown = run("score", "--help-all").stdout
     for words in (
         "<score|score-f32|rank|file>", "<error|first|best>", "<files|spark>", "<mean|median>",
         "Score the queries of this file only.", "x>=1", "[default: error]", "May be repeated.",
@@ -135,7 +135,7 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
         assert words in shown, words
     assert "--health" in shown
     assert "--no-health" not in shown
-    assert "else that of [release] in" in " ".join(run("release", "--help").stdout.replace("│", " ").split())
+    assert "else that of [release] in" in " ".join(run("release", "--help-all").stdout.replace("│", " ").split())
 
 
 def test_a_shell_completes_verbs_options_and_choices() -> None:
