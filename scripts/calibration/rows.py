@@ -110,7 +110,7 @@ def brief(rows: Sequence[Row]) -> Iterator[str]:
     them. The last two count the figures of the single strategies that have to meet the goals, and do.
     """
     noises = list(dict.fromkeys(row.design.noise for row in rows))
-    form = "{:>4} {:>7} " + " {:>22}" * len(noises) + " {:>8} {:>4}"
+    form = "{:>4} {:>7}" + " {:>21}" * len(noises) + " {:>7} {:>3}"
     yield form.format("pool", "queries", *noises, "figures", "met")
     for size in dict.fromkeys((row.design.pool, row.design.queries) for row in rows):
         some = [row for row in rows if (row.design.pool, row.design.queries) == size]

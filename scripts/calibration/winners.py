@@ -14,7 +14,7 @@ from prefjudge.core.strategies import BradleyTerryNoise, scale_of_error
 RULES = ("shallow-pooling", "bradley-terry", "noisy-bradley-terry")
 QUERIES, POOL, WORKERS, ERROR = 150, 6, 20, 0.33
 VOTES = (1, 3)
-FORM = "{:>5} {:<22} {:>15} {:>13} {:>19} {:>6} {:>6}"
+FORM = "{:>5} {:<16} {:>15} {:>13} {:>19} {:>6} {:>6}"
 
 
 @dataclass(frozen=True, kw_only=True)
