@@ -102,7 +102,7 @@ def first_screen(
     shifts = {shift.run: shift for shift in pair.shifts} if pair and of_people else {}
     if pair and shifts and isfinite(pair.tau):
         figures.append(
-            Fact(what=f"agreement with the board of the {pair.qrels[0]} labels (τ)", value=f"{pair.tau:.2f}")
+            Fact(what=f"τ with the board of the {pair.qrels[0]} labels", value=f"{pair.tau:.2f}")
         )
     firm = {standing.run: standing for standing in board.standings}
     places = [
