@@ -99,9 +99,13 @@ def serve(
         else:
             say(f"requester API  {address.endpoint}   (AWS_ENDPOINT_URL_MTURK={address.endpoint})")
             say(f"worker site    {address.worker_site}")
-            say(f"admin page     {address.admin}")
+            # only to a terminal: a log is read by others
+            if sys.stderr.isatty():
+                say(f"admin page     {address.sign_in}   (signs you in once, within ten minutes)")
+            else:
+                say(f"admin page     {address.admin}")
             say(f"admin token    {_token_hint(address)}")
-            say("invite workers at the admin page; stop with Ctrl-C")
+            say("invite people on the admin page; stop with Ctrl-C")
 
     made = call(ready=ready)
     if revoke_key is not None:
@@ -120,12 +124,10 @@ def _show_serve(made: "IssuedKey | AdminToken", *, json: bool) -> None:
 
 
 def _token_hint(address: "Address") -> str:
-    """Say where the admin's token is; it is shown only on a terminal, never to a log."""
+    """Say where the admin's token is."""
     if address.token_file:
         return f"in {address.token_file}"
-    return (
-        address.admin_token if sys.stderr.isatty() else "the same command with --print-admin-token shows it"
-    )
+    return "the same command with --print-admin-token shows it"
 
 
 def pay(result: "PayResult", *, details: Details = False) -> None:

@@ -37,7 +37,8 @@ _RUNNING_FILE = f"{MARKETPLACE_FILE}.serving"
 class Address:
     """Where a marketplace answers; ``local`` is for the study's verbs on the same machine.
 
-    ``public_url`` is where people find it, empty where it is not served for them.
+    ``public_url`` is where people find it, empty where it is not served for them; ``sign_in`` a link that
+    signs the admin in, once.
     """
 
     endpoint: str
@@ -47,6 +48,7 @@ class Address:
     admin_token: str
     public_url: str = ""
     token_file: str = ""
+    sign_in: str = ""
 
 
 @contextmanager

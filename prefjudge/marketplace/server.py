@@ -18,7 +18,7 @@ import uvicorn
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.overview import sweep
-from prefjudge.marketplace.people import panels
+from prefjudge.marketplace.people import panels, requesters
 from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings, Wording
 from prefjudge.marketplace.site.app import build_app
 from prefjudge.marketplace.site.state import AppState, limited
@@ -92,6 +92,11 @@ class Server:
             )
         )
         self._thread: threading.Thread | None = None
+
+    def sign_in_link(self) -> str:
+        """Return a link that signs the admin in once; its code is after the #, which no browser sends."""
+        with self.marketplace.transaction() as tx:
+            return f"{self.admin}/signin#once={requesters.admin_link(tx)}"
 
     def run(self, ready: Callable[["Server"], None] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
@@ -172,6 +177,7 @@ def serve(
     task: str = "",
     language: str = "",
     keep_days: int | None = None,
+    pairs: Callable[[], tuple[int, int]] | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
@@ -181,9 +187,9 @@ def serve(
     refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
     ``admin_token`` takes the place of the one that is made from the store's secret, and ``admin_header`` is
     believed about who administers; ``task`` stands for "HIT" on the worker site, which speaks ``language`` or
-    the browser's. After
-    ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
-    ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
+    the browser's. After ``keep_days`` without work people are forgotten. ``pairs`` tells the admin's page how
+    many pairs of the study are judged, and of how many. The environment variables
+    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
     """
     settings = Settings(
         host=host,
@@ -195,6 +201,7 @@ def serve(
         admin_header=admin_header,
         wording=Wording(task=task),
         language=language,
+        pairs=pairs,
     )
     server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))
     log_to_stderr()

@@ -215,6 +215,8 @@ class Settings:
         What stands for "HIT" on the worker site.
     language
         The site's language until a worker chooses another; empty: the browser's.
+    pairs
+        Says how many pairs of a study are judged, and of how many; None: it serves no study.
     """
 
     host: str = "127.0.0.1"
@@ -226,6 +228,7 @@ class Settings:
     admin_header: str = ""
     wording: Wording = field(default_factory=Wording)
     language: str = ""
+    pairs: Callable[[], tuple[int, int]] | None = None
 
     def check(self) -> None:
         """Refuse to listen to the world in clear text, and a proxy that is not an address."""

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -196,7 +197,7 @@ def serve(
 
     def told(market: Any) -> None:
         address = address_of(market, url)
-        address = replace(address, public_url=address.worker_site)
+        address = replace(address, public_url=address.worker_site, sign_in=market.sign_in_link())
         if opened:
             announce(folder, address)
             announced.append(address)
@@ -219,6 +220,7 @@ def serve(
             task=opened.config.words.task if opened else "",
             language=opened.config.design.language if opened else "",
             keep_days=opened.config.workers.keep_days if opened else None,
+            pairs=partial(_judged, opened) if opened else None,
             ready=told,
         )
     finally:
@@ -227,6 +229,14 @@ def serve(
         for address in announced:
             retract(folder, address)
     return None
+
+
+def _judged(study: Study) -> tuple[int, int]:
+    """Return how many of the study's pairs have a vote that counts, and how many there are."""
+    from prefjudge.study.progress import count_judged_pairs, count_rows
+
+    with study.transaction(write=False) as db:
+        return count_judged_pairs(db), count_rows(db, "pairs")
 
 
 def _refuse_real_money(study: Study) -> None:

@@ -326,6 +326,17 @@ def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int
     return int(kept), int(dropped)
 
 
+def count_judged_pairs(db: Connection) -> int:
+    """Return how many pairs have a judgment that counts."""
+    rows = db.execute(
+        "SELECT count(DISTINCT j.pair_id) FROM judgments j JOIN assignments USING (assignment_id) "
+        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+        f"WHERE d.judgment_id IS NULL AND {COUNTED}",
+        target=current_target(db),
+    )
+    return int(rows[0][0])
+
+
 def load_barred(db: Connection, target: str | None = None) -> dict[str, str]:
     """Return the barred workers and why."""
     return dict(

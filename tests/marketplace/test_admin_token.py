@@ -1,17 +1,24 @@
 """The admin's token, from the store's secret or a file of the owner's; options from the environment."""
 
+import os
+import pty
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import urllib3
 
 from prefjudge.errors import ConfigError
 from prefjudge.marketplace.operator import SHORTEST_TOKEN, read_token
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
-from prefjudge.marketplace.server import start
+from prefjudge.marketplace.server import Server, start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.steps.serve import AdminToken, serve
 from tests.cli.conftest import prefjudge
-from tests.marketplace.people import Admin, new_requester
+from tests.marketplace.people import Admin, Clock, new_requester
 
 OURS = "a-token-of-our-own-with-enough-characters"
 
@@ -81,3 +88,55 @@ def test_serve_reads_its_options_from_the_environment(
     issued = prefjudge("serve", "--new-key", "lab", cwd=tmp_path)
     assert issued.returncode == 0, issued.stderr
     assert [path.name for path in tmp_path.glob("*.db")] == ["market.db"]
+
+
+def once(market: Server, code: str, **headers: str) -> urllib3.BaseHTTPResponse:
+    url = f"{market.endpoint}/admin/signin"
+    return urllib3.request("POST", url, fields={"once": code}, headers=headers, redirect=False)
+
+
+def test_a_link_of_the_admin_opens_one_session_soon_and_is_in_no_address(
+    market: Server, clock: Clock
+) -> None:
+    """Its code is behind the #: no request, and so no log and no Referer, has it."""
+    link = market.sign_in_link()
+    address, code = link.split("#once=")
+    assert address == f"{market.admin}/signin"
+    assert urllib3.request("GET", address).status == 200
+    assert once(market, code, Origin="https://evil.example").status == 403
+    assert once(market, code[:-1]).status == 401
+    opened = once(market, code)
+    assert (opened.status, opened.headers["location"]) == (303, "/admin")
+    cookie = opened.headers["set-cookie"].split(";")[0]
+    name = cookie.partition("=")[0]
+    assert urllib3.request("GET", market.admin, headers={"Cookie": cookie}, redirect=False).status == 200
+    assert once(market, code).status == 401
+    assert (
+        urllib3.request("GET", market.admin, headers={"Cookie": f"{name}={code}"}, redirect=False).status
+        == 303
+    )
+    late = market.sign_in_link().split("#once=")[1]
+    clock.advance(601)
+    assert once(market, late).status == 401
+
+
+def test_serve_prints_the_link_on_a_terminal_only(tmp_path: Path) -> None:
+    def said(**streams: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "prefjudge", "serve", "--port", "0"]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, **streams)
+
+    ours, theirs = pty.openpty()
+    shown = b""
+    with said(stderr=theirs) as terminal:
+        while b"Ctrl-C" not in shown:
+            shown += os.read(ours, 4096)
+        terminal.terminate()
+    assert re.search(rb"/admin/signin#once=\S{20,}", shown)
+    token = (tmp_path / "marketplace.db.admin-token").read_bytes()
+    assert token not in shown
+    with said(stderr=subprocess.PIPE) as logged:
+        assert logged.stderr is not None
+        lines = b"".join(iter(logged.stderr.readline, b"invite people on the admin page; stop with Ctrl-C\n"))
+        logged.terminate()
+    assert b"once" not in lines
+    assert b"/admin\n" in lines

@@ -31,6 +31,7 @@ TO_ADMINS = {
     "There is no such dispute that waits for an answer.",
     "Give the admin token.",
     "The token is wrong.",
+    "The link was used, or is older than ten minutes. Give the token.",
 }
 TO_ADMINS |= {"Nobody knows who this was. Add the person as a new worker.", "A panel has no file {1}."}
 TO_ADMINS |= {"Nobody has come with this session."}

@@ -186,18 +186,26 @@ def test_the_deadline_runs_and_is_announced(gallery, open_page):
 
 
 def test_the_admin_page_is_live_until_it_is_told_not_to_be(gallery, open_page):
-    counts = {"hits": {"Assignable": 7}, "assignments": {}, "workers": 1}
+    counts = {"hits": {"Assignable": 7}, "assignments": {}, "workers": 1, "done": 434}
     event = {"time": "2026-11-21T10:00:00Z", "event": "<b>x"}
     now = {"counts": counts, "money": {"paid": "1000.5"}, "seconds_per_pair": 2, "events": [event]}
+    now["study"] = {"judged": 413, "pairs": 990}
     page = open_page()
     stop_clock(page)
     page.goto(f"{gallery.origin}/admin")
     figure = page.locator("[data-key='counts.hits.Assignable']")
+    assert not figure.is_visible(), "one step away"
+    assert "412 of 990" in page.inner_text(".tiles")
+    page.click("summary:has-text('money')")
+    page.click("#events")
     assert figure.inner_text() == "312"
     page.route("**/admin", lambda route: route.fulfill(json=now))
     page.clock.run_for(6_000)
     soon(page, lambda: figure.inner_text() == "7")
     assert page.inner_text("[data-key='money.paid']") == "$1,000.50"
+    assert "413 of 990" in page.inner_text(".tiles >> nth=0")
+    assert page.evaluate("document.querySelector('progress').value") == 413
+    assert page.inner_text("[data-key='counts.done']") == "434"
     assert "<b>x" in page.inner_text("#log")
     page.uncheck("#live")
     counts["hits"]["Assignable"] = 8

@@ -26,10 +26,17 @@ _STATUS_SQL = (
 
 
 class Counts(TypedDict):
-    """HITs and assignments by status, workers and requesters."""
+    """HITs and assignments by status, workers and requesters.
+
+    Assignments are ``done`` of ``all`` that are done, in hand or open; ``waiting`` is what waits for a
+    decision: work, disputes and requests of qualifications.
+    """
 
     hits: dict[str, int]
     assignments: dict[str, int]
+    done: int
+    all: int
+    waiting: int
     workers: int
     active_workers: int
     requesters: int
@@ -52,6 +59,9 @@ class WorkerView(TypedDict):
     worker_id: str
     name: str | None
     locale: str
+    done: int
+    pairs: int
+    working: bool
     submitted: int
     approved: int
     rejected: int
@@ -104,12 +114,26 @@ def counts(tx: Transaction) -> Counts:
         " WHERE accepted_at > :since OR submitted_at > :since",
         since=tx.now - ACTIVE_WITHIN,
     )[0]
+    by_status = tx.tally(
+        "SELECT status, count(*) FROM assignments WHERE status <> 'Unconfirmed'"
+        " GROUP BY status ORDER BY status"
+    )
+    (opened,) = tx.rows(
+        "SELECT sum(available) FROM hits WHERE available > 0 AND disposed = 0 AND expiration > :now",
+        now=tx.now,
+    )[0]
+    (asked,) = tx.rows(
+        "SELECT (SELECT count(*) FROM qualification_requests WHERE status = 'Submitted')"
+        " + (SELECT count(*) FROM assignments WHERE dispute IS NOT NULL AND dispute_answer IS NULL"
+        " AND status = 'Rejected')"
+    )[0]
+    done = sum(by_status.get(status, 0) for status in ("Submitted", "Approved", "Rejected"))
     return {
         "hits": dict.fromkeys(STATUSES, 0) | tx.tally(_STATUS_SQL, now=tx.now),
-        "assignments": tx.tally(
-            "SELECT status, count(*) FROM assignments WHERE status <> 'Unconfirmed'"
-            " GROUP BY status ORDER BY status"
-        ),
+        "assignments": by_status,
+        "done": done,
+        "all": done + by_status.get("Accepted", 0) + int(opened or 0),
+        "waiting": by_status.get("Submitted", 0) + int(asked),
         "workers": workers,
         "active_workers": active,
         "requesters": requesters,
@@ -155,9 +179,16 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
         " FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
         f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}"
     )
-    submitted = tx.tally(
-        "SELECT worker_id, count(*) FROM assignments WHERE status = 'Submitted' GROUP BY worker_id"
-    )
+    work = {
+        row[0]: [int(figure or 0) for figure in row[1:]]
+        for row in tx.rows(
+            "SELECT worker_id, sum(CASE status WHEN 'Submitted' THEN 1 ELSE 0 END),"
+            " sum(CASE status WHEN 'Accepted' THEN 0 ELSE 1 END), sum(visible_pairs),"
+            " sum(CASE status WHEN 'Accepted' THEN 1 ELSE 0 END)"
+            f" FROM assignments WHERE status IN {workers.HAD} GROUP BY worker_id"
+        )
+    }
+    none = [0] * 4
     paid = workers.paid_out(tx)
     simulated, masters = (_who_has(tx, type_id) for type_id in (SIMULATED, MASTERS[0]))
     blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
@@ -166,7 +197,10 @@ def worker_list(tx: Transaction) -> list[WorkerView]:
             "worker_id": worker_id,
             "name": name,
             "locale": locale,
-            "submitted": submitted.get(worker_id, 0),
+            "done": work.get(worker_id, none)[1],
+            "pairs": work.get(worker_id, none)[2],
+            "working": work.get(worker_id, none)[3] > 0,
+            "submitted": work.get(worker_id, none)[0],
             "approved": approved,
             "rejected": rejected,
             "earned": from_cents((cents or 0) + paid.get(ledger.earned(worker_id), 0)),

@@ -91,7 +91,29 @@ def keys_issued(tx: Transaction) -> bool:
 
 # Sessions of whoever has given the admin's token.
 
-_ADMIN_SESSION = 12 * 3600
+_ADMIN_SESSION, _ADMIN_LINK = 12 * 3600, 600
+
+
+def admin_link(tx: Transaction) -> str:
+    """Return a code that opens one session of the admin, once and within ten minutes.
+
+    It is for an address that a browser and its history keep, where the token must not be.
+    """
+    code = new_secret()
+    kept = {"session_hash": tx.marketplace.sign("admin link", code), "expires": tx.now + _ADMIN_LINK}
+    tx.insert("admin_sessions", kept)
+    return code
+
+
+def use_admin_link(tx: Transaction, code: str) -> bool:
+    """Use a code up; return whether it was good."""
+    return bool(
+        tx.rows(
+            "DELETE FROM admin_sessions WHERE session_hash = :hash AND expires > :now RETURNING expires",
+            hash=tx.marketplace.sign("admin link", code),
+            now=tx.now,
+        )
+    )
 
 
 def open_admin_session(tx: Transaction) -> str:

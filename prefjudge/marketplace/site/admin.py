@@ -22,8 +22,20 @@ from prefjudge.marketplace.store.store import Transaction
 
 
 async def show(state: AppState, request: Request) -> Page:
-    """Show everything."""
-    return Page(name="admin", context=await state.executor.run(overview.overview, write=False))
+    """Show how the study goes, who works, and one step away everything."""
+    seen = await state.executor.run(overview.overview, write=False)
+    return Page(name="admin", context={**seen, "study": await _judged(state)})
+
+
+async def _judged(state: AppState) -> Mapping[str, int] | None:
+    """Return how many pairs of the study are judged, and of how many, where one is served."""
+    if state.settings.pairs is None:
+        return None
+    try:  # on a thread: it reads the study's store
+        judged, pairs = await asyncio.get_running_loop().run_in_executor(None, state.settings.pairs)
+    except PrefjudgeError:  # the study's own verbs say what is wrong with its store
+        return None
+    return {"judged": judged, "pairs": pairs}
 
 
 async def add_worker(state: AppState, request: Request) -> Page:

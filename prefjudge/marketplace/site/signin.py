@@ -388,19 +388,27 @@ async def show_admin_sign_in(state: AppState, request: Request) -> Page:
 
 
 async def admin_sign_in(state: AppState, request: Request) -> Page:
-    """Open a session by the token, which is too long to guess."""
-    token = (await remembered_fields(request)).get("token", "").strip()
-    if not hmac.compare_digest(token.encode(), state.admin_token.encode()):
-        refusal = Refusal("wrong_token", "The token is wrong.", 401)
-        context = {"error": refusal.message, "code": refusal.code}
-        return Page(name="admin_signin", context=context, status=refusal.status)
+    """Open a session by the token, or the code of a link that works once: both are too long to guess."""
+    fields = await remembered_fields(request)
+    token, code = fields.get("token", "").strip(), fields.get("once", "")
     name = who_administers(state, request)
 
     def act(tx: Transaction) -> str:
+        if code:
+            if not requesters.use_admin_link(tx, code):
+                raise Refusal(
+                    "used_link", "The link was used, or is older than ten minutes. Give the token.", 401
+                )
+        elif not hmac.compare_digest(token.encode(), state.admin_token.encode()):
+            raise Refusal("wrong_token", "The token is wrong.", 401)
         requesters.end_entry(tx, requesters.begin_entry(tx, name, "sign in", ""), 200, "")
         return requesters.open_admin_session(tx)
 
-    secret = await state.executor.run(act)
+    try:
+        secret = await state.executor.run(act)
+    except Refusal as refusal:
+        context = {"error": refusal.message, "code": refusal.code}
+        return Page(name="admin_signin", context=context, status=refusal.status)
     return Page(name="admin_signin", location="/admin", cookies={state.cookie("admin"): secret})
 
 

@@ -1,7 +1,13 @@
 "use strict";
-// Copies a link, also where no TLS lets a page write to the clipboard; and updates the figures and the events of the
-// first page while the box is ticked and the page is visible.
+// Signs in by the code after the # of an address, which no server sees; copies a link, also where no TLS lets a page
+// write to the clipboard; and updates the first page while the box is ticked and the page is visible.
 (() => {
+  const once = document.getElementById("once");
+  if (once) {
+    once.value = new URLSearchParams(location.hash.slice(1)).get("once") || "";
+    history.replaceState(null, "", location.pathname);
+    if (once.value) once.form.submit();
+  }
   for (const button of document.querySelectorAll("[data-copies]")) {
     button.addEventListener("click", () => {
       getSelection().selectAllChildren(document.getElementById(button.dataset.copies));
@@ -39,7 +45,8 @@
       for (const figure of document.querySelectorAll("[data-key]")) {
         const key = figure.dataset.key;
         const value = key.split(".").reduce((inner, name) => (inner ? inner[name] : undefined), now);
-        figure.textContent = written(key, value);
+        if (figure.tagName === "PROGRESS") figure.value = value;
+        else figure.textContent = written(key, value);
       }
       log.replaceChildren(...now.events.map(row));
     } catch {
