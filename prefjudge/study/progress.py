@@ -150,16 +150,16 @@ class Finding:
 
 def load_findings(db: Connection) -> dict[tuple[str, str], Finding]:
     """Return who first had each candidate, by query_id and doc_id."""
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], tuple[int, list[str]]] = {}
     for query, doc, challenge, source in db.execute(
         "SELECT query_id, doc_id, 0 AS challenge, source FROM pooled "
         "UNION SELECT query_id, doc_id, challenge, source FROM challengers "
         "ORDER BY query_id, doc_id, challenge, source"
     ):
-        first = found.setdefault((query, doc), Finding(challenge=challenge, sources=()))
-        if first.challenge == challenge:
-            found[query, doc] = Finding(challenge=challenge, sources=(*first.sources, source))
-    return found
+        first, sources = found.setdefault((query, doc), (challenge, []))
+        if first == challenge:
+            sources.append(source)
+    return {key: Finding(challenge=first, sources=tuple(sources)) for key, (first, sources) in found.items()}
 
 
 def first_answers_since(db: Connection) -> str | None:

@@ -185,7 +185,7 @@ def test_status_says_first_how_sure_the_answers_are(judged: Path, capsys: pytest
     state = status(judged)
     assert (state.confidence, state.statuses) == (found.confidence, found.statuses)
     assert found.confidence is not None
-    show_status(lambda: state, study=judged)
+    show_status(state, study=judged)
     printed = capsys.readouterr()
     said = printed.out + printed.err
     assert said.index(found.confidence.words[0]) < said.index("HITs")
@@ -204,7 +204,7 @@ def test_status_says_which_runs_may_still_be_the_best(
     assert state.top.difference == pytest.approx(board.ranked[0].score - board.ranked[1].score)
     # A dozen queries tell little: nobody is ruled out of those that are near.
     assert set(state.top.contenders) >= {row.run for row in board.ranked[:2]}
-    show_status(lambda: state, study=judged)
+    show_status(state, study=judged)
     printed = capsys.readouterr()
     assert state.top.words[1] in printed.out + printed.err
     assert status(judged, top=False).top is None

@@ -412,8 +412,10 @@ def found_in_copy(copy: Copy, index: Judged, order: Order) -> JudgedRows:
     code = np.array(list(index.queries.values()), dtype=np.int64)
     by_code = np.full(code.max(initial=-1) + 1, -1)
     by_code[code] = place
-    columns = copy.doc_words()
-    key = copy.ranking_column(order)
+    # plain arrays: a mapped file looks up its own class at each of millions of slices
+    columns = np.asarray(copy.doc_words())
+    mapped = copy.ranking_column(order)
+    key = None if mapped is None else np.asarray(mapped)
     bounds = copy.bounds.tolist()
     rows: list[tuple[int, ...]] = []
     parsed: set[int] = set()
@@ -424,7 +426,7 @@ def found_in_copy(copy: Copy, index: Judged, order: Order) -> JudgedRows:
         if at < 0 or at in parsed or not fits[row]:
             continue
         start, end = bounds[at], bounds[at + 1]
-        hits = np.flatnonzero(columns[start:end, 0] == words[0][row])
+        hits = (columns[start:end, 0] == words[0][row]).nonzero()[0]
         for column in range(1, columns.shape[1]):
             hits = hits[columns[start + hits, column] == words[column][row]]
         if not hits.size:

@@ -101,9 +101,7 @@ def first_screen(
     pair = next((found for found in tau if found.other == f"{one.measure} {one.qrels}"), None)
     shifts = {shift.run: shift for shift in pair.shifts} if pair and of_people else {}
     if pair and shifts and isfinite(pair.tau):
-        figures.append(
-            Fact(what=f"τ with the board of the {pair.qrels[0]} labels", value=f"{pair.tau:.2f}")
-        )
+        figures.append(Fact(what=f"τ with the board of the {pair.qrels[0]} labels", value=f"{pair.tau:.2f}"))
     firm = {standing.run: standing for standing in board.standings}
     places = [
         Place(
