@@ -316,13 +316,13 @@ def test_a_pair_that_cannot_be_judged_and_comments_are_submitted(platform, open_
     page.click("#back")
     assert page.input_value("#comment") == "12 <b>0</b"
     assert page.input_value("#unable") == "unable-topic"
-    inspect(page)
+    inspect(page, strictly=True)
     page.click("#next")
     page.click("#text1")
     page.click("label:has-text('much')")
     page.click("#next")
     page.fill("#remark", "Thanks")
-    inspect(page)
+    inspect(page, strictly=True)
     page.click("#send")
     answers = finish(page, platform)
     assert answers["comment"] == "Thanks"
@@ -344,7 +344,7 @@ def test_on_a_phone_the_question_stays_and_a_button_leads_to_the_other_passage(p
     assert 0 <= top[0] < top[1] <= bottom[0] < bottom[1] < 700
     page.evaluate(jump)
     soon(page, lambda: page.inner_text("#jump") == "Passage 2 ↓")
-    inspect(page)
+    inspect(page, strictly=True)
 
 
 BOX = """what => {
@@ -432,17 +432,17 @@ def test_shortcuts_can_be_turned_off(platform, open_page):
 def test_axe_finds_nothing_on_any_screen(platform, open_page, width):
     page = open_page(viewport={"width": width, "height": 700})
     page.goto(platform.url(page_of(1, allow_ties=True, strengths=("a little", "much"), language="de")))
-    inspect(page)
+    inspect(page, strictly=True)
     page.click("#begin")
-    inspect(page)
+    inspect(page, strictly=True)
     page.keyboard.press("1")
-    inspect(page)
+    inspect(page, strictly=True)
     page.click("#stop")
-    inspect(page)
+    inspect(page, strictly=True)
     page.click("#stay")
     page.click("label:has-text('much')")
     page.click("#next")
-    inspect(page)
+    inspect(page, strictly=True)
 
 
 CODE = "def best(votes):\n    for vote in votes:\n\tif vote:\n        return   vote\n\n    return None"
@@ -492,7 +492,7 @@ def test_passages_are_shown_as_they_came(platform, open_page, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for one in ("#text0", "#text1", ".pair", "main"):
         assert page.eval_on_selector(one, "box => box.scrollWidth - box.clientWidth") <= 0, one
-    inspect(page)
+    inspect(page, strictly=True)
 
 
 CELLS = """text => {
