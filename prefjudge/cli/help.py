@@ -25,7 +25,7 @@ USUAL = {
     "demo": Usual(""),
     "init": Usual("my-study"),
     "pool": Usual(
-        "my-study --runs 'runs/*' --qrels qrels.txt --queries queries.tsv --collection texts.tsv",
+        "my-study --runs 'runs/*' --qrels qrels.txt --queries q.tsv --collection c.tsv",
         "runs qrels queries collection depth challenge out details json",
     ),
     "gold": Usual("my-study --suggest 12"),
@@ -34,7 +34,7 @@ USUAL = {
     "serve": Usual("my-study", "host port live public_url store new_key revoke_key print_admin_token json"),
     "work": Usual("my-study"),
     "collect": Usual("my-study"),
-    "resolve": Usual("my-study", "judgments rule sensitivity per_query confidence format out details json"),
+    "resolve": Usual("my-study", "judgments rule sensitivity per_query confidence out details json"),
     "score": Usual(
         "--runs 'runs/*' --qrels qrels.txt --measure nDCG@10",
         "runs qrels measure judgments per_query out plot format details json",
@@ -78,7 +78,7 @@ def overview(group: str = "") -> str:
             "Usage: prefjudge VERB [OPTIONS]",
             "",
             "Turn runs and sparse qrels into preference qrels, judged side by side, and re-score the runs.",
-            f"Start here: prefjudge {start[0]}",
+            f"Start here: {', or '.join(f'prefjudge {name}' for name in start)}.",
             "",
             f"{GROUPS['road']}:",
             "",

@@ -113,7 +113,9 @@ def briefly(result: Any, details: bool) -> bool:
         stamp(getattr(result, "rehearsal", None))
         return False
     rehearsal = str(getattr(result, "rehearsal", None) or "")
-    typer.echo(result.screen().text(screen_width(), stamp=rehearsal))
+    for line in result.screen().text(screen_width(), stamp=rehearsal).splitlines():
+        begins = line.lstrip().partition(": ")[0]
+        say(line, {"error": "red", "note": "yellow", "rehearsal": "red"}.get(begins), err=False)
     brief_notes(notices)
     return True
 

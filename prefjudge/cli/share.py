@@ -10,7 +10,7 @@ import typer
 
 from prefjudge.cli.options import Details, Json
 from prefjudge.cli.output import briefly, notice, print_json, say, stamp, to_plain
-from prefjudge.cli.road import score, show_sizes
+from prefjudge.cli.road import score
 from prefjudge.cli.sure import Form
 from prefjudge.errors import quoted
 from prefjudge.words import many, printable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
     """Print each step, the leaderboards and what can be typed by hand."""
-    result = call(tell=say, show_pool=None if json else show_sizes)
+    result = call(tell=say)
     if json:
         print_json({"folder": result.folder, "report": result.report, "commands": result.commands})
         return

@@ -420,22 +420,6 @@ def votings_cells(found: TwoVotings | None) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-# DataFrames for users: the one place where records become pandas.
-
-
-def to_frame(table: Table) -> "DataFrame":
-    """Return the rows of any table, one column for each of its columns, values at full precision.
-
-    What the table was made from is in ``frame.attrs["provenance"]``.
-    """
-    from pandas import DataFrame
-
-    frame = DataFrame(to_records(table), columns=[column.name for column in table.columns])
-    frame.attrs["title"] = table.title
-    frame.attrs["provenance"] = dict(table.provenance)
-    return frame
-
-
 def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = None) -> "DataFrame":
     """Return the square matrix of win ratios: how often the column beats the row.
 

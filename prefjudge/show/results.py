@@ -9,10 +9,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from prefjudge.show.cells import LONGEST, Column, Kind, Table, Value, shorten_words
-from prefjudge.show.tables import render_terminal, to_html
+from prefjudge.show.tables import render_terminal, to_frame, to_html
+from prefjudge.words import printable
 
 if TYPE_CHECKING:
-    from prefjudge.show.boards import DataFrame
+    from pandas import DataFrame
 
 
 def record_tables(record: object) -> tuple[Table, ...]:
@@ -91,6 +92,9 @@ MOST_ROWS = 10
 """A screen shows so many rows of a table."""
 
 
+_LONGEST_NAME = 400
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
     """What a result says first: what was found, the table that shows it, and how sure that is.
@@ -105,7 +109,7 @@ class Screen:
 
     def text(self, width: int | None = None, *, stamp: str = "") -> str:
         """Return it as lines of at most ``width`` places; tables are as wide as they need without one."""
-        parts = [broken(words, width) for words in (stamp, *self.found) if words]
+        parts = [broken(printable(words), width) for words in (stamp, *self.found) if words]
         most = max(3, MOST_ROWS // max(1, len(self.tables)))
         for table in self.tables:
             rest = len(table.rows) - most
@@ -113,7 +117,7 @@ class Screen:
             drawn = render_terminal(shown, width=width, aside=False).rstrip("\n")
             more = f"\n… and {rest:,} more: --details" if rest > 0 else ""
             parts.append(f"{drawn}{more}")
-        return "\n".join([*parts, *(broken(words, width) for words in self.sure)])
+        return "\n".join([*parts, *(broken(printable(words), width) for words in self.sure)])
 
 
 def first_few(sentences: Sequence[str], most: int, rest: str = "{:,} more: --details") -> tuple[str, ...]:
@@ -123,9 +127,9 @@ def first_few(sentences: Sequence[str], most: int, rest: str = "{:,} more: --det
 
 
 def broken(text: str, width: int | None) -> str:
-    """Return a sentence broken at blanks where a screen ends."""
-    if width is None:
-        return shorten_words(text)
+    """Return a sentence broken at blanks where a screen ends; an error stays whole, as it names a place."""
+    if width is None or text.startswith("  error:"):
+        return shorten_words(text, LONGEST if width is None else _LONGEST_NAME)
     indent = " " * (len(text) - len(text.lstrip()))
     words = shorten_words(text.lstrip(), max(1, min(LONGEST, width - len(indent))))
     return fill(
@@ -172,14 +176,10 @@ class Shown:
 
         A frame's title and what it was made from are in ``frame.attrs``.
         """
-        from prefjudge.show.boards import to_frame  # only those who ask for frames pay for it
-
         return tuple(map(to_frame, self.tables()))
 
     def to_frame(self) -> "DataFrame":
         """Return the first table, which is the result's own, as a pandas DataFrame; see `frames`."""
-        from prefjudge.show.boards import to_frame
-
         return to_frame(self.tables()[0])
 
     def _repr_html_(self) -> str:

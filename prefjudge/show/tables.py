@@ -35,6 +35,7 @@ from prefjudge.show.cells import (
 from prefjudge.words import json_text, printable
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import JustifyMethod
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -260,6 +261,7 @@ __all__ = [
     "render_table",
     "render_terminal",
     "to_csv",
+    "to_frame",
     "to_json",
     "to_latex",
     "to_markdown",
@@ -282,6 +284,19 @@ def _plain(value: Value) -> object:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value
+
+
+def to_frame(table: Table) -> "DataFrame":
+    """Return the rows of any table, one column for each of its columns, values at full precision.
+
+    What the table was made from is in ``frame.attrs["provenance"]``.
+    """
+    from pandas import DataFrame
+
+    frame = DataFrame(to_records(table), columns=[column.name for column in table.columns])
+    frame.attrs["title"] = table.title
+    frame.attrs["provenance"] = dict(table.provenance)
+    return frame
 
 
 def to_json(table: Table) -> str:

@@ -99,9 +99,11 @@ class CheckResult(Shown):
                 found.append(f"{files[0].path} is in order: {files[0].words}")
             elif not bad:
                 found.append(f"{many(len(files), one, several)} in order")
+            elif len(files) == 1:
+                found.append(f"{files[0].path} cannot be used")
             else:
-                found.append(f"{len(bad):,} of {many(len(files), one, several)} cannot be used:")
-            wrong = [f"  {file.path}: {_first(file.errors)}" for file in bad]
+                found.append(f"{len(bad):,} of {many(len(files), one, several)} cannot be used")
+            wrong = [f"  error: {_first(file.errors)}" for file in bad]
             found += first_few(wrong, 5)
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
         found += first_few([f"these runs rank alike: {', '.join(group)}" for group in self.identical], 3)

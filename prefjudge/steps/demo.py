@@ -43,7 +43,6 @@ def demo(
     *,
     open: bool = False,
     tell: Callable[[str], None] | None = None,
-    show_pool: Callable[[PoolResult], None] | None = None,
 ) -> DemoResult:
     """Pool, publish, judge with simulated workers, collect, resolve, score and report: a small collection.
 
@@ -55,8 +54,6 @@ def demo(
         Open the report in a browser at the end.
     tell : callable, optional
         Told each step in a line.
-    show_pool : callable, optional
-        Shown the pool when it is there.
 
     Raises
     ------
@@ -65,9 +62,9 @@ def demo(
     """
     folder = as_folder(folder)
     tell = tell or (lambda _: None)
-    home = _new_folder(folder)
+    home = new_folder(folder, FOLDER)
     study, files = home / "study", home / "collection"
-    _copy_collection(files)
+    copy_collection(files)
     tell(f"{home}: 15 questions, 80 passages and 6 runs are in {files.name}/, the study in {study.name}/.")
     init(study, config="demo", name="demo")
     opened = Study(study)
@@ -82,8 +79,6 @@ def demo(
         f"Pooled the top passage of each run with the qrels: {many(pooled.documents, 'candidate')} for "
         f"{many(pooled.queries, 'question')}, {many(pooled.pairs, 'pair')}."
     )
-    if show_pool:
-        show_pool(pooled)
     golden = gold(opened, accept=True, file=files / "gold.tsv")
     tell(f"Accepted {many(golden.gold, 'gold pair')}: a known answer against an off-topic passage.")
     with keep_marketplace_open(opened):
@@ -114,18 +109,20 @@ def demo(
     )
 
 
-def _new_folder(folder: Path | None) -> Path:
+def new_folder(folder: Path | None, name: str) -> Path:
+    """Return a folder that is new or empty: the one given, else one of this name, numbered if need be."""
     if folder is not None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise StudyError(f"{folder} exists and is not empty", "Name a new folder for the demo.")
+            raise StudyError(f"{folder} exists and is not empty", "Name a new folder.")
         return folder
     number = 1
-    while (home := Path(FOLDER if number == 1 else f"{FOLDER}-{number}")).exists():
+    while (home := Path(name if number == 1 else f"{name}-{number}")).exists():
         number += 1
     return home
 
 
-def _copy_collection(target: Path) -> None:
+def copy_collection(target: Path) -> None:
+    """Copy the collection that ships with prefjudge."""
     from importlib.resources import as_file, files
 
     try:
@@ -133,9 +130,7 @@ def _copy_collection(target: Path) -> None:
             copytree(source, target, ignore=ignore_patterns("*.py", "__pycache__"))
     except OSError as error:
         why = error.strerror or "not every file could be copied"
-        raise StudyError(
-            f"cannot write {target}: {why}", "Name another folder: prefjudge demo FOLDER"
-        ) from error
+        raise StudyError(f"cannot write {target}: {why}", "Name another folder.") from error
 
 
 def _commands(study: Path, files: Path) -> tuple[str, ...]:

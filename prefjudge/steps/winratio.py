@@ -106,9 +106,8 @@ class WinRatioResult(Shown):
             f"({found.test}, Bonferroni, 5 %)"
         )
         never = f"; {len(pairs) - len(met):,} were never compared." if len(met) < len(pairs) else "."
-        against = (preferred_table(self.against_qrel),) if self.against_qrel else ()
-        notes = tuple(note for table in against for note in table.notes[1:-1])
-        return Screen(found=(first, *notes), tables=(table, *against), sure=(sure + never,))
+        against = preferred_table(self.against_qrel).notes[1:-1] if self.against_qrel else ()
+        return Screen(found=(first, *against), tables=(table,), sure=(sure + never,))
 
 
 def winratio(

@@ -252,8 +252,9 @@ def test_what_waits_for_a_person_is_decided_on_where_it_waits(
     found = status(tmp_path / "s")
     assert found.target == "sandbox"
     for target, option in (("sandbox", ""), ("live", " --live")):
-        say_status(lambda at=target: replace(found, to_decide={"A1": "why"}, target=at), study=Path("s"))
-        assert f"pay s{option} --held; or: prefjudge reject s{option} …" in capsys.readouterr().err
+        say_status(replace(found, to_decide={"A1": "why"}, target=target), study=tmp_path / "s")
+        there = f"{tmp_path / 's'}{option}"
+        assert f"pay {there} --held; or: prefjudge reject {there} …" in capsys.readouterr().err
 
 
 VERBS = (  # each that takes a study on the road, with the least that it asks for

@@ -41,7 +41,11 @@ def test_winratio_counts_only_the_queries_of_the_file(judgments: Path, tmp_path:
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("terminal", "RR@10 under one"), ("md", "**RR@10 under one"), ("tex", "% needs ")],
+    [
+        ("terminal", "label-tuned is first by RR@10 under one"),
+        ("md", "**RR@10 under one"),
+        ("tex", "% needs "),
+    ],
 )
 def test_score_prints_in_the_form_asked_for(form: str, start: str) -> None:
     done = prefjudge("score", "--runs", RUNS, "--qrels", f"one={QRELS}", "--format", form)

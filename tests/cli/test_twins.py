@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import prefjudge
-from prefjudge import VERBS, step_module
+from prefjudge import GROUPS, VERBS, step_module
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
+from prefjudge.cli.help import USUAL
 from prefjudge.cli.step_options import StepOption, step_options
 from prefjudge.findings.arguments import full_signature
 from prefjudge.reading import opened as readers
@@ -28,8 +30,11 @@ from tests.steps.conftest import COLLECTION
 NAMES = [verb.function for verb in VERBS]
 ONLY_CLI = {"format", "json", "details", "help_all", "watch", "every", "schema"}
 """How a person wants to see it, how long to wait, and what is printed instead, as ``--version`` is."""
-ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "show_pool", "workers"}
+ONLY_FUNCTION = {"confirm", "progress", "ready", "tell", "workers"}
 """What a person is asked and shown; processes that read runs, which PREFJUDGE_WORKERS counts."""
+
+
+runner = CliRunner()
 
 
 def step_of(verb: str) -> Callable[..., object]:
@@ -135,7 +140,9 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
         assert words in shown, words
     assert "--health" in shown
     assert "--no-health" not in shown
-    assert "else that of [release] in" in " ".join(run("release", "--help-all").stdout.replace("│", " ").split())
+    assert "else that of [release] in" in " ".join(
+        run("release", "--help-all").stdout.replace("│", " ").split()
+    )
 
 
 def test_a_shell_completes_verbs_options_and_choices() -> None:
@@ -212,3 +219,31 @@ def test_the_environment_says_how_many_processes_read_runs(
         2,
         "--workers is now: the environment variable PREFJUDGE_WORKERS\n",
     )
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
+def test_help_is_one_screen_of_what_most_people_use(verb: str) -> None:
+    shown = runner.invoke(app, [verb, "--help"], env={"COLUMNS": "100"}).stdout
+    usual = re.findall(r"^  (--[\w-]+)", shown, re.M)
+    assert 0 < len(usual) <= 10
+    assert f"  prefjudge {verb} {USUAL[verb].example}".rstrip() in shown.splitlines()
+    assert {name.replace("_", "-") for name in USUAL[verb].options.split()} <= {
+        name[2:] for name in usual
+    } | {
+        "details"  # which `plan` calls --all
+    }
+    assert max(map(len, shown.splitlines())) <= 100
+    whole = runner.invoke(app, [verb, "--help-all"], env={"COLUMNS": "100"}).stdout
+    assert all(name in whole for name in usual)
+
+
+def test_help_shows_the_road_and_names_the_rest() -> None:
+    shown = runner.invoke(app, ["--help"], env={"COLUMNS": "100"}).stdout
+    assert len(shown.splitlines()) <= 30
+    assert set(re.findall(r"[a-z]+", shown)) >= {verb.name for verb in VERBS}
+    for group in GROUPS:
+        listed = runner.invoke(app, ["--help", group]).stdout
+        assert re.findall(r"^  ([a-z]+)  ", listed, re.M) == [
+            verb.name for verb in VERBS if verb.group == group
+        ]
+    assert runner.invoke(app, ["--help", "nonsense"]).exit_code == 2

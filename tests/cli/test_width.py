@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import prefjudge
 import prefjudge.cli
@@ -85,10 +85,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def shown(verb: str, place: Path, columns: int | None) -> str:
-    arguments = [text.replace("PLACE", str(place)) for text in VERBS[verb]]
+def typed(verb: str, place: Path, columns: int | None, *more: str) -> Result:
+    arguments = [text.replace("PLACE", str(place)) for text in (*VERBS[verb], *more)]
     environment = {"COLUMNS": str(columns) if columns else None}
-    result = CliRunner().invoke(app, [verb, *arguments], env=environment, catch_exceptions=False)
+    return CliRunner().invoke(app, [verb, *arguments], env=environment, catch_exceptions=False)
+
+
+def shown(verb: str, place: Path, columns: int | None) -> str:
+    result = typed(verb, place, columns, *(["--details"] if verb != "judge" else []))
     assert "──" in result.stdout, verb
     return re.sub(r"\d\d:\d\d", "", result.stdout)
 
@@ -102,7 +106,14 @@ def test_every_verb_that_prints_tables_is_tried() -> None:
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef)
     }
-    parts = {"split": "pool", "history": "status"}  # what is printed by a function of its own
+    # what is printed by a function of its own
+    parts = {
+        "split": "pool",
+        "history": "status",
+        "plans": "plan",
+        "comparisons": "compare",
+        "scores": "score",
+    }
     said = {name.removeprefix("_show_") for name, text in printers.items() if "print_tables(" in text}
     said = {name.removeprefix("show_") for name in said}
     assert {parts.get(name, name) for name in said} == set(VERBS)
@@ -121,6 +132,17 @@ def test_tables_fit_the_screen_and_break_no_word(verb: str, place: Path) -> None
         fitted = re.sub(r"Fitted to .*?\sshows\s+all\.", "", text, flags=re.DOTALL)
         broken = {word for word in fitted.split() if "…" not in word and set(word) != {"─"}} - whole
         assert not broken, columns
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_one_screen_is_enough_for_any_input(verb: str, place: Path) -> None:
+    asked = {"resolve", "status", "pool", "judge"}  # whose tables were asked for by an option
+    columns = 100
+    result = typed(verb, place, columns)
+    lines = [line for line in result.output.splitlines() if line]
+    taken = sum(-(-len(line) // columns) for line in lines)
+    assert taken <= 24 or verb in asked, result.output
+    assert all(len(line) <= columns for line in result.stdout.splitlines())
 
 
 def test_what_is_piped_has_its_whole_width_unless_columns_says_otherwise(place: Path) -> None:

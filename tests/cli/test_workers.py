@@ -27,7 +27,9 @@ def votes(tmp_path: Path) -> Path:
 
 
 def test_workers_prints_a_table_and_what_stands_out(votes: Path) -> None:
-    done = prefjudge("workers", "--judgments", votes)
+    first = prefjudge("workers", "--judgments", votes)
+    assert first.stdout.startswith("3 workers made 120 judgments, 120 of which count; 0 barred")
+    done = prefjudge("workers", "--judgments", votes, "--details")
     assert done.returncode == 0, done.stderr
     assert "Krippendorff's alpha" in done.stdout
     assert "chose the left passage in 40 of 40 comparisons" in done.stdout
@@ -77,7 +79,7 @@ def test_where_nothing_counts_there_is_no_rate_of_the_left(
     votes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = workers(judgments=votes)
-    show(some, forget=None, export=None)
+    show(some, forget=None, export=None, details=True)
     assert "The left won 66.7%" in capsys.readouterr().out
-    show(replace(some, kept=0, left_rate=math.nan), forget=None, export=None)
+    show(replace(some, kept=0, left_rate=math.nan), forget=None, export=None, details=True)
     assert "nan" not in capsys.readouterr().out

@@ -145,7 +145,7 @@ def test_agreement_names_the_run_that_moves() -> None:
 
 def test_frames() -> None:
     pytest.importorskip("pandas")
-    from prefjudge.show.boards import to_frame
+    from prefjudge.show.tables import to_frame
 
     frame = to_frame(scores_table(BOARDS, provenance={"order": "rank"}))
     assert frame.attrs["provenance"] == {"order": "rank"}

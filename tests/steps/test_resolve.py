@@ -70,7 +70,7 @@ def test_few_votes_are_not_said_to_tell_how_many_are_wrong(
     file = tmp_path / "votes.txt"
     file.write_text("q1 a b a\n")
     few = resolve(judgments=file)
-    show(few)
+    show(few, details=True)
     printed = capsys.readouterr()
     assert "cannot be told from these votes" in (said := printed.out + printed.err)
     assert "%" not in said
@@ -79,7 +79,7 @@ def test_few_votes_are_not_said_to_tell_how_many_are_wrong(
     assert few.confidence.mean == pytest.approx(0.68, abs=0.05)
     file.write_text("".join(f"q{i} a b {'abaabaab'[i % 8]}\n" * 6 for i in range(40)))
     many = resolve(judgments=file)
-    show(many)
+    show(many, details=True)
     printed = capsys.readouterr()
     assert many.confidence is not None
     sure = many.confidence
@@ -330,7 +330,7 @@ def test_it_is_said_where_weighing_workers_makes_a_difference(
     assert found.differs is not None
     assert (found.differs.rule, found.differs.queries) == ("noisy-bradley-terry", ("z",))
     assert set(found.rules) == {"shallow-pooling"}
-    show(found)
+    show(found, details=True)
     said = (printed := capsys.readouterr()).out + printed.err
     assert "(noisy-bradley-terry) 1 query has other winners than without (shallow-pooling): z; " in said
     assert "--rule noisy-bradley-terry takes those" in said

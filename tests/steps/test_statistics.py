@@ -172,6 +172,8 @@ def test_compare_prints_tables_and_sentences(files: Path) -> None:
     result = invoke("compare", low, high, "--qrels", files / "qrels.txt")
     assert result.exit_code == 0
     assert "high is significantly better" in result.stdout
+    assert "Outcomes" not in result.stdout
+    result = invoke("compare", low, high, "--qrels", files / "qrels.txt", "--details")
     assert "Outcomes" in result.stdout
     assert "WRS p" in result.stdout
 
@@ -212,13 +214,13 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     assert (private["part"], private["queries"]) == ("held out", 10)
     assert {(row["share"], row["expected"]) for row in private["runs"]} == {(None, None)}
     (files / "ten.tsv").write_text("".join(f"q{query}\tten\n" for query in range(10)))
-    shown = invoke(*words, "--queries", files / "ten.tsv").stdout
+    shown = invoke(*words, "--queries", files / "ten.tsv", "--details").stdout
     assert "Of fewer than 30 queries no share of a rank is told." in shown
     assert "%" not in shown.replace("95 %", "")
     firm = {one.run: (one.highest, one.lowest) for one in board.standings}
     assert {row["run"]: (row["low"], row["high"]) for row in every["runs"]} == firm
     (files / "few.txt").write_text("q1\nq2\n")
-    said = invoke(*words, "--held-out", files / "few.txt").stderr
+    said = invoke(*words, "--held-out", files / "few.txt", "--details").stderr
     assert "held out queries, 2 queries: no share of a rank is told of fewer than 30 queries" in said
     assert said.count("fewer than 30 queries") == 1
     (files / "few.txt").write_text("q1\nelsewhere\n")

@@ -56,13 +56,12 @@ from prefjudge.show.boards import (
     samples_table,
     score_tables,
     scores_table,
-    to_frame,
     winratio_matrix,
 )
 from prefjudge.show.cells import Table as ShownTable
 from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
 from prefjudge.show.results import Screen, Shown
-from prefjudge.show.tables import Column, Table
+from prefjudge.show.tables import Column, Table, to_frame
 from prefjudge.steps.score.boards import (
     Votings,
     all_pairings,
