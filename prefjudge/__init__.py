@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.stability import stability as stability
     from prefjudge.steps.status import status as status
     from prefjudge.steps.store.store import store as store
+    from prefjudge.steps.try_it import try_it as try_it
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
     from prefjudge.steps.workers.workers import workers as workers
@@ -86,6 +87,12 @@ VERBS = (
         "start",
         "Walk the whole road on a small collection, with simulated workers.",
         in_library=False,
+    ),
+    Verb(
+        "try",
+        "start",
+        "Judge ten minutes of pairs in your browser: do you agree with the labels?",
+        called="try_it",
     ),
     Verb("init", "road", "Make a study: a folder with a config to edit."),
     Verb("pool", "road", "Pool the top results of runs with the qrels, and pair the candidates."),

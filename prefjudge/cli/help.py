@@ -23,6 +23,7 @@ class Usual(NamedTuple):
 
 USUAL = {
     "demo": Usual(""),
+    "try": Usual(""),
     "init": Usual("my-study"),
     "pool": Usual(
         "my-study --runs 'runs/*' --qrels qrels.txt --queries q.tsv --collection c.tsv",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.run import RunResult
     from prefjudge.steps.score.score import ScoreResult
     from prefjudge.steps.status import StatusResult
+    from prefjudge.steps.try_it import TryResult
 
 
 def _print_schema(asked: bool) -> None:
@@ -71,6 +72,24 @@ def init(result: "InitResult", *, study: Path, schema: _Schema = False) -> None:
         )
     else:
         say(f"{result.study} is a study already; nothing was changed")
+
+
+def try_it(call: "Callable[..., TryResult]", *, json: Json = False) -> None:
+    """Print the link, and at the end whether the person agreed with the labels."""
+
+    def ready(link: str, pairs: int, minutes: float) -> None:
+        say(
+            f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; your browser opens on the first:"
+        )
+        say(f"  {link}")
+        say("Ctrl-C stops; what you have chosen stays on the page until then")
+
+    result = call(ready=ready)
+    if json:
+        print_json(result)
+        return
+    briefly(result, details=False)
+    say(f"everything is in {result.folder}; next: prefjudge init my-study, or prefjudge --help")
 
 
 def pool(

@@ -16,12 +16,14 @@ from prefjudge import VERBS
 from prefjudge.cli.app import app
 from prefjudge.cli.commands import verb_function
 from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.steps.try_it import _PERSON
 from prefjudge.study.store import MARKETPLACE_FILE, Study
 from tests.steps.conftest import COLLECTION
 from tests.steps.repositories import TODAY, commit_all, write_submission
 from tests.steps.test_judge import Endpoint
 from tests.steps.test_road import TRUTH
 from tests.steps.test_spending import settle_by_hand
+from tests.steps.test_try import follow
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "json.md"
 FILES = ["--runs", COLLECTION / "runs", "--qrels", COLLECTION / "qrels.txt"]
@@ -195,6 +197,10 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
             market.execute("UPDATE assignments SET dispute = 'no', disputed_at = 1 WHERE status = 'Rejected'")
         verb("reject", folder / "held")
     verb("demo", folder / "demo")
+    with pytest.MonkeyPatch.context() as person:
+        person.setitem(_PERSON, "simulated", True)
+        person.setattr("webbrowser.open", lambda link: follow(link, folder / "try"))
+        verb("try", folder / "try")
 
 
 @pytest.fixture(scope="module")

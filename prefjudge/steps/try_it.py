@@ -1,0 +1,200 @@
+"""Lets a person judge a sample of ten minutes, and says how far they agree with the labels."""
+
+import re
+import webbrowser
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import urllib3
+
+from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.field.crowd import Address, Watch, keep_marketplace_open, open_marketplace
+from prefjudge.reading.given import as_folder, expand, several
+from prefjudge.show.results import Screen, Shown
+from prefjudge.steps.collect import collect
+from prefjudge.steps.demo import copy_collection, new_folder
+from prefjudge.steps.gold import gold
+from prefjudge.steps.init import init
+from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.score.score import score
+from prefjudge.study.store import CONFIG_FILE, SANDBOX, Study
+from prefjudge.words import many
+
+FOLDER = "prefjudge-try"
+_PAIRS, _GOLD, _RUNS = 11, 3, 3
+_SECONDS = 25.0
+_PERSON: dict[str, object] = {"name": "you"}
+_LOOK = 5.0
+"""Seconds after which it is looked again, should no event have told of the work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class TryResult(Shown):
+    """What a person judged, and how often they chose what the labels call relevant.
+
+    ``pairs`` were shown, hidden gold pairs among them. Of the pairs with a labelled passage, ``won`` are
+    those where the person preferred it; all are 0 without qrels. ``dropped`` says why a study would not count
+    the work; empty where it would.
+    """
+
+    folder: str
+    pairs: int
+    won: int
+    lost: int
+    tied: int
+    dropped: str
+
+    def screen(self) -> Screen:
+        """Return whether the person agreed with the labels."""
+        if self.dropped:
+            found = f"A study would drop this work, and ask somebody else: {self.dropped}."
+        elif total := self.won + self.lost + self.tied:
+            found = (
+                f"You chose the labelled passage in {self.won} of {many(total, 'pair')} that hold one, and "
+                f"another in {self.lost}."
+            )
+        else:
+            found = f"You judged {many(self.pairs, 'pair')}; without qrels there are no labels to agree with."
+        sure = "One person and a few pairs: this shows how judging goes, and says nothing of the runs."
+        return Screen(found=(found,), sure=(sure,))
+
+
+def try_it(
+    folder: str | Path | None = None,
+    *,
+    runs: str | Path | Sequence[str | Path] = (),
+    qrels: str | Path | None = None,
+    queries: str | Path | None = None,
+    collection: str | Path | None = None,
+    open: bool = True,
+    ready: Callable[[str, int, float], None] | None = None,
+) -> TryResult:
+    """Judge a sample of ten minutes in a browser, and see how far you agree with the labels.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        A new folder for everything; ``prefjudge-try``, numbered if need be, by default.
+    runs : sequence of paths or patterns
+        The run files, or folders of them, of which three are sampled; the demo's by default.
+    qrels : Path, optional
+        The known relevant documents, which make the hidden gold pairs, too.
+    queries : Path, optional
+        The queries and their texts.
+    collection : Path, optional
+        The texts of the passages.
+    open : bool
+        Open the browser on the first comparison.
+    ready : callable, optional
+        Told the link that signs in, the number of pairs and the minutes that they take.
+
+    Raises
+    ------
+    StudyError
+        The folder exists and is not empty.
+    InputError
+        There are runs without texts to show, or texts without runs.
+    """
+    given = {"runs": several(runs), "queries": queries, "collection": collection}
+    if any(given.values()) and not all(given.values()):
+        lacking = ", ".join(f"--{name}" for name, value in given.items() if not value)
+        raise InputError(
+            f"what is tried on lacks {lacking}", "Give runs, queries and a collection, or none of them."
+        )
+    home = new_folder(as_folder(folder), FOLDER)
+    study = home / "study"
+    if not given["runs"]:
+        files = home / "collection"
+        copy_collection(files)
+        runs, qrels = [str(files / "runs")], files / "qrels.txt"
+        queries, collection = files / "queries.tsv", files / "collection.tsv"
+    paths = expand(several(runs))
+    sampled = paths[:: max(1, -(-len(paths) // _RUNS))][:_RUNS]
+    init(study, name="try")
+    whole = pool(runs=sampled, qrels=qrels, queries=queries, depth=1)
+    if not whole.pairs:
+        raise StudyError(
+            "the runs agree on every first passage: there is no pair to judge", "Give other runs."
+        )
+    judged = sum(count for size, count in whole.sizes.items() if size > 1)
+    made = pool(
+        Study(study),
+        runs=sampled,
+        qrels=qrels,
+        queries=queries,
+        collection=collection,
+        depth=1,
+        sample=min(judged, max(1, round(_PAIRS * judged / whole.pairs))),
+        min_size=2,
+    )
+    shown = _publish(study, made)
+    with keep_marketplace_open(Study(study)), open_marketplace(Study(study)) as address:
+        link = _accept(address)
+        if ready:
+            ready(link, shown, shown * _SECONDS / 60)
+        if open:
+            webbrowser.open(link)
+        watch = Watch(Study(study), SANDBOX)
+        while True:
+            state = collect(Study(study))
+            if state.collected:
+                break
+            watch.wait(_LOOK)
+    won = lost = tied = 0
+    if not state.dropped and qrels is not None:
+        resolve(Study(study))
+        for one in score(Study(study), write=False).pairings[:1]:
+            won, lost, tied = one.won, one.lost, one.tied
+    return TryResult(
+        folder=str(home),
+        pairs=shown,
+        won=won,
+        lost=lost,
+        tied=tied,
+        dropped=", ".join(state.reasons) if state.dropped else "",
+    )
+
+
+def _publish(study: Path, made: PoolResult) -> int:
+    """Publish all pairs as one HIT, unpaid, and return how many it shows."""
+    _set(study, pairs_per_hit=min(100, made.pairs), reward="0", gold_per_hit=_GOLD)
+    golden = gold(Study(study), suggest=_GOLD, accept=True).gold
+    _set(study, gold_per_hit=min(_GOLD, golden))
+    publish(Study(study), sandbox=True, yes=True)
+    return min(100, made.pairs) + min(_GOLD, golden)
+
+
+def _set(study: Path, **keys: object) -> None:
+    """Set keys of a study that `init` has just made: its file has a line for each."""
+    path = study / CONFIG_FILE
+    text = path.read_text(encoding="utf-8")
+    for key, value in keys.items():
+        text = re.sub(rf"(?m)^{key} = \S+", f"{key} = {value}", text)
+    path.write_text(text, encoding="utf-8")
+
+
+def _accept(address: Address) -> str:
+    """Invite the person, accept the HIT in their name, and return the link that signs in on it."""
+    site, http = address.worker_site, urllib3.PoolManager(timeout=30.0)
+    admin = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
+    try:
+        card = http.request("POST", f"{address.admin}/workers", headers=admin, json=_PERSON).json()
+        invite = {"invite": str(card["invite"])}
+        plain = {"Accept": "application/json"}
+        signed = http.request("POST", f"{site}/signin", headers=plain, fields=invite, encode_multipart=False)
+        cookies = [one.partition(";")[0] for one in signed.headers.getlist("set-cookie")]
+        session = {
+            **plain,
+            "Cookie": "; ".join(cookies),
+            "X-CSRF-Token": str(signed.json()["csrf"]),
+            "Origin": site,
+        }
+        (group,) = http.request("GET", f"{site}/hits", headers=session).json()["groups"]
+        path = f"{site}/groups/{group['group_id']}/accept"
+        accepted = http.request("POST", path, headers=session, fields={}, encode_multipart=False).json()
+        return f"{site}/signin?invite={card['invite']}&next=/assignments/{accepted['assignment_id']}"
+    except (urllib3.exceptions.HTTPError, KeyError, ValueError) as error:
+        raise CrowdError(f"the marketplace did not hand the HIT out: {error}", "Try again.") from error
