@@ -138,7 +138,7 @@ def of_verb(verb: Verb, command: Any, ctx: Any) -> str:
 def _head(option: Any, ctx: Any) -> str:
     spelled = option.opts[0]
     if option.is_flag:
-        return str(spelled)
+        return "/".join([spelled, *option.secondary_opts])
     value = str(option.display_type_rich(ctx) or "").strip("<>")
     return f"{spelled} {_KINDS.get(value, value if len(value) <= _NARROW else option.name.upper())}"
 

@@ -130,7 +130,7 @@ class CheckResult(Shown):
             if len(among) > 1
             else f"note: {Path(file.path).name}: {words}"
             for among in sorted(causes.values(), key=len, reverse=True)
-            for file, words in among[:1]
+            for file, words in [max(among, key=lambda one: _size_of(one[1]))]
         ]
 
 
@@ -141,6 +141,12 @@ _NOUNS = {
     "texts": ("file of texts", "files of texts"),
 }
 _SINGULAR = re.compile(" query has ")
+
+
+def _size_of(words: str) -> int:
+    """Return the first number of a warning, which says how much it is about."""
+    found = re.search(r"\d[\d,]*", words)
+    return int(found[0].replace(",", "")) if found else 0
 
 
 def _first(errors: Sequence[str]) -> str:
