@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prefjudge.version import __version__
 
 if TYPE_CHECKING:
+    from prefjudge.notebook import Study as Study
     from prefjudge.steps.agreement import agreement as agreement
     from prefjudge.steps.audit import audit as audit
     from prefjudge.steps.board.board import board as board
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
     from prefjudge.steps.workers.workers import workers as workers
-    from prefjudge.study.store import Study as Study
 
 
 class Verb(NamedTuple):
@@ -178,7 +178,7 @@ def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return globals().setdefault(name, step(name))
     if name == "Study":
-        return import_module("prefjudge.study.store").Study
+        return import_module("prefjudge.notebook").Study
     words = import_module("prefjudge.renamed").told("verb", name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{words and f': {words}'}")
 

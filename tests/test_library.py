@@ -136,3 +136,30 @@ def test_functions_go_to_other_processes() -> None:
     for name in names:
         function = getattr(prefjudge, name)
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_a_study_in_a_notebook_has_its_votes_and_queries_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "votes").write_text("q1 d1 d2 d1 ann\nq1 d2 d3 tie ben\n")
+    prefjudge.init(tmp_path / "study")
+    prefjudge.import_votes(tmp_path / "study", tmp_path / "votes")
+    study = prefjudge.Study(tmp_path / "study")
+    votes = study.votes()
+    shown = votes[["query_id", "left", "right"]].to_numpy().tolist()
+    assert shown == [["q1", "d1", "d2"], ["q1", "d2", "d3"]]
+    assert votes["preferred"].fillna("a tie").tolist() == ["d1", "a tie"]
+    assert votes["worker"].nunique() == 2
+    assert "ann" not in votes["worker"].tolist()
+    (query,) = study.queries().to_dict("records")
+    assert (query["query_id"], query["candidates"]) == ("q1", 3)
+    assert study.resolve().queries == 1
+    with pytest.raises(InputError):
+        study.score()
+
+
+def test_results_that_are_drawn_have_a_plot() -> None:
+    runs = [COLLECTION / "runs" / f"{name}.txt" for name in ("lexical", "first-try", "label-tuned")]
+    board = prefjudge.score(runs=runs, qrels=COLLECTION / "qrels.txt")
+    assert board.plot().axes
+    assert prefjudge.stability(runs=runs, qrels=COLLECTION / "qrels.txt", trials=5).plot().axes
+    assert repr(board).startswith("label-tuned is first by RR@10")
+    assert list(prefjudge.compare(runs=runs, qrels=COLLECTION / "qrels.txt").frames())

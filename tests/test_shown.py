@@ -90,7 +90,8 @@ def test_a_result_is_frames_and_html(call: str, tmp_path: Path) -> None:
     result = CALLS[call](tmp_path)
     frames = result.frames()
     assert len(frames) == len(result.tables()) >= 1
-    for frame, table in zip(frames, result.tables(), strict=True):
+    assert list(frames) == [table.title for table in result.tables()]
+    for frame, table in zip(frames.values(), result.tables(), strict=True):
         assert list(frame.columns) == [column.name for column in table.columns]
         assert len(frame) == len(table.rows)
         assert frame.attrs["title"] == table.title
@@ -129,6 +130,6 @@ def test_a_record_without_tables_of_its_own_is_shown_by_its_fields() -> None:
         "name": ["count", "path", "texts"],
         "value": [3, "x", "u, v"],
     }
-    assert result.frames()[2].to_dict("records") == [{"name": "p", "share": 0.25}]
+    assert result.frames()["pairs"].to_dict("records") == [{"name": "p", "share": 0.25}]
     with pytest.raises(InputError):
         prefjudge.resolve()

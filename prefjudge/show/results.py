@@ -171,12 +171,17 @@ class Shown:
         """Return the first screen as text."""
         return self.screen().text(LONGEST, stamp=str(getattr(self, "rehearsal", None) or ""))
 
-    def frames(self) -> "tuple[DataFrame, ...]":
-        """Return every table as a pandas DataFrame, values at full precision.
+    def frames(self) -> "dict[str, DataFrame]":
+        """Return every table by its title as a pandas DataFrame, values at full precision.
 
+        The second of one title is ``TITLE #2``.
         A frame's title and what it was made from are in ``frame.attrs``.
         """
-        return tuple(map(to_frame, self.tables()))
+        found: dict[str, DataFrame] = {}
+        for table in self.tables():
+            again = sum(title.partition(" #")[0] == table.title for title in found)
+            found[f"{table.title} #{again + 1}" if again else table.title] = to_frame(table)
+        return found
 
     def to_frame(self) -> "DataFrame":
         """Return the first table, which is the result's own, as a pandas DataFrame; see `frames`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from annotated_types import Ge, Interval
 
@@ -34,6 +34,9 @@ from prefjudge.show.statistics import (
 )
 from prefjudge.words import many
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AuditResult(Shown):
@@ -56,6 +59,10 @@ class AuditResult(Shown):
         made = (summary_table, institutions_table, teams_table, shifts_table)
         tables = [one(self.audit) for one in made]
         return (*tables[:3], *(table for table in tables[3:] if table.rows))
+
+    def plot(self) -> "Figure":
+        """Return the leaderboard over time, drawn."""
+        return plot_progress(self.submissions, self.audit.records, measure=self.measure)
 
     def screen(self) -> Screen:
         """Return how many findings each rule has, and the first of them."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
 from annotated_types import Ge, Interval
@@ -47,6 +47,9 @@ from prefjudge.show.statistics import conditions_table, label, rank_table, share
 from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal, many
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
@@ -86,6 +89,10 @@ class StabilityResult(Shown):
         named = [(one.part, one.stability) for one in self.conditions]
         ranks = [rank_table(part, found) for part, found in named]
         return (*ranks, conditions_table(named)) if len(named) > 1 else tuple(ranks)
+
+    def plot(self) -> "Figure":
+        """Return the ranks under the last condition, drawn."""
+        return plot_ranks(self.conditions[-1].stability)
 
     @property
     def voting_words(self) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ from prefjudge.study.store import Study, generator, open_study
 from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from prefjudge.show.boards import DataFrame
 
 
@@ -66,6 +68,10 @@ class WinRatioResult(Shown):
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
     files: tuple[str, ...] = ()
+
+    def plot(self) -> "Figure":
+        """Return the matrix of win ratios, drawn."""
+        return plot_win_ratios(self.winratio)
 
     def to_frame(self) -> "DataFrame":
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""

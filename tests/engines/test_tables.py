@@ -221,7 +221,7 @@ def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(here, tmp_
         found = score(qrels=[str(tmp_path / "qrels")], runs=[tmp_path / name])
         assert found.leaderboards[0].rows[0].score == 0
         notice, few = found.notices
-        assert "fewer than 15 queries hit" in few
+        assert "something on fewer than 15 queries" in few
         assert "no judged document of qrels is in this run: its doc_ids look like" in notice
         (tmp_path / "numbers").write_text("q1 0 17 1\n")
         with pytest.raises(InputError, match="no judged document of numbers is in this run"):

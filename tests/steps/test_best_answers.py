@@ -140,7 +140,7 @@ def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven:
 
 
 def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_said(judged: Path) -> None:
-    usual = ("judgments are simulated", "queries hit", "have several relevant documents")
+    usual = ("judgments are simulated", "something on fewer", "have several relevant documents")
     assert all(any(words in notice for words in usual) for notice in report(judged).notices)
     assert release(judged, rehearsal=True, license="MIT").notices == ()
     by_config = same_everywhere(judged)

@@ -90,7 +90,7 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     assert done.sections == (
         "Leaderboards", "Outcomes", "Best answers", "Judging", "For a paper", "How it was made",
     )  # fmt: skip
-    few = [notice for notice in done.notices if "fewer than 15 queries hit" in notice]
+    few = [notice for notice in done.notices if "something on fewer than 15 queries" in notice]
     assert len(few) == 2  # 15 queries are few, and the page says so
     others = ("have several relevant documents", "judgments are simulated")
     assert all(any(words in notice for words in others) for notice in {*done.notices} - {*few})

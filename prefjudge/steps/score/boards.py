@@ -179,8 +179,12 @@ def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
         few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)
         if few:
             shown = ", ".join(f"{run} {hit}" for hit, run in few[:3]) + (", …" if len(few) > 3 else "")
-            runs = f"{many(len(few), 'run')} with fewer than {_HITS} queries hit ({shown})"
-            yield Notice(where=f"{board.measure} {board.qrels}", what=f"{runs}: such scores say little")
+            runs = many(len(few), "run finds", "runs find")
+            yield Notice(
+                where=f"{board.measure} {board.qrels}",
+                what=f"{runs} something on fewer than {_HITS} queries ({shown}): "
+                "a few more may change the score",
+            )
 
 
 def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:

@@ -77,6 +77,8 @@ from prefjudge.study.store import Study, open_study
 from prefjudge.words import Rehearsal, json_text, many
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from prefjudge.show.boards import DataFrame
 
 
@@ -136,6 +138,11 @@ class ScoreResult(Shown):
     def leaderboards(self) -> tuple[Leaderboard, ...]:
         """The leaderboards alone."""
         return tuple(board.leaderboard for board in self.boards)
+
+    def plot(self) -> "Figure":
+        """Return the board under the last label set, drawn."""
+        board = self.boards[-1]
+        return plot_leaderboard(board.leaderboard, board.standings)
 
     def to_frame(self) -> "DataFrame":
         """Return every row of every board as a pandas DataFrame."""
