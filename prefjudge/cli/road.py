@@ -74,13 +74,12 @@ def init(result: "InitResult", *, study: Path, schema: _Schema = False) -> None:
         say(f"{result.study} is a study already; nothing was changed")
 
 
-def try_it(call: "Callable[..., TryResult]", *, json: Json = False) -> None:
+def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) -> None:
     """Print the link, and at the end whether the person agreed with the labels."""
 
     def ready(link: str, pairs: int, minutes: float) -> None:
-        say(
-            f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; your browser opens on the first:"
-        )
+        where = "your browser opens this link" if open else "open this link"
+        say(f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; {where}:")
         say(f"  {link}")
         say("Ctrl-C stops; what you have chosen stays on the page until then")
 
@@ -150,7 +149,7 @@ def show_pool(result: "PoolResult", seconds: float, *, details: bool) -> None:
     say(
         f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')}{sizes} from "
         f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge: "
-        f"{span(result.pairs * seconds / 3600)} of work, one vote each at {seconds:g} seconds"
+        f"{span(result.pairs * seconds / 3600)} of work at {seconds:g} s, without gold pairs and repeats"
     )
     for path in (result.out, result.plot):
         if path:
@@ -176,7 +175,7 @@ def import_votes(result: "ImportResult", *, study: Path) -> None:
     """Print what was imported, and what leads on."""
     say(
         f"read as {result.read_as}: {many(result.queries, 'query')}, {many(result.documents, 'document')}, "
-        f"{many(result.workers, 'worker')}"
+        f"{many(result.workers, 'worker') if result.workers else 'no worker is named'}"
     )
     dropped = f", of which {result.dropped:,} do not count" if result.dropped else ""
     say(f"added {many(result.votes, 'vote')}{dropped}")

@@ -636,9 +636,7 @@ def first_words(board: Board) -> tuple[str, ...]:
     if not found.ranked:
         return ()
     lead = [row for row in found.ranked if row.rank == 1]
-    names = " and ".join(row.run for row in lead[:3]) + (
-        f" and {len(lead) - 3} more" if len(lead) > 3 else ""
-    )
+    names = lead[0].run + (f" and {many(len(lead) - 1, 'other')}" if len(lead) > 1 else "")
     first = (
         f"{names} {'is' if len(lead) == 1 else 'share the place of the'} first by {found.measure} under "
         f"{found.qrels}: {lead[0].score:.3f} ({lead[0].low:.3f} to {lead[0].high:.3f}) over "
@@ -651,7 +649,7 @@ def first_words(board: Board) -> tuple[str, ...]:
     if may == 1:
         return first, f"No other run may be first ({tests})."
     chance = next((one.first for one in board.standings if one.run == lead[0].run), nan)
-    best = "" if isnan(chance) else f" It is the best with a probability of {chance_text(chance)}."
+    best = "" if isnan(chance) else f" P({lead[0].run} is the best of them) = {chance_text(chance)}."
     every = len(board.standings)
     who = f"All {every:,} runs" if may == every else f"{may:,} of the {every:,} runs"
     return first, f"{who} may be first ({tests}).{best}"

@@ -10,7 +10,16 @@ import pytest
 from prefjudge.core.runs import Order, Scores
 from prefjudge.evaluation.boards import make_board
 from prefjudge.pages import page as closer_look
-from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Said, Section, Vote, report_page
+from prefjudge.pages.page import (
+    Candidate,
+    CloserLook,
+    FirstScreen,
+    QueryLook,
+    Said,
+    Section,
+    Vote,
+    report_page,
+)
 from prefjudge.show.boards import leaderboard_table
 from prefjudge.show.cells import Column, Table
 from tests.site.conftest import inspect, soon
@@ -59,7 +68,9 @@ def html() -> str:
     )  # fmt: skip
     closer = CloserLook(queries=tuple(looked), boards=(board,), workers=people)
     tables = (leaderboard_table(board.leaderboard, board.standings), people)
-    return report_page("A study", ["Judged."], [Section(heading="Boards", tables=tables)], closer=closer)
+    return report_page(
+        "A study", FirstScreen(result="Judged."), [Section(heading="Boards", tables=tables)], closer=closer
+    )
 
 
 def column(page: Any, table: int, place: int) -> list[str]:
@@ -174,7 +185,7 @@ def test_what_a_page_does_not_hold_is_not_zero(
     ]
     looked = CloserLook(queries=(queries[0], replace(queries[1], query="q1")))
     page = open_page()
-    page.set_content(report_page("t", [], [], closer=looked))
+    page.set_content(report_page("t", FirstScreen(result="r"), [], closer=looked))
     page.evaluate("location.hash = '#query=q0'")
     soon(page, lambda: page.locator("#view dd").first.inner_text() == "q0", "the query")
     assert page.locator("#view dd").last.inner_text() == "6.5 s", "the median of two"
@@ -187,7 +198,7 @@ def test_what_a_page_does_not_hold_is_not_zero(
 
     monkeypatch.setattr(closer_look, "_MOST_VOTES", 1)
     page = open_page()
-    page.set_content(report_page("t", [], [], closer=looked))
+    page.set_content(report_page("t", FirstScreen(result="r"), [], closer=looked))
     page.evaluate("location.hash = '#query=q0'")
     soon(page, lambda: page.locator("#view dd").first.inner_text() == "q0", "the query")
     assert "of" not in page.locator("#view th").all_inner_texts(), "its votes are left out of the page"

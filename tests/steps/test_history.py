@@ -94,7 +94,7 @@ def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: 
     assert score(driven, runs=RUNS[3:4], write=False).not_judged == found.not_judged, "named or not"
     assert {run for one in agreement(driven, splits=2).agreements for run in [one.runs]} == {3}
 
-    shown = prefjudge("score", driven).stdout
+    shown = prefjudge("score", driven, "--details").stdout
     listed = shown[shown.index("Not judged yet") :].partition("\n\n\n")[0]
     assert f"{first.share:.0%}" in next(line for line in listed.splitlines() if first.run in line)
     printed = json.loads(prefjudge("score", driven, "--json").stdout)
@@ -110,7 +110,7 @@ def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: 
     after = score(driven)
     assert after.not_judged == ()
     assert {row.run for board in after.boards for row in board.leaderboard.ranked} == old | new
-    assert "Not judged yet" not in prefjudge("score", driven).stdout
+    assert "Not judged yet" not in prefjudge("score", driven, "--details").stdout
 
 
 def test_a_query_that_was_settled_later_is_a_change_without_a_duel(driven: Path) -> None:

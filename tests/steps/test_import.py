@@ -592,7 +592,7 @@ def test_a_pool_whose_votes_were_imported_waits_for_no_hit(tmp_path: Path) -> No
     import_votes(tmp_path / "study", file)
     page = Path(report(tmp_path / "study").out).read_text()
     assert "under way" not in page
-    assert f"{len(pairs) - 20} pairs lack votes." in page
+    assert f"the {len(pairs) - 20} pairs without votes." in page
 
 
 def test_published_preference_sets_are_resolved_as_their_files_are(tmp_path: Path, data_dir: Path) -> None:

@@ -435,7 +435,7 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
         assert len(called) == 1
         assert status(served).disputes == 2
     capsys.readouterr()
-    show_status(lambda: status(served), study=served)
+    show_status(status(served), study=served)
     with pytest.raises(NotFinished):
         show_collected(lambda progress: collect(served), study=served, live=False)
     assert capsys.readouterr().err.count(f"disputed; read and answer: prefjudge reject {served}") == 2
