@@ -133,3 +133,22 @@ def test_a_record_without_tables_of_its_own_is_shown_by_its_fields() -> None:
     assert result.frames()["pairs"].to_dict("records") == [{"name": "p", "share": 0.25}]
     with pytest.raises(InputError):
         prefjudge.resolve()
+
+
+def test_a_screen_does_not_call_an_absent_file_in_order(tmp_path: Path) -> None:
+    found = prefjudge.check(tmp_path, manifest="trec-dl-2020")
+    absent = len(found.manifest)
+    assert f"0 ok, 0 wrong, {absent} absent" in repr(found)
+    assert f"  absent: {found.manifest[0].name}" in repr(found)
+
+
+def test_the_screen_and_the_plot_of_scores_are_by_peoples_answers_wherever_these_stand(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "one").write_text("".join(f"q0{query} 0 p25 1\n" for query in range(1, 6)))
+    for order in (["preference", "labels"], ["labels", "preference"]):
+        named = {"labels": QRELS, "preference": tmp_path / "one"}
+        found = prefjudge.score(runs=RUNS, qrels=[f"{name}={named[name]}" for name in order])
+        assert " by RR@10 under preference: " in repr(found).splitlines()[0]
+        assert "under labels" in repr(found)
+        assert "preference" in found.plot().axes[0].get_title(loc="left")

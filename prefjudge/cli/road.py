@@ -534,11 +534,13 @@ def score(
     study: Path | None = None,
     out: Target = None,
     per_query: bool = False,
+    health: bool = False,
     format: Format = "terminal",
     details: Details = False,
 ) -> None:
     """Print the board and how sure it is; or all boards, their correlation and what else was asked for."""
-    if not briefly(result, details or format != "terminal" or (per_query and not result.out)):
+    asked = health or (per_query and not result.out)  # which are lists as long as the input
+    if not briefly(result, details or asked or format != "terminal"):
         _show_scores(result, per_query=per_query, format=format)
     if result.out:
         say(f"wrote {', '.join(result.out)}")
@@ -704,11 +706,14 @@ def _after_status(result: "StatusResult", study: Path) -> str:
         return advice(study, "run")
     if not result.queries:
         return f"prefjudge pool {quoted(study)} --runs …"
+    if result.version:
+        return f"prefjudge score {quoted(study)}"
     if result.hits.get("open"):
         return advice(study, "collect")
     if result.judgments and (not result.waiting or not result.hits):
         return f"prefjudge resolve {quoted(study)}"
-    return f"prefjudge gold {quoted(study)} --suggest 12" if not result.gold else advice(study, "publish")
+    hides = opened(study).config.design.gold_per_hit
+    return f"prefjudge gold {quoted(study)} --suggest 12" if hides > result.gold else advice(study, "publish")
 
 
 def _show_history(history: "History", result: "StatusResult") -> None:

@@ -174,7 +174,53 @@ class SeenPage:
     layouts: tuple[Layout, ...]
 
 
-class SimulatedWorker:
+class Visitor:
+    """Somebody signed in at a worker site by an invitation, over HTTP."""
+
+    def __init__(self, site: str, invite: str) -> None:
+        self._site = site.rstrip("/")
+        self._http = urllib3.PoolManager(
+            retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
+        )
+        self._headers = {"Accept": "application/json"}
+        self._sign_in(invite)
+
+    def _sign_in(self, invite: str) -> None:
+        reply = self._http.request(
+            "POST",
+            f"{self._site}/signin",
+            headers=self._headers,
+            fields={"invite": invite},
+            encode_multipart=False,
+        )
+        if reply.status != 200:
+            raise CrowdError(f"the worker site did not sign a worker in: {reply.status}")
+        cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
+        self._headers = {
+            **self._headers,
+            "Cookie": "; ".join(cookies),
+            "X-CSRF-Token": str(reply.json()["csrf"]),
+            "Origin": self._site,
+        }
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return what the site answers to a look."""
+        reply = self._http.request("GET", f"{self._site}{path}", headers=self._headers)
+        if reply.status != 200:
+            raise CrowdError(f"the worker site answered {reply.status} to GET {path}")
+        return reply.json()  # type: ignore[no-any-return]
+
+    def post(self, path: str, fields: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any]]:
+        """Return the status and the answer to what is sent."""
+        reply = self._http.request(
+            "POST", f"{self._site}{path}", headers=self._headers, fields=fields or {}, encode_multipart=False
+        )
+        if reply.status >= 500:
+            raise CrowdError(f"the worker site answered {reply.status} to POST {path}")
+        return reply.status, reply.json()
+
+
+class SimulatedWorker(Visitor):
     """One worker at one marketplace.
 
     Parameters
@@ -192,16 +238,11 @@ class SimulatedWorker:
     def __init__(
         self, site: str, invite: str, mind: Mind, *, pause: Callable[[float], None] | None = None
     ) -> None:
-        self._site = site.rstrip("/")
+        super().__init__(site, invite)
         self._mind = mind
         self._pause = pause
         self._begun: set[str] = set()
         self._tried: set[str] = set()
-        self._http = urllib3.PoolManager(
-            retries=urllib3.Retry(3, backoff_factor=0.1), timeout=30.0, maxsize=2
-        )
-        self._headers = {"Accept": "application/json"}
-        self._sign_in(invite)
 
     @property
     def true_error(self) -> float:
@@ -213,16 +254,16 @@ class SimulatedWorker:
 
         Returns whether there was one.
         """
-        offered = self._get("/hits")
+        offered = self.get("/hits")
         if self._take_tests(offered["groups"]):
-            offered = self._get("/hits")
+            offered = self.get("/hits")
         for held in offered["open"]:
             if held["assignment_id"] not in self._begun:
-                self._judge(self._get(f"/assignments/{held['assignment_id']}")["assignment"])
+                self._judge(self.get(f"/assignments/{held['assignment_id']}")["assignment"])
                 return True
         for group in offered["groups"]:
             if group["qualified"] and group["available"]:
-                status, accepted = self._post(f"/groups/{group['group_id']}/accept")
+                status, accepted = self.post(f"/groups/{group['group_id']}/accept")
                 if status < 300:
                     self._judge(accepted)
                     return True
@@ -236,9 +277,9 @@ class SimulatedWorker:
         new = sorted(needs - self._tried)
         self._tried |= needs
         for path in (f"/qualifications/{type_id}" for type_id in new):
-            self._post(path)  # refused while it is too early for another try
-            if form := self._get(path)["form"]:
-                self._post(path, {"hand_in": "1", **dict(map(self._answer, form["questions"]))})
+            self.post(path)  # refused while it is too early for another try
+            if form := self.get(path)["form"]:
+                self.post(path, {"hand_in": "1", **dict(map(self._answer, form["questions"]))})
         return bool(new)
 
     def _answer(self, question: Mapping[str, Any]) -> tuple[str, str]:
@@ -284,38 +325,6 @@ class SimulatedWorker:
             fields[slot.name] = slot.tokens[self._mind.choose(slot, first_on_left=not layout.swapped[place])]
             fields[f"{slot.name}.ms"] = str(self._mind.milliseconds(slot))
         return fields
-
-    def _sign_in(self, invite: str) -> None:
-        reply = self._http.request(
-            "POST",
-            f"{self._site}/signin",
-            headers=self._headers,
-            fields={"invite": invite},
-            encode_multipart=False,
-        )
-        if reply.status != 200:
-            raise CrowdError(f"the worker site did not sign a simulated worker in: {reply.status}")
-        cookies = [cookie.partition(";")[0] for cookie in reply.headers.getlist("set-cookie")]
-        self._headers = {
-            **self._headers,
-            "Cookie": "; ".join(cookies),
-            "X-CSRF-Token": str(reply.json()["csrf"]),
-            "Origin": self._site,
-        }
-
-    def _get(self, path: str) -> dict[str, Any]:
-        reply = self._http.request("GET", f"{self._site}{path}", headers=self._headers)
-        if reply.status != 200:
-            raise CrowdError(f"the worker site answered {reply.status} to GET {path}")
-        return reply.json()  # type: ignore[no-any-return]
-
-    def _post(self, path: str, fields: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any]]:
-        reply = self._http.request(
-            "POST", f"{self._site}{path}", headers=self._headers, fields=fields or {}, encode_multipart=False
-        )
-        if reply.status >= 500:
-            raise CrowdError(f"the worker site answered {reply.status} to POST {path}")
-        return reply.status, reply.json()
 
 
 def read_page(html: str) -> SeenPage:

@@ -638,7 +638,7 @@ def first_words(board: Board) -> tuple[str, ...]:
     lead = [row for row in found.ranked if row.rank == 1]
     names = lead[0].run + (f" and {many(len(lead) - 1, 'other')}" if len(lead) > 1 else "")
     first = (
-        f"{names} {'is' if len(lead) == 1 else 'share the place of the'} first by {found.measure} under "
+        f"{names} {'is first' if len(lead) == 1 else 'share the first place'} by {found.measure} under "
         f"{found.qrels}: {lead[0].score:.3f} ({lead[0].low:.3f} to {lead[0].high:.3f}) over "
         f"{many(found.queries, 'query')}."
     )
@@ -655,10 +655,17 @@ def first_words(board: Board) -> tuple[str, ...]:
     return first, f"{who} may be first ({tests}).{best}"
 
 
+def main_boards(boards: Sequence[Board]) -> tuple[Board, Board | None]:
+    """Return the board of the first measure by people's answers, and the first other one, if any."""
+    measured = [one for one in boards if one.leaderboard.measure == boards[0].leaderboard.measure]
+    main = measured[by_people([one.leaderboard for one in measured])]
+    return main, next((one for one in measured if one is not main), None)
+
+
 def boards_screen(
     boards: Sequence[Board], tau: Sequence[RankCorrelation] = (), asked: Sequence[Table] = ()
 ) -> Screen:
-    """Return what boards say first: the order of the runs under the last label set, and how sure it is.
+    """Return what boards say first: the order of the runs by people's answers, and how sure it is.
 
     ``asked`` are further tables that were asked for.
     """
@@ -667,18 +674,21 @@ def boards_screen(
     by_measure: dict[str, list[Board]] = {}
     for board in boards:
         by_measure.setdefault(board.leaderboard.measure, []).append(board)
-    measured = next(iter(by_measure.values()))
-    before, main = measured[0], measured[-1]
+    main, before = main_boards(boards)
     found, *sure = first_words(main) or ("No run is ranked.",)
     for measure, others in [*by_measure.items()][1:4]:
-        lead = next((row.run for row in others[-1].leaderboard.ranked), None)
+        lead = next((row.run for row in main_boards(others)[0].leaderboard.ranked), None)
         sure += [f"By {measure}, {lead} is first."] if lead else []
-    same = (before.leaderboard.qrels, main.leaderboard.qrels)
-    for pair in [one for one in tau if one.qrels == same and one.measures[0] == main.leaderboard.measure][:1]:
+    same = {main.leaderboard.qrels, *([before.leaderboard.qrels] if before else [])}
+    for pair in [one for one in tau if {*one.qrels} == same and one.measures[0] == main.leaderboard.measure][
+        :1
+    ]:
         again = pair.two_votings
         votings = f"; two rounds of voting agree at {again.value:.2f}" if again and again.pairs else ""
-        sure.append(f"The boards under {same[0]} and {same[1]} agree at τ = {pair.tau:.2f}{votings}.")
-    tables = [_screen_table(main, None if main is before else before), *asked]
+        sure.append(
+            f"The boards under {pair.qrels[0]} and {pair.qrels[1]} agree at τ = {pair.tau:.2f}{votings}."
+        )
+    tables = [_screen_table(main, before), *asked]
     return Screen(found=(found,), tables=tuple(tables), sure=tuple(sure))
 
 

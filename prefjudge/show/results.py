@@ -120,10 +120,10 @@ class Screen:
         return "\n".join([*parts, *(broken(printable(words), width) for words in self.sure)])
 
 
-def first_few(sentences: Sequence[str], most: int, rest: str = "{:,} more: --details") -> tuple[str, ...]:
+def first_few(sentences: Sequence[str], most: int) -> tuple[str, ...]:
     """Return the first sentences, and how many there are beyond them."""
     left = len(sentences) - most
-    return (*sentences[:most], f"… and {rest.format(left)}") if left > 0 else tuple(sentences)
+    return (*sentences[:most], f"… and {left:,} more: --details") if left > 0 else tuple(sentences)
 
 
 def broken(text: str, width: int | None) -> str:

@@ -1,6 +1,7 @@
 """Checks runs, qrels, judgments and texts before they are used, and collections against their lists."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -108,9 +109,14 @@ class CheckResult(Shown):
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
         found += first_few([f"these runs rank alike: {', '.join(group)}" for group in self.identical], 3)
         if self.manifest:
-            kept = sum(one.status != "wrong" for one in self.manifest)
-            found.append(f"{kept:,} of {many(len(self.manifest), 'listed file')} are as they should be")
-            wrong = [f"  {one.name}: {'; '.join(one.problems)}" for one in self.manifest if one.problems]
+            states = Counter(one.status for one in self.manifest)
+            counts = f"{states['ok']:,} ok, {states['wrong']:,} wrong, {states['absent']:,} absent"
+            found.append(f"of {many(len(self.manifest), 'listed file')} {counts}")
+            wrong = [
+                f"  {one.status}: {one.name}{': ' * bool(one.problems)}{'; '.join(one.problems)}"
+                for one in self.manifest
+                if one.status != "ok"
+            ]
             found += first_few(wrong, 10)
         return Screen(found=tuple(found), sure=first_few(self._by_cause(), 7))
 

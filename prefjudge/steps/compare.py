@@ -89,7 +89,8 @@ class CompareResult(Shown):
             kept = [place for place, column in enumerate(table.columns) if column.name in names]
             rows = tuple(tuple(table.rows[row][place] for place in kept) for row in order.tolist())
             shown = tuple(table.columns[place] for place in kept)
-            tables.append(replace(table, title="", columns=shown, rows=rows))
+            title = f"{tested.measure} under {tested.qrels}"
+            tables.append(replace(table, title=title, columns=shown, rows=rows))
         return Screen(found=first_few(found, 6), tables=tuple(tables[-1:]))
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import urllib3
-
-from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.crowd.simulated import Visitor
+from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import Address, Watch, keep_marketplace_open, open_marketplace
 from prefjudge.reading.given import as_folder, expand, several
 from prefjudge.show.results import Screen, Shown
@@ -20,6 +19,7 @@ from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score
+from prefjudge.steps.work import ask_admin
 from prefjudge.study.store import CONFIG_FILE, SANDBOX, Study
 from prefjudge.words import many
 
@@ -178,23 +178,8 @@ def _set(study: Path, **keys: object) -> None:
 
 def _accept(address: Address) -> str:
     """Invite the person, accept the HIT in their name, and return the link that signs in on it."""
-    site, http = address.worker_site, urllib3.PoolManager(timeout=30.0)
-    admin = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
-    try:
-        card = http.request("POST", f"{address.admin}/workers", headers=admin, json=_PERSON).json()
-        invite = {"invite": str(card["invite"])}
-        plain = {"Accept": "application/json"}
-        signed = http.request("POST", f"{site}/signin", headers=plain, fields=invite, encode_multipart=False)
-        cookies = [one.partition(";")[0] for one in signed.headers.getlist("set-cookie")]
-        session = {
-            **plain,
-            "Cookie": "; ".join(cookies),
-            "X-CSRF-Token": str(signed.json()["csrf"]),
-            "Origin": site,
-        }
-        (group,) = http.request("GET", f"{site}/hits", headers=session).json()["groups"]
-        path = f"{site}/groups/{group['group_id']}/accept"
-        accepted = http.request("POST", path, headers=session, fields={}, encode_multipart=False).json()
-        return f"{site}/signin?invite={card['invite']}&next=/assignments/{accepted['assignment_id']}"
-    except (urllib3.exceptions.HTTPError, KeyError, ValueError) as error:
-        raise CrowdError(f"the marketplace did not hand the HIT out: {error}", "Try again.") from error
+    invite = ask_admin(address, "POST", "/workers", _PERSON).json()["invite"]
+    person = Visitor(address.worker_site, invite)
+    (group,) = person.get("/hits")["groups"]
+    _, accepted = person.post(f"/groups/{group['group_id']}/accept")
+    return f"{address.worker_site}/signin?invite={invite}&next=/assignments/{accepted['assignment_id']}"

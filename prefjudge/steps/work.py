@@ -213,7 +213,7 @@ def _worker(
 
 
 def _register(address: Address, name: str) -> dict[str, Any]:
-    reply = _ask(address, "POST", "/workers", {"name": name, **_US_REGULAR, **_FOR_SIMULATION})
+    reply = ask_admin(address, "POST", "/workers", {"name": name, **_US_REGULAR, **_FOR_SIMULATION})
     card = reply.json() if reply.status == 201 else _invite_again(address, name)
     if card is None:
         raise CrowdError(f"the marketplace did not register a simulated worker: {reply.status}")
@@ -227,15 +227,16 @@ def _register(address: Address, name: str) -> dict[str, Any]:
 
 def _invite_again(address: Address, name: str) -> dict[str, Any] | None:
     """Return a new invitation of a worker whom the marketplace knows, but no longer the store."""
-    for one in _ask(address, "GET", "/workers").json().get("workers", ()):
+    for one in ask_admin(address, "GET", "/workers").json().get("workers", ()):
         if one["name"] == name:
-            return {**one, **_ask(address, "POST", f"/workers/{one['worker_id']}/invite").json()}
+            return {**one, **ask_admin(address, "POST", f"/workers/{one['worker_id']}/invite").json()}
     return None
 
 
-def _ask(
+def ask_admin(
     address: Address, method: str, path: str, body: dict[str, object] | None = None
 ) -> urllib3.BaseHTTPResponse:
+    """Return the answer of a marketplace's admin pages, to whom its token is known."""
     headers = {"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"}
     try:
         return urllib3.request(method, f"{address.admin}{path}", headers=headers, json=body, timeout=_TIMEOUT)

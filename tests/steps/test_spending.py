@@ -416,7 +416,7 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
         assert reject(served, ident, reason="copied").done == "rejected"
         assert reject(served).disputes == ()
     for ident in (first, second):
-        reader._post(f"/assignments/{ident}/dispute", {"text": "I read \u202e it"})
+        reader.post(f"/assignments/{ident}/dispute", {"text": "I read \u202e it"})
     called: list[MTurkCrowd] = []
     asked = MTurkCrowd.disputes
 
@@ -460,7 +460,7 @@ def test_a_disputed_rejection_is_answered_or_paid_after_all_once(
     assert committed(served) == spent + Decimal("2.40"), "one was paid after all, once"
     assert status(served).disputes == 0
     assert reject(served).disputes == ()
-    history = {one["assignment_id"]: one for one in reader._get("/history")["assignments"]}
+    history = {one["assignment_id"]: one for one in reader.get("/history")["assignments"]}
     assert [history[ident]["dispute_answer"] for ident in (first, second)] == [
         "It is word for word.",
         "You are right.",

@@ -24,7 +24,7 @@ def follow(link: str, folder: Path, temper: Temper = Temper.HONEST) -> None:
     truth = simulated_truth(Study(folder / "study"), COLLECTION / "truth.tsv")
     mind = Mind(temper=temper, truth=truth, error=0.0, slip=0.0, rng=np.random.default_rng(1))
     person = SimulatedWorker(f"{parts.scheme}://{parts.netloc}", query["invite"][0], mind)
-    assert person._get(query["next"][0])["assignment"]["frame_url"]
+    assert person.get(query["next"][0])["assignment"]["frame_url"]
     assert person.take_hit()
 
 

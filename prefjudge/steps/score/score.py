@@ -51,6 +51,7 @@ from prefjudge.show.boards import (
     boards_screen,
     left_out_table,
     left_out_tau,
+    main_boards,
     official_table,
     per_query_table,
     samples_table,
@@ -117,7 +118,7 @@ class ScoreResult(Shown):
     left_out_votings: TwoVotings | None = None
 
     def screen(self) -> Screen:
-        """Return the runs in their order under the last label set, and how sure that order is."""
+        """Return the runs in their order by people's answers, and how sure that order is."""
         asked = [
             *([left_out_table(self.left_out, self.left_out_votings)] if self.left_out else []),
             *([samples_table(self.samples)] if self.samples else []),
@@ -140,8 +141,8 @@ class ScoreResult(Shown):
         return tuple(board.leaderboard for board in self.boards)
 
     def plot(self) -> "Figure":
-        """Return the board under the last label set, drawn."""
-        board = self.boards[-1]
+        """Return the board by people's answers, drawn; the first one where there is none."""
+        board, _ = main_boards(self.boards)
         return plot_leaderboard(board.leaderboard, board.standings)
 
     def to_frame(self) -> "DataFrame":
