@@ -29,6 +29,10 @@ store.secrets = SimpleNamespace(randbelow=_drawn.randrange, token_urlsafe=secret
 study.new_key = lambda: _drawn.randbytes(32).hex()
 
 
+# What a screen holds must not hang on the terminal that happens to run the tests.
+for given in ("COLUMNS", "LINES", "FORCE_COLOR"):
+    os.environ.pop(given, None)
+
 # A shell lets jobs in its background ignore Ctrl-C, and so would every program that tests stop by it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -209,7 +209,7 @@ class PlannedStudy:
         rehearsed = (str(self.rehearsal),) if self.rehearsal else ()
         of_budget = "" if left is None else f"; ${left:,.2f} of the budget of ${budget:,.2f} is left"
         return (
-            f"the study has committed ${self.committed:,.2f} already{of_budget}. The plans are for {what}",
+            f"planned: {what}; the study has committed ${self.committed:,.2f} already{of_budget}",
             *rehearsed,
         )
 
