@@ -34,13 +34,7 @@ def _words(text: str) -> str:
 
 
 class Copies:
-    """Which documents are copies of each other, for whatever query.
-
-    Parameters
-    ----------
-    groups : iterable of collections of str
-        The doc_ids of documents that are the same; groups that share a document are one.
-    """
+    """Which documents are copies of each other, for whatever query: groups that share a document are one."""
 
     def __init__(self, groups: Iterable[Collection[str]] = ()) -> None:
         whole: dict[str, set[str]] = {}

@@ -15,27 +15,19 @@ from prefjudge.core.runs import Qrels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldPair:
-    """A known relevant passage against an obviously off-topic one.
-
-    Attributes
-    ----------
-    query_id, query : str
-        The question.
-    good_id, good : str
-        The passage that answers it.
-    bad_id, bad : str
-        The passage that has nothing to do with it.
-    practice : str
-        Why the answer is so, which makes it a pair to practise on: workers are told, so it never screens.
-    """
+    """A known relevant passage against an obviously off-topic one."""
 
     query_id: str
     query: str
+    """The question."""
     good_id: str
     good: str
+    """The passage that answers it."""
     bad_id: str
     bad: str
+    """The passage that has nothing to do with it."""
     practice: str = ""
+    """Why the answer is so, which makes it a pair to practise on: workers are told, so it never screens."""
 
 
 def rotate_gold(
@@ -72,30 +64,17 @@ def words_of(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """What each of some passages shares with a question.
-
-    Attributes
-    ----------
-    words : ndarray of float64, shape (n,)
-        How many of the question's words.
-    weight : ndarray of float64, shape (n,)
-        The same, each word weighted by its rareness, log(N / n), so that one in every passage weighs nothing.
-    """
+    """What each of some passages shares with a question."""
 
     words: NDArray[np.float64]
+    """Shape (n,): how many of the question's words."""
     weight: NDArray[np.float64]
+    """Shape (n,): the same, each word weighted by its rareness, log(N / n), so that one in every passage
+    weighs nothing."""
 
 
 class OverlapIndex:
-    """Which passages hold which words of the questions.
-
-    Parameters
-    ----------
-    passages : sequence of str
-        The texts, in the order of the overlaps that are returned.
-    queries : iterable of str
-        The questions that will be asked for: other words are not kept.
-    """
+    """Which passages hold which words of the questions that will be asked for; other words are not kept."""
 
     def __init__(self, passages: Sequence[str], queries: Iterable[str]) -> None:
         wanted = frozenset[str]().union(*(words_of(query) for query in queries))

@@ -13,42 +13,28 @@ from prefjudge.words import many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One way to show a HIT.
-
-    Attributes
-    ----------
-    order : tuple of int
-        The slots' indices in the order in which they are shown.
-    swapped : tuple of bool
-        For each slot (by its index, not its place), whether its first passage is shown on the right.
-    """
+    """One way to show a HIT."""
 
     order: tuple[int, ...]
+    """The slots' indices in the order in which they are shown."""
     swapped: tuple[bool, ...]
+    """For each slot (by its index, not its place), whether its first passage is shown on the right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitPlan:
-    """What one HIT asks.
-
-    Attributes
-    ----------
-    pairs : tuple of int
-        The pairs to judge, as positions in the caller's list.
-    gold : tuple of int
-        The hidden gold pairs, as positions in the caller's list.
-    slots : tuple of int
-        The slots in their stored order: ``k < len(pairs)`` stands for ``pairs[k]``, a larger one for
-        ``gold[k - len(pairs)]``. The order is random, so that a place tells nothing.
-    layouts : tuple of Layout
-        The ways to show it. In each, the gold pairs are right on both sides at least once. From one to
-        another either every slot is swapped or none is.
-    """
+    """What one HIT asks."""
 
     pairs: tuple[int, ...]
+    """The pairs to judge, as positions in the caller's list."""
     gold: tuple[int, ...]
+    """The hidden gold pairs, as positions in the caller's list."""
     slots: tuple[int, ...]
+    """The slots in their stored order: ``k < len(pairs)`` stands for ``pairs[k]``, a larger one for ``gold[k
+    - len(pairs)]``. The order is random, so that a place tells nothing."""
     layouts: tuple[Layout, ...]
+    """The ways to show it. In each, the gold pairs are right on both sides at least once. From one to another
+    either every slot is swapped or none is."""
 
 
 def layout_index(assignment_id: str, layouts: int) -> int:
@@ -229,27 +215,18 @@ class BadAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was chosen in one slot.
-
-    Attributes
-    ----------
-    slot : int
-        The slot's index.
-    first_on_left : bool
-        Whether the slot's first passage was shown on the left.
-    choice : int
-        1 where the left passage was chosen, -1 where the right was, 0 for a tie.
-    strength : int
-        How strongly, from 1.
-    milliseconds : int
-        How long the slot was visible.
-    """
+    """What was chosen in one slot."""
 
     slot: int
+    """The slot's index."""
     first_on_left: bool
+    """Whether the slot's first passage was shown on the left."""
     choice: int
+    """1 where the left passage was chosen, -1 where the right was, 0 for a tie."""
     strength: int
+    """How strongly, from 1."""
     milliseconds: int
+    """How long the slot was visible."""
 
     @property
     def chose_first(self) -> bool:
@@ -259,30 +236,20 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A worker's checked answer to a HIT.
-
-    Attributes
-    ----------
-    layout : int
-        Which layout the page showed.
-    stopped : bool
-        Whether the worker stopped early.
-    choices : tuple of Choice
-        The slots with a vote, in slot order.
-    unable : mapping of int to str
-        The slots that the worker could not judge, and the reason of each, one of :data:`REASONS`.
-    comments : mapping of int to str
-        What the worker wrote about single slots.
-    remark : str
-        What the worker wrote about the whole HIT.
-    """
+    """A worker's checked answer to a HIT."""
 
     layout: int
+    """Which layout the page showed."""
     stopped: bool
+    """Whether the worker stopped early."""
     choices: tuple[Choice, ...]
+    """The slots with a vote, in slot order."""
     unable: Mapping[int, str] = field(default_factory=dict)
+    """The slots that the worker could not judge, and the reason of each, one of :data:`REASONS`."""
     comments: Mapping[int, str] = field(default_factory=dict)
+    """What the worker wrote about single slots."""
     remark: str = ""
+    """What the worker wrote about the whole HIT."""
 
     @property
     def seconds(self) -> float:

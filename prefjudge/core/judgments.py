@@ -14,36 +14,25 @@ from prefjudge.core.runs import Codes, encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgments:
-    """Side-by-side judgments: one row per choice of one judge, in the order of the log.
-
-    Attributes
-    ----------
-    queries, workers : tuple of str
-    docs : sequence of str
-        The vocabularies. A worker is a person or a model.
-    query, left, right : ndarray of int32, shape (n,)
-        Codes: the query and the documents shown on the left and the right (in a file: columns 2 and 3).
-    choice : ndarray of int8, shape (n,)
-        1 where the left was preferred, -1 where the right was, 0 for a tie.
-    strength : ndarray of int8, shape (n,)
-        How strongly, from 1; 1 where no strength was asked.
-    worker : ndarray of int32, shape (n,)
-        Code into ``workers``; -1 where the source does not say.
-    sides : bool
-        Whether left and right are the sides of the screen. A file may list the documents by id, or the
-        preferred one first: then nothing can be learnt from their order.
-    """
+    """Side-by-side judgments: one row per choice of one judge, in the order of the log."""
 
     queries: tuple[str, ...]
     docs: Sequence[str]
     workers: tuple[str, ...]
+    """The vocabularies. A worker is a person or a model."""
     query: Codes
     left: Codes
     right: Codes
+    """The query and the documents shown on the left and the right (in a file: columns 2 and 3)."""
     choice: NDArray[np.int8]
+    """1 where the left was preferred, -1 where the right was, 0 for a tie."""
     strength: NDArray[np.int8]
+    """How strongly, from 1; 1 where no strength was asked."""
     worker: Codes
+    """Code into ``workers``; -1 where the source does not say."""
     sides: bool = True
+    """Whether left and right are the sides of the screen. A file may list the documents by id, or the
+    preferred one first: then nothing can be learnt from their order."""
 
     def __len__(self) -> int:
         return int(self.query.size)
@@ -114,19 +103,13 @@ _FAMILIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVote:
-    """A model's answers to one pair, asked in both orders: 1 for ``doc_a``, -1 for ``doc_b``, 0 for neither.
-
-    Attributes
-    ----------
-    pair : Pair
-        The query and the documents.
-    a_first, b_first : int
-        What was preferred when ``doc_a``, or ``doc_b``, was shown first.
-    """
+    """A model's answers to one pair in both orders: 1 for ``doc_a``, -1 for ``doc_b``, 0 for neither."""
 
     pair: Pair
+    """The query and the documents."""
     a_first: int
     b_first: int
+    """What was preferred when ``doc_a``, or ``doc_b``, was shown first."""
 
     @property
     def choice(self) -> int:
@@ -136,32 +119,23 @@ class ModelVote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelComparison:
-    """A model against people, and people among themselves, as counts of single votes.
-
-    Attributes
-    ----------
-    pairs, ties, flips : int
-        Pairs that the model judged; those without a verdict; those of them where the order decided.
-    first_side : int
-        How often the passage shown first was preferred, out of ``answers`` decided answers.
-    answers : int
-        The answers that chose a side.
-    agreed, compared : int
-        Of people's votes on pairs that the model decided, how many agree with it, and how many there are.
-    people_agreed, people_compared : int
-        Of the pairs of votes by different people on a pair that the model decided, how many agree, and how
-        many there are.
-    """
+    """A model against people, and people among themselves, as counts of single votes."""
 
     pairs: int
     ties: int
     flips: int
+    """Pairs that the model judged; those without a verdict; those of them where the order decided."""
     first_side: int
+    """How often the passage shown first was preferred, out of ``answers`` decided answers."""
     answers: int
+    """The answers that chose a side."""
     agreed: int
     compared: int
+    """Of people's votes on pairs that the model decided, how many agree with it, and how many there are."""
     people_agreed: int
     people_compared: int
+    """Of the pairs of votes by different people on a pair that the model decided, how many agree, and how
+    many there are."""
 
 
 def split_models(log: Judgments, named: Collection[str] = ()) -> tuple[Judgments, dict[str, Judgments]]:
@@ -225,12 +199,7 @@ def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequen
 def hopeless(votes: Iterable[ModelVote], least: int = 3) -> set[tuple[str, str]]:
     """Return the candidates that a model would veto: (query_id, doc_id) that lost every decided pair.
 
-    Parameters
-    ----------
-    votes : iterable of ModelVote
-        The model's verdicts.
-    least : int
-        How many decided pairs a candidate must have lost, without a tie or a win, to be hopeless.
+    These are ``least`` pairs or more, without a tie or a win.
     """
     lost: dict[tuple[str, str], int] = {}
     saved: set[tuple[str, str]] = set()
@@ -303,44 +272,30 @@ class BarringPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldRecord:
-    """How a worker has answered gold pairs so far.
-
-    Attributes
-    ----------
-    right, missed : int
-        The counts over all assignments.
-    hits : tuple of (int, int)
-        The counts in each assignment, in the order of submission; needed by the ladder alone.
-    passed_over : frozenset of int
-        The places in ``hits`` of those that say nothing: some gold pair was passed over, and none was missed.
-    """
+    """How a worker has answered gold pairs so far."""
 
     right: int
     missed: int
+    """The counts over all assignments."""
     hits: tuple[tuple[int, int], ...] = ()
+    """The counts in each assignment, in the order of submission; needed by the ladder alone."""
     passed_over: frozenset[int] = frozenset()
+    """The places in ``hits`` of those that say nothing: some gold pair was passed over, and none was
+    missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarringRule:
-    """A policy and its parameters.
-
-    Attributes
-    ----------
-    policy : BarringPolicy
-        When to bar.
-    accuracy : float
-        The share of gold pairs that an acceptable worker gets right; above a half for ``ladder``.
-    careless : float
-        The share that a careless worker gets right (``sequential`` only).
-    confidence : float
-        How sure to be before barring.
-    """
+    """A policy and its parameters."""
 
     policy: BarringPolicy = BarringPolicy.LADDER
+    """When to bar."""
     accuracy: float = 0.9
+    """The share of gold pairs that an acceptable worker gets right; above a half for ``ladder``."""
     careless: float = 0.6
+    """The share that a careless worker gets right (``sequential`` only)."""
     confidence: float = 0.95
+    """How sure to be before barring."""
 
     def bars(self, record: GoldRecord) -> bool:
         """Return whether a worker with this record is barred."""
@@ -479,26 +434,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Every judgment, and the pair it is about.
-
-    Attributes
-    ----------
-    query, doc_a, doc_b : ndarray of int32, shape (n_pairs,)
-        The pairs, as codes of the judgments. ``doc_a`` is the first by doc_id.
-    pair : ndarray of int64, shape (n_judgments,)
-        The pair of each judgment.
-    choice : ndarray of int8, shape (n_judgments,)
-        1 where ``doc_a`` was preferred, -1 where ``doc_b`` was, 0 for a tie.
-    a_left : ndarray of bool, shape (n_judgments,)
-        Whether ``doc_a`` was shown on the left.
-    """
+    """Every judgment, and the pair it is about."""
 
     query: Codes
     doc_a: Codes
     doc_b: Codes
+    """Shape (n_pairs,): the pairs, as codes of the judgments. ``doc_a`` is the first by doc_id."""
     pair: Index
+    """Shape (n_judgments,): the pair of each judgment."""
     choice: NDArray[np.int8]
+    """Shape (n_judgments,): 1 where ``doc_a`` was preferred, -1 where ``doc_b`` was, 0 for a tie."""
     a_left: NDArray[np.bool_]
+    """Shape (n_judgments,): whether ``doc_a`` was shown on the left."""
 
     @property
     def n_pairs(self) -> int:

@@ -60,29 +60,20 @@ class PoolDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pools:
-    """The pooled documents: one row per (query, document), grouped by query.
-
-    Attributes
-    ----------
-    queries : tuple of str
-        The vocabulary of query ids.
-    docs : sequence of str
-        The vocabulary of doc ids, sorted. Rows are sorted by query code, then by doc_id.
-    query, doc : ndarray of int32, shape (n,)
-        Codes into ``queries`` and ``docs``.
-    sources : tuple of str
-        The run tags, and the name of the qrels where they contributed.
-    source_row, source : ndarray of int32, shape (m,)
-        Who contributed what: ``sources[source[i]]`` put row ``source_row[i]`` into its pool.
-    """
+    """The pooled documents: one row per (query, document), grouped by query."""
 
     queries: tuple[str, ...]
+    """The vocabulary of query ids."""
     docs: Sequence[str]
+    """The vocabulary of doc ids, sorted. Rows are sorted by query code, then by doc_id."""
     query: Codes
     doc: Codes
+    """Shape (n,): codes into ``queries`` and ``docs``."""
     sources: tuple[str, ...]
+    """The run tags, and the name of the qrels where they contributed."""
     source_row: Codes
     source: Codes
+    """Shape (m,): who contributed what: ``sources[source[i]]`` put row ``source_row[i]`` into its pool."""
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -103,12 +94,7 @@ def build_pools(
     depth: int = 1,
     per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
 ) -> Pools:
-    """Pool the top ``depth`` documents of each run with the qrels.
-
-    References
-    ----------
-    Shallow pooling for sparse labels, section 4.1: "the top passage from each run, plus the qrel".
-    """
+    """Pool the top ``depth`` documents of each run with the qrels (Shallow pooling, section 4.1)."""
     sizes, doc = np.diff(heads.start).astype(np.int32), heads.doc
     if sizes.max(initial=0) > depth:
         sizes, doc = np.minimum(sizes, depth), doc[heads.position <= depth]
@@ -156,25 +142,17 @@ def unpooled_tops(heads: Heads, pools: Pools) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What sources put into the pools: lists of documents, each of one source for one query.
-
-    Attributes
-    ----------
-    docs : sequence of str
-        The vocabulary of doc ids.
-    query, source : ndarray of int32, shape (n_lists,)
-        The query and the source of each list.
-    start : ndarray of int64, shape (n_lists + 1,)
-        The documents of list ``i`` are the rows ``start[i]:start[i + 1]``.
-    doc : ndarray of int32, shape (n,)
-        The documents.
-    """
+    """What sources put into the pools: lists of documents, each of one source for one query."""
 
     docs: Sequence[str]
+    """The vocabulary of doc ids."""
     query: Codes
     source: Codes
+    """Shape (n_lists,): the query and the source of each list."""
     start: NDArray[np.int64]
+    """Shape (n_lists + 1,): the documents of list ``i`` are the rows ``start[i]:start[i + 1]``."""
     doc: Codes
+    """Shape (n,): the documents."""
 
     @classmethod
     def of_rows(cls, docs: Sequence[str], query: Codes, doc: Codes, source: Codes) -> Contributions:
@@ -313,9 +291,7 @@ def drop_candidates(pools: Pools, dropped: Collection[tuple[str, str]]) -> Pools
 def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
     """Return the pools of ``count`` queries drawn at random from those with at least ``min_size`` candidates.
 
-    References
-    ----------
-    Shallow pooling for sparse labels, section 4.1: 500 queries with a pool of at least two.
+    Shallow pooling for sparse labels, section 4.1, has 500 queries with a pool of at least two.
     """
     eligible = np.flatnonzero(pools.sizes >= min_size)
     if eligible.size < count:
@@ -490,34 +466,22 @@ def count_parts(start: Index, query: Codes, left: Rows, right: Rows) -> Index:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """Pairs to compare: one row per unordered pair of documents of a query.
-
-    Attributes
-    ----------
-    queries : tuple of str
-    docs : sequence of str
-        The vocabularies, shared with the pools.
-    query, doc_a, doc_b : ndarray of int32, shape (n,)
-        Codes. ``docs[doc_a[i]] < docs[doc_b[i]]``; rows are grouped by query.
-    """
+    """Pairs to compare: one row per unordered pair of documents of a query."""
 
     queries: tuple[str, ...]
     docs: Sequence[str]
+    """The vocabularies, shared with the pools."""
     query: Codes
     doc_a: Codes
     doc_b: Codes
+    """Shape (n,): codes. ``docs[doc_a[i]] < docs[doc_b[i]]``; rows are grouped by query."""
 
     def __len__(self) -> int:
         return int(self.query.size)
 
 
 def all_pairs(pools: Pools) -> Pairs:
-    """Pair every two documents of each pool.
-
-    References
-    ----------
-    Shallow pooling for sparse labels, section 4.1.
-    """
+    """Pair every two documents of each pool (Shallow pooling, section 4.1)."""
     first, second = pair_rows(pools.sizes)
     return Pairs(
         queries=pools.queries,
@@ -556,23 +520,18 @@ class TopPairs:
     they differ, and the qrel is compared with the run's top passage. A query that the run does not answer is
     of neither. The pool of this design, its size in numbers and the analysis of its judgments all follow from
     this record, so that they cannot mean different pairs.
-
-    Attributes
-    ----------
-    queries, docs : tuple of str
-        The vocabularies.
-    query : ndarray of int64, shape (n,)
-        Every query with a relevant document.
-    qrel, top, rival : ndarray of int64, shape (n,)
-        The qrel, the run's first passage, and the passage that the qrel is compared with; -1: there is none.
     """
 
     queries: tuple[str, ...]
     docs: tuple[str, ...]
+    """The vocabularies."""
     query: Integers
+    """Shape (n,): every query with a relevant document."""
     qrel: Integers
     top: Integers
     rival: Integers
+    """Shape (n,): the qrel, the run's first passage, and the passage that the qrel is compared with; -1:
+    there is none."""
 
     @property
     def agreed(self) -> NDArray[np.bool_]:
@@ -599,22 +558,15 @@ class TopPairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopSplit:
-    """How the queries split (Arabzadeh et al., "Shallow pooling for sparse labels", Table 1).
-
-    Attributes
-    ----------
-    a, b : int
-        Queries of category A (the qrel is on top) and of category B (another passage is).
-    no_rival : int
-        Queries of category A whose run returns nothing but the qrel, so that there is no pair to judge.
-    not_retrieved : int
-        Labelled queries that the run does not answer.
-    """
+    """How the queries split (Arabzadeh et al., "Shallow pooling for sparse labels", Table 1)."""
 
     a: int
     b: int
+    """Queries of category A (the qrel is on top) and of category B (another passage is)."""
     no_rival: int
+    """Queries of category A whose run returns nothing but the qrel, so that there is no pair to judge."""
     not_retrieved: int
+    """Labelled queries that the run does not answer."""
 
     @property
     def queries(self) -> int:
@@ -653,12 +605,7 @@ def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] 
 
 
 def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
-    """Pool the qrel of each query with the passage of one run that it is compared with.
-
-    References
-    ----------
-    Shallow pooling for sparse labels, section 3.1: categories A and B.
-    """
+    """Pool the qrel of each query with the passage of one run that it is compared with (section 3.1)."""
     if len(heads.runs) != 1:
         raise ValueError(
             f"the top result of one run is compared with the qrel, not of {len(heads.runs)} runs"

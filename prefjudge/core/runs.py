@@ -42,31 +42,22 @@ class Heads:
     """The top documents of several runs: a list for each query that a run answers, best first.
 
     Lists are grouped by run. All columns hold codes, into ``runs``, ``queries`` and ``docs``.
-
-    Attributes
-    ----------
-    runs, queries : tuple of str
-        The vocabularies of run tags and query ids, each without repeats.
-    docs : sequence of str
-        The vocabulary of doc ids: a tuple, or a `Vocabulary` where there may be millions.
-    list_run, list_query : ndarray of int32, shape (n_lists,)
-        The run and the query of each list.
-    start : ndarray of int64, shape (n_lists + 1,)
-        The documents of list ``i`` are the rows ``start[i]:start[i + 1]``.
-    doc : ndarray of int32, shape (n,)
-        The documents.
-    order : Order
-        The ordering that ranked them.
     """
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
+    """The vocabularies of run tags and query ids, each without repeats."""
     docs: Sequence[str]
+    """The vocabulary of doc ids: a tuple, or a `Vocabulary` where there may be millions."""
     list_run: Codes
     list_query: Codes
+    """Shape (n_lists,): the run and the query of each list."""
     start: NDArray[np.int64]
+    """Shape (n_lists + 1,): the documents of list ``i`` are the rows ``start[i]:start[i + 1]``."""
     doc: Codes
+    """Shape (n,): the documents."""
     order: Order
+    """The ordering that ranked them."""
 
     @property
     def run(self) -> Codes:
@@ -159,32 +150,22 @@ MOST_SUBTOPICS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Qrels:
-    """Judged documents: one row per (query, document), in the file's order.
-
-    Attributes
-    ----------
-    name : str
-        What the leaderboard calls this set: ``nist``, ``preference``.
-    queries : tuple of str
-    docs : sequence of str
-        The vocabularies. Every query here is judged: it counts in the denominator of a mean.
-    query, doc : ndarray of int32, shape (n,)
-        Codes into ``queries`` and ``docs``.
-    grade : ndarray of float64, shape (n,)
-        The label: 0 is judged and not relevant; fractions and negatives are legal. Of judgments of subtopics
-        it is the greatest.
-    subtopics : ndarray of uint64, shape (n,), optional
-        Which subtopics of its query the document is relevant to, a bit for each; None where the source does
-        not tell subtopics apart.
-    """
+    """Judged documents: one row per (query, document), in the file's order."""
 
     name: str
+    """What the leaderboard calls this set: ``nist``, ``preference``."""
     queries: tuple[str, ...]
     docs: Sequence[str]
+    """The vocabularies. Every query here is judged: it counts in the denominator of a mean."""
     query: Codes
     doc: Codes
+    """Shape (n,): codes into ``queries`` and ``docs``."""
     grade: NDArray[np.float64]
+    """Shape (n,): the label: 0 is judged and not relevant; fractions and negatives are legal. Of judgments of
+    subtopics it is the greatest."""
     subtopics: NDArray[np.uint64] | None = None
+    """Shape (n,): which subtopics of its query the document is relevant to, a bit for each; None where the
+    source does not tell subtopics apart."""
 
 
 def select_labels(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
@@ -201,10 +182,7 @@ def select_labels(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
 def number_subtopics(query: Codes, name: Codes) -> NDArray[np.int64] | None:
     """Number the subtopics within each query, from 0; None where some query has more than `MOST_SUBTOPICS`.
 
-    Parameters
-    ----------
-    query, name : ndarray of int32, shape (n,)
-        The query of each judgment, and a code for what its subtopic is called.
+    ``name`` is a code for what the subtopic of each judgment is called.
     """
     width = int(name.max(initial=0)) + 1
     each, row = np.unique(query.astype(np.int64) * width + name, return_inverse=True)
@@ -216,12 +194,7 @@ def number_subtopics(query: Codes, name: Codes) -> NDArray[np.int64] | None:
 def with_subtopics(judged: Qrels, subtopic: NDArray[np.int64]) -> Qrels:
     """Return one row for each document of judgments of subtopics, where it first comes.
 
-    Parameters
-    ----------
-    judged : Qrels
-        A row for each document and subtopic.
-    subtopic : ndarray of int64, shape (n,)
-        The subtopic of each row, numbered within its query from 0, below `MOST_SUBTOPICS`.
+    Before, there is a row for each document and subtopic, which is numbered within its query.
     """
     key = judged.query.astype(np.int64) * len(judged.docs) + judged.doc
     _, first, row = np.unique(key, return_index=True, return_inverse=True)
@@ -265,34 +238,25 @@ class JudgedRanks:
 
     One row per judged document that the run retrieved. Documents of the same query that share a score occupy
     a span of positions; ``best`` and ``worst`` are its ends, so the effect of ties can be bounded.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    query : ndarray of int32, shape (n,)
-        Code into the qrels' ``queries``.
-    judged : ndarray of int32, shape (n,)
-        The row of the qrels that this document is.
-    position, best, worst : ndarray of int32, shape (n,)
-        The place in the ranking, from 1, and the ends of its span of tied scores.
-    grade : ndarray of float64, shape (n,)
-        The label of the document.
-    retrieved : ndarray of int32, shape (len(qrels.queries),)
-        How many documents the run returned for each judged query; 0 where it missed the query.
-    order : Order
-        The ordering that produced ``position``.
     """
 
     run: str
+    """The run tag."""
     query: Codes
+    """Shape (n,): code into the qrels' ``queries``."""
     judged: Codes
+    """Shape (n,): the row of the qrels that this document is."""
     position: Codes
     best: Codes
     worst: Codes
+    """Shape (n,): the place in the ranking, from 1, and the ends of its span of tied scores."""
     grade: NDArray[np.float64]
+    """Shape (n,): the label of the document."""
     retrieved: Codes
+    """Shape (len(qrels.queries),): how many documents the run returned for each judged query; 0 where it
+    missed the query."""
     order: Order
+    """The ordering that produced ``position``."""
 
 
 def heads_of_judged(ranks: Sequence[JudgedRanks], qrels: Qrels) -> Heads | None:
@@ -320,26 +284,19 @@ def heads_of_judged(ranks: Sequence[JudgedRanks], qrels: Qrels) -> Heads | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """One measure of many runs: the query x run matrix that all statistics work on.
-
-    Attributes
-    ----------
-    measure, qrels : str
-        The measure's canonical name (``RR@10``) and the name of the qrels.
-    queries, runs : tuple of str
-        What the rows and the columns are.
-    values : ndarray of float64, shape (len(queries), len(runs))
-        The score of each query under each run. A query that a run missed has 0.
-    order : Order
-        The ordering that ranked the documents.
-    """
+    """One measure of many runs: the query x run matrix that all statistics work on."""
 
     measure: str
     qrels: str
+    """The measure's canonical name (``RR@10``) and the name of the qrels."""
     queries: tuple[str, ...]
     runs: tuple[str, ...]
+    """What the rows and the columns are."""
     values: NDArray[np.float64]
+    """Shape (len(queries), len(runs)): the score of each query under each run. A query that a run missed has
+    0."""
     order: Order
+    """The ordering that ranked the documents."""
 
     def where(self, keep: NDArray[np.bool_]) -> Scores:
         """Return the scores of the queries marked in ``keep`` only."""
@@ -505,12 +462,8 @@ _WIDE_IDS = 6
 class Vocabulary(Sequence[str]):
     """Ids without repeats. A string is made when one is asked for: a million of them would take 70 MB.
 
-    Parameters
-    ----------
-    text : bytes or bytearray
-        The ids in UTF-8, one after the other. Bytes that are not UTF-8 become lone surrogates.
-    ends : ndarray of unsigned integers, shape (n,)
-        Where each id ends in ``text``.
+    ``text`` has the ids in UTF-8, one after the other (bytes that are not UTF-8 become lone surrogates), and
+    ``ends`` where each of them ends.
     """
 
     __slots__ = ("_ends", "_text")

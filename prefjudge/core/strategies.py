@@ -16,20 +16,14 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The votes that a strategy asks for: a row for each pair that needs any.
-
-    Attributes
-    ----------
-    pool, x, y : ndarray of int64, shape (n_pairs,)
-        The pool, and two of its candidates, ``x < y``.
-    votes : ndarray of int64, shape (n_pairs,)
-        How many more votes the pair needs.
-    """
+    """The votes that a strategy asks for: a row for each pair that needs any."""
 
     pool: Counts
     x: Counts
     y: Counts
+    """Shape (n_pairs,): the pool, and two of its candidates, ``x < y``."""
     votes: Counts
+    """Shape (n_pairs,): how many more votes the pair needs."""
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -53,18 +47,10 @@ class Strategy(Protocol):
         """What a report calls it."""
 
     def ask(self, votes: Floats) -> Asked:
-        """Return how many more votes each pair needs now.
+        """Return how many more votes each pair needs now; nothing of a pool where it has finished.
 
-        Parameters
-        ----------
-        votes : ndarray of float64, shape (n, k, k)
-            ``votes[q, x, y]`` votes so far prefer ``x`` to ``y``; a tie is half a vote to each. The
-            candidates are in the order in which they are to be tried, the best known first.
-
-        Returns
-        -------
-        Asked
-            Nothing of a pool where the strategy has finished.
+        ``votes[q, x, y]`` votes so far prefer ``x`` to ``y``; a tie is half a vote to each. The candidates
+        are in the order in which they are to be tried, the best known first.
         """
 
     def leaders(self, votes: Floats) -> Flags:
@@ -128,12 +114,8 @@ class Noise(Protocol):
     def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
         """Draw ``n`` pools of ``k`` candidates.
 
-        Returns
-        -------
-        chances : ndarray of float64, shape (n, k, k)
-            The probability that a vote prefers ``x`` to ``y``.
-        best : ndarray of int64, shape (n,)
-            Who is truly the best.
+        Returns the probability that a vote prefers ``x`` to ``y``, shape (n, k, k), and who is truly the
+        best, (n,).
         """
 
 
@@ -170,19 +152,13 @@ class BradleyTerryNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LapseNoise:
-    """Some votes are cast by chance, whatever is shown; the others follow Bradley and Terry's model.
-
-    Attributes
-    ----------
-    error : float
-        The share of wrong votes on a random pair.
-    lapses : float
-        The share of these that any pair would have got, from 0 to 1: 0 is Bradley and Terry's model, and 1
-        the same error on every pair.
-    """
+    """Some votes are cast by chance, whatever is shown; the others follow Bradley and Terry's model."""
 
     error: float
+    """The share of wrong votes on a random pair."""
     lapses: float
+    """The share of these that any pair would have got, from 0 to 1: 0 is Bradley and Terry's model, and 1 the
+    same error on every pair."""
 
     @property
     def tossed(self) -> float:
@@ -206,18 +182,12 @@ class LapseNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedNoise:
-    """Some workers choose by chance, and nobody knows which; the others err as ``honest`` has it.
-
-    Attributes
-    ----------
-    honest : Noise
-        How the votes of the others err.
-    bad : float
-        The share of the votes that are cast by chance, from 0 to 1.
-    """
+    """Some workers choose by chance, and nobody knows which; the others err as ``honest`` has it."""
 
     honest: Noise
+    """How the votes of the others err."""
     bad: float
+    """The share of the votes that are cast by chance, from 0 to 1."""
 
     def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
         """Draw pools of the others' noise; the chances are those of a vote by anybody."""

@@ -23,20 +23,14 @@ def share(part: Floats | Index, whole: Floats | Index) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAgreement:
-    """How often each worker agrees with the majority of the others who judged the same pair.
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers.
-    compared, agreed : ndarray of float64, shape (n_workers,)
-        Judgments of pairs on which the others have a majority, and those that agree with it. A tie agrees by
-        half.
-    """
+    """How often each worker agrees with the majority of the others who judged the same pair."""
 
     workers: tuple[str, ...]
+    """The workers."""
     compared: Floats
     agreed: Floats
+    """Shape (n_workers,): judgments of pairs on which the others have a majority, and those that agree with
+    it. A tie agrees by half."""
 
     @property
     def rate(self) -> Floats:
@@ -64,14 +58,10 @@ def majority_agreement(judgments: Judgments) -> WorkerAgreement:
 
 
 def krippendorff_alpha(judgments: Judgments) -> float:
-    """Return Krippendorff's alpha of the judgments, with nominal values.
+    """Return Krippendorff's alpha of the judgments, with nominal values (2011).
 
     A unit is a pair; its values are the first document by doc_id, the second, and a tie. Pairs with a single
     judgment do not count.
-
-    References
-    ----------
-    K. Krippendorff: Computing Krippendorff's alpha-reliability (2011).
     """
     verdicts = gather_verdicts(judgments)
     table = np.zeros((verdicts.n_pairs, 3))
@@ -90,22 +80,16 @@ def krippendorff_alpha(judgments: Judgments) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideBias:
-    """How often each worker preferred the left, and how surprising that is.
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers; the last entry of the columns is all judgments together.
-    left, decided : ndarray of int64, shape (n_workers + 1,)
-        Judgments for the left, and all that are not ties.
-    p_value : ndarray of float64, shape (n_workers + 1,)
-        The two-sided exact binomial probability of a split at least as uneven, if sides did not matter.
-    """
+    """How often each worker preferred the left, and how surprising that is."""
 
     workers: tuple[str, ...]
+    """The workers; the last entry of the columns is all judgments together."""
     left: Index
     decided: Index
+    """Shape (n_workers + 1,): judgments for the left, and all that are not ties."""
     p_value: Floats
+    """Shape (n_workers + 1,): the two-sided exact binomial probability of a split at least as uneven, if
+    sides did not matter."""
 
     @property
     def left_rate(self) -> Floats:
@@ -142,55 +126,40 @@ FASTEST = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the judgments show, in columns of shape (n_workers,).
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers. Judgments without a worker id are evidence about nobody.
-    judged : ndarray of int64
-        The judgments.
-    left, decided : ndarray of int64
-        The judgments for the left, and all that are not ties.
-    side_p : ndarray of float64
-        The two-sided exact binomial probability of sides at least as uneven, if sides did not matter.
-    longest_run : ndarray of int64
-        The most judgments in a row for the same side; a tie ends a row.
-    run_p : ndarray of float64
-        The probability of so long a row in as many judgments, if each side were as likely.
-    seconds : ndarray of float64
-        The median visible time of a comparison; NaN where no time is known.
-    timed, hurried : ndarray of int64
-        The judgments whose time and length are known, and those made faster than anybody reads.
-    repeated, consistent : ndarray of int64
-        The pairs that came back with their sides swapped, and those in which the same passage was preferred.
-    compared, agreed : ndarray of float64
-        The judgments of pairs on which the others have a majority, and those that agree with it; a tie agrees
-        by half.
-    gold_right, gold_missed : ndarray of int64
-        The gold pairs.
-    gold_low, gold_high : ndarray of float64
-        The 95 % interval of the share of gold pairs answered right, from a uniform prior.
-    """
+    """What the judgments show, in columns of shape (n_workers,)."""
 
     workers: tuple[str, ...]
+    """The workers. Judgments without a worker id are evidence about nobody."""
     judged: Index
+    """The judgments."""
     left: Index
     decided: Index
+    """The judgments for the left, and all that are not ties."""
     side_p: Floats
+    """The two-sided exact binomial probability of sides at least as uneven, if sides did not matter."""
     longest_run: Index
+    """The most judgments in a row for the same side; a tie ends a row."""
     run_p: Floats
+    """The probability of so long a row in as many judgments, if each side were as likely."""
     seconds: Floats
+    """The median visible time of a comparison; NaN where no time is known."""
     timed: Index
     hurried: Index
+    """The judgments whose time and length are known, and those made faster than anybody reads."""
     repeated: Index
     consistent: Index
+    """The pairs that came back with their sides swapped, and those in which the same passage was
+    preferred."""
     compared: Floats
     agreed: Floats
+    """The judgments of pairs on which the others have a majority, and those that agree with it; a tie agrees
+    by half."""
     gold_right: Index
     gold_missed: Index
+    """The gold pairs."""
     gold_low: Floats
     gold_high: Floats
+    """The 95 % interval of the share of gold pairs answered right, from a uniform prior."""
 
     @property
     def left_rate(self) -> Floats:
@@ -215,24 +184,11 @@ def gather_evidence(
     gold_missed: NDArray[np.int64] | None = None,
     fastest: float = FASTEST,
 ) -> Evidence:
-    """Gather the evidence about each worker.
+    """Gather the evidence about each worker, of judgments in the order in which each made them.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The judgments, each worker's in the order in which they were made, with the sides as shown.
-    milliseconds : ndarray of int64, shape (n,), optional
-        How long each comparison was visible; 0 where that is not known.
-    words : ndarray of int64, shape (n,), optional
-        How many words the query and both passages have.
-    gold_right, gold_missed : ndarray of int64, shape (n_workers,), optional
-        The gold pairs that each worker got right, and missed.
-    fastest : float
-        The words a second beyond which nobody reads.
-
-    References
-    ----------
-    M. Brysbaert: How many words do we read per minute? (Journal of Memory and Language, 2019).
+    ``milliseconds`` is how long each comparison was visible, 0 where that is not known; ``words`` how many
+    the query and both passages have; nobody reads more than ``fastest`` of them a second (M. Brysbaert: How
+    many words do we read per minute? Journal of Memory and Language, 2019).
     """
     n = len(judgments.workers)
     nobody = np.zeros(n, dtype=np.int64)
@@ -363,30 +319,22 @@ _Weighted: TypeAlias = tuple[NDArray[np.intp], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DawidSkene:
-    """Estimates of workers and pairs.
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers; judgments without a worker id belong to a last, nameless one.
-    right_on_left, right_on_right : ndarray of float64, shape (n_workers + 1,)
-        The chance to be right where the better document is on the left, and where it is on the right.
-    query, doc_a, doc_b : ndarray of int32, shape (n_pairs,)
-        The pairs, as codes of the judgments.
-    chance_a : ndarray of float64, shape (n_pairs,)
-        The probability that ``doc_a`` is the better one.
-    rounds : int
-        Rounds of expectation and maximisation until nothing moved.
-    """
+    """Estimates of workers and pairs."""
 
     workers: tuple[str, ...]
+    """The workers; judgments without a worker id belong to a last, nameless one."""
     right_on_left: Floats
     right_on_right: Floats
+    """Shape (n_workers + 1,): the chance to be right where the better document is on the left, and where it
+    is on the right."""
     query: Codes
     doc_a: Codes
     doc_b: Codes
+    """Shape (n_pairs,): the pairs, as codes of the judgments."""
     chance_a: Floats
+    """Shape (n_pairs,): the probability that ``doc_a`` is the better one."""
     rounds: int
+    """Rounds of expectation and maximisation until nothing moved."""
 
     @property
     def accuracy(self) -> Floats:
@@ -404,8 +352,6 @@ def fit_dawid_skene(
 ) -> DawidSkene:
     """Fit the model by expectation and maximisation, from the majority's verdicts.
 
-    References
-    ----------
     A. Dawid, A. Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm (Applied
     Statistics, 1979). The classes are the sides of the screen, so that the names of documents do not matter.
     """
@@ -464,28 +410,20 @@ class _Votes:
     Pairs with one vote each, of one worker, with the preferred document on the same side and the same one the
     first by doc_id, are one pair, whose vote counts as often. Most pairs are judged once, so that a round
     costs what workers cost, and not what votes do.
-
-    Attributes
-    ----------
-    pair, worker : ndarray of intp, shape (n_votes,)
-        The pair, as it is numbered here, and the worker.
-    says_left, a_left : ndarray of bool, shape (n_votes,)
-        Whether the left was preferred, and whether it was ``doc_a``.
-    count : ndarray of float64, shape (n_votes,)
-        How many votes it stands for.
-    known : ndarray of int8, shape (n_here,)
-        The answer of each pair: 1, -1, or 0 where it is not known.
-    of : ndarray of intp, shape (n_pairs,)
-        Which of these pairs each pair of the judgments is.
     """
 
     pair: NDArray[np.intp]
     worker: NDArray[np.intp]
+    """Shape (n_votes,): the pair, as it is numbered here, and the worker."""
     says_left: NDArray[np.bool_]
     a_left: NDArray[np.bool_]
+    """Shape (n_votes,): whether the left was preferred, and whether it was ``doc_a``."""
     count: Floats
+    """Shape (n_votes,): how many votes it stands for."""
     known: NDArray[np.int8]
+    """Shape (n_here,): the answer of each pair: 1, -1, or 0 where it is not known."""
     of: NDArray[np.intp]
+    """Shape (n_pairs,): which of these pairs each pair of the judgments is."""
 
 
 def _votes(

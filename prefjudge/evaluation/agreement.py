@@ -41,20 +41,8 @@ def half_sums(
 ) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
     """Sum up both halves of each split for each pair of runs, some at a time.
 
-    Parameters
-    ----------
-    grid : Grid
-        Scores, shape (queries, runs).
-    masks : ndarray of bool, shape (splits, queries)
-        Which queries are in the first half; each half has the same size in every split.
-    a, b : ndarray of int32, shape (pairs,)
-
-    Yields
-    ------
-    split, pair : ndarray of int
-        Which split and which pair each element of the sums is about.
-    sums : (PairSums, PairSums)
-        Of the first and of the second half.
+    ``masks``, shape (splits, queries), flags the queries of the first half, which has the same size in every
+    split. Yields which split and which pair each element of the sums is about, and the sums of both halves.
     """
     levels = few_levels(grid)
     if levels is None:
@@ -155,12 +143,7 @@ class _Members:
         self.packed, self.lane = _pack(masks)
 
     def running(self, order: Index, places: Index) -> Counts:
-        """Count, at each place of an order of queries, how many before it are in the first half.
-
-        Returns
-        -------
-        ndarray of int32, shape (places, splits)
-        """
+        """Count how many queries before these places of an order are in the first half, (places, splits)."""
         # Row i counts the queries before place i; the members
         # between two places are a difference of two rows.
         total = np.zeros((order.size + 1, self.packed.shape[1]), dtype=np.uint64)

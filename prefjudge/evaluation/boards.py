@@ -95,18 +95,12 @@ def perfect_scores(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstPerfect:
-    """Each run against the perfect ranking, over the perfect ranking's queries.
-
-    Attributes
-    ----------
-    difference : ndarray of float64, shape (runs,)
-        The score of the run less that of the perfect ranking.
-    p : ndarray of float64, shape (runs,)
-        Two-sided, after Holm's correction over the runs; 1 where there is only one query.
-    """
+    """Each run against the perfect ranking, over the perfect ranking's queries."""
 
     difference: Floats
+    """Shape (runs,): the score of the run less that of the perfect ranking."""
     p: Floats
+    """Shape (runs,): two-sided, after Holm's correction over the runs; 1 where there is only one query."""
 
 
 def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> AgainstPerfect:
@@ -396,18 +390,10 @@ class Standing:
 
 
 def standings(significance: Significance) -> tuple[Standing, ...]:
-    """Return tiers and rank intervals from the tests of all pairs, the best run first.
+    """Return tiers and rank intervals from the tests of all pairs, in order of the mean, then of the run tag.
 
-    Parameters
-    ----------
-    significance : Significance
-        The tests of all pairs of runs (``compare_runs`` without a baseline). With a correction that bounds
-        the chance of any false claim (Holm, Bonferroni), all rank intervals hold together at ``1 - alpha``.
-
-    Returns
-    -------
-    tuple of Standing
-        One for each run, in order of its mean; equal means stand in order of the run tag.
+    With a correction that bounds the chance of any false claim (Holm, Bonferroni), all rank intervals hold
+    together at ``1 - alpha``.
     """
     count = len(significance.runs)
     # Filled for a < b only; less its transpose it is antisymmetric.
@@ -447,22 +433,15 @@ def rank_intervals(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTests:
-    """The paired t tests of all pairs of runs.
-
-    Attributes
-    ----------
-    a, b : ndarray of int64, shape (n_pairs,)
-        Columns of the scores, ``a < b``.
-    difference : ndarray of float64, shape (n_pairs,)
-        The mean of b less that of a.
-    p : ndarray of float64, shape (n_pairs,)
-        The p-value with Holm's correction over all pairs.
-    """
+    """The paired t tests of all pairs of runs."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
+    """Shape (n_pairs,): columns of the scores, ``a < b``."""
     difference: Floats
+    """Shape (n_pairs,): the mean of b less that of a."""
     p: Floats
+    """Shape (n_pairs,): the p-value with Holm's correction over all pairs."""
 
 
 def paired_t_tests(scores: Scores) -> PairedTests:
@@ -753,16 +732,7 @@ def count_judged(heads: Heads, judged: Collection[tuple[str, str]]) -> tuple[Not
 def judged_tops(
     ranks: Sequence[JudgedRanks], documents: Qrels, queries: Collection[str]
 ) -> tuple[NotJudged, ...]:
-    """Count the judged among the top passages of each run, on some queries.
-
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where the runs placed the ``documents``.
-    documents : Qrels
-        The passages that are judged.
-    queries : collection of str
-    """
+    """Count the judged ``documents`` among the top passages of each run, on some queries."""
     wanted = np.isin(np.array(documents.queries, dtype=object), list(queries))
     return tuple(
         NotJudged(

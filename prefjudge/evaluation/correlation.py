@@ -174,13 +174,7 @@ class RankCorrelation:
 
 
 def kendall_tau(x: Floats, y: Floats) -> float:
-    """Return Kendall's tau-b of two score vectors; NaN where one of them is constant.
-
-    Parameters
-    ----------
-    x, y : ndarray of float64, shape (n,)
-        Scores of the same things, in the same order.
-    """
+    """Return Kendall's tau-b of two score vectors; NaN where one of them is constant."""
     dx = np.sign(x[:, None] - x[None, :])
     dy = np.sign(y[:, None] - y[None, :])
     # Each pair is counted twice above and below the line, which
@@ -190,25 +184,13 @@ def kendall_tau(x: Floats, y: Floats) -> float:
 
 
 def tau_ap(truth: Floats, estimate: Floats) -> float:
-    """Return the AP correlation of an estimated order with the true one.
+    """Return the AP correlation of an estimated order with the true one, by scores: the greater the better.
 
     Each thing but the first contributes the share of those above it in the estimate that are truly above it,
     so that errors at the top weigh more. Ties that both have are agreement; other true ties count one half,
-    and other estimated ties their mean over all orders that break them.
+    and other estimated ties their mean over all orders that break them. It is 1 for the same order with the
+    same ties, -1 for the opposite without ties, NaN for fewer than two things.
 
-    Parameters
-    ----------
-    truth, estimate : ndarray of float64, shape (n,)
-        Scores, the greater the better.
-
-    Returns
-    -------
-    float
-        1 for the same order with the same ties, -1 for the opposite without ties, NaN for fewer than two
-        things.
-
-    Notes
-    -----
     Yilmaz, Aslam & Robertson, "A new rank correlation coefficient for information retrieval" (SIGIR 2008).
     Where the truth has no ties, this is the tau_AP,a of Urbano & Marrero, "The treatment of ties in AP
     correlation" (ICTIR 2017), for how right an estimate is. Theirs for two observers who may both have ties,
@@ -316,8 +298,6 @@ def sample_agreement(
 ) -> SampleAgreement:
     """Draw samples of queries without replacement and compare their rankings of the runs with the full one.
 
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.1 and Figure 5: one sample of 500
     of 6,980 queries, which kept the order of all runs.
     """

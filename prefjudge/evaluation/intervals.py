@@ -22,21 +22,7 @@ _NEWTON = 60
 def gaffke_interval(
     values: Floats, ends: tuple[float, float], confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return the interval of the mean of each column.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (queries, runs)
-        The scores, at least one query.
-    ends : tuple of (float, float)
-        The least and the greatest score that the scale allows; finite.
-    confidence : float
-        The level.
-
-    Returns
-    -------
-    low, high : ndarray of float64, shape (runs,)
-    """
+    """Return the ends of the interval of the mean of each column, on a scale with finite ``ends``."""
     least, greatest = ends
     score, count = _tallies((values - least) / (greatest - least))
     level = 0.5 + confidence / 2
@@ -116,20 +102,14 @@ few great scores among small ones, it covers the mean in less than 92 % of cases
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
-    """The centre of each column of a score matrix with its interval.
-
-    Attributes
-    ----------
-    centre, low, high : ndarray of float64, shape (runs,)
-        NaN bounds where nothing can be said.
-    methods : tuple of str
-        How the bounds of each column were made.
-    """
+    """The centre of each column of a score matrix with its interval."""
 
     centre: Floats
     low: Floats
     high: Floats
+    """Shape (runs,): naN bounds where nothing can be said."""
     methods: tuple[Interval, ...]
+    """How the bounds of each column were made."""
 
 
 def score_intervals(
@@ -137,18 +117,9 @@ def score_intervals(
 ) -> Intervals:
     """Return the mean or median of each run's scores with the interval that holds there.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (queries, runs)
-        The scores.
-    statistic : {'mean', 'median'}
-        The median's interval is that of order statistics. The mean's is Student's t where `T_NEEDS` queries
-        score otherwise than the run's most frequent score; with fewer it is Gaffke's, which knows the ends of
-        the scale. A scale without ends leaves Student's t.
-    confidence : float
-        The level.
-    ends : tuple of (float, float)
-        The least and the greatest score that the scale allows: no interval reaches beyond.
+    The median's interval is that of order statistics. The mean's is Student's t where `T_NEEDS` queries score
+    otherwise than the run's most frequent score; with fewer it is Gaffke's, which knows the ends of the
+    scale. A scale without ends leaves Student's t. No interval reaches beyond the ``ends``.
     """
     if statistic == "median":
         centre, *bounds = median_interval(values, confidence)
@@ -186,18 +157,8 @@ def named_statistic(text: str) -> Statistic:
 def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     """Return the mean of each column and its Student t interval.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (queries, runs)
-        The scores.
-    confidence : float
-        The level, 0.95 for a 95 % interval.
-
-    Returns
-    -------
-    centre, low, high : ndarray of float64, shape (runs,)
-        The bounds are NaN where all queries score the same, or there is only one: nothing then says how far
-        the mean may be off.
+    The bounds are NaN where all queries score the same, or there is only one: nothing then says how far the
+    mean may be off.
     """
     count = values.shape[0]
     centre = values.mean(axis=0)
@@ -215,7 +176,7 @@ def median_interval(values: Floats, confidence: float = 0.95) -> Bounds:
 
     The interval runs from the k-th smallest to the k-th greatest value, with the greatest k whose coverage is
     at least ``confidence`` under the binomial distribution. The bounds are NaN where no k reaches it (fewer
-    than 6 queries at 95 %). Parameters and shapes are those of :func:`mean_interval`.
+    than 6 queries at 95 %).
     """
     count = values.shape[0]
     centre = np.median(values, axis=0)
@@ -247,21 +208,15 @@ class Grid:
     Floating-point sums depend on the order of their terms, and so on block sizes and threads; sums of whole
     numbers below 2**53 do not. And 1/2 - 1/3 equals 1/3 - 1/6 on a grid, which it does not in float64, so a
     rank test sees the ties that are there.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (queries, runs)
-        Whole numbers: a score is ``values * unit``.
-    unit : float
-        The step of the grid.
-    exact : bool
-        Whether the scores lie on the grid (RR@10, P@5, counts); otherwise they were rounded to a step that is
-        some 1e-11 of the largest score.
     """
 
     values: Matrix
+    """Shape (queries, runs): whole numbers: a score is ``values * unit``."""
     unit: float
+    """The step of the grid."""
     exact: bool
+    """Whether the scores lie on the grid (RR@10, P@5, counts); otherwise they were rounded to a step that is
+    some 1e-11 of the largest score."""
 
     @property
     def slack(self) -> float:
@@ -270,21 +225,7 @@ class Grid:
 
 
 def to_grid(values: Matrix) -> Grid:
-    """Put a query x run matrix of scores on a grid of whole numbers.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (queries, runs)
-
-    Returns
-    -------
-    Grid
-
-    Raises
-    ------
-    InputError
-        Where a score is not a finite number.
-    """
+    """Put a query x run matrix of scores on a grid of whole numbers; refuse one that is not finite."""
     matrix = np.asarray(values, dtype=np.float64)
     if not np.isfinite(matrix).all():
         row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(matrix)))
@@ -328,48 +269,32 @@ Integers = NDArray[np.signedinteger]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairSums:
-    """Sums over the queries for each pair of runs (a, b), of the differences a - b, in steps of the grid.
-
-    Attributes
-    ----------
-    n : int
-        The number of queries.
-    total, squares : ndarray of float64, shape (pairs,)
-        The sum of the differences and of their squares.
-    plus, minus : ndarray of float64, shape (pairs,)
-        How many differences are above and below 0.
-    rank_sum, rank_ties, rank_pattern : ndarray of float64, shape (pairs,)
-        The sum of the ranks of the differences above 0 among the sizes of those that are not 0, the sum of
-        t**3 - t over tied sizes, and their `tie_pattern`.
-    u, u_ties, u_pattern : ndarray of float64, shape (pairs,)
-        How often a score of a is above a score of b over all combinations of queries (equal ones count one
-        half), and the sum of t**3 - t and the `tie_pattern` over equal scores of both.
-    """
+    """Sums over the queries for each pair of runs (a, b), of the differences a - b, in steps of the grid."""
 
     n: int
+    """The number of queries."""
     total: Column
     squares: Column
+    """Shape (pairs,): the sum of the differences and of their squares."""
     plus: Column
     minus: Column
+    """Shape (pairs,): how many differences are above and below 0."""
     rank_sum: Column
     rank_ties: Column
     rank_pattern: Column
+    """Shape (pairs,): the sum of the ranks of the differences above 0 among the sizes of those that are not
+    0, the sum of t**3 - t over tied sizes, and their `tie_pattern`."""
     u: Column
     u_ties: Column
     u_pattern: Column
+    """Shape (pairs,): how often a score of a is above a score of b over all combinations of queries (equal
+    ones count one half), and the sum of t**3 - t and the `tie_pattern` over equal scores of both."""
 
 
 def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums:
-    """Sum up pairs of runs.
+    """Sum up pairs of runs, which are columns of the grid.
 
-    Parameters
-    ----------
-    grid : Grid
-        Scores, shape (queries, runs).
-    a, b : ndarray of int32, shape (pairs,)
-        The columns of each pair.
-    block : int
-        How many numbers to work on at a time. It bounds memory and changes nothing in the result.
+    A ``block`` of numbers is worked on at a time. It bounds memory and changes nothing in the result.
     """
     levels = few_levels(grid)
     columns = np.ascontiguousarray(grid.values.T)
@@ -392,19 +317,9 @@ def few_levels(grid: Grid) -> Column | None:
 
 
 def pair_tables(code: NDArray[np.intp], width: int, a: Codes, b: Codes) -> Matrix:
-    """Count, for each pair, how often a has one score where b has another.
+    """Count, for each pair, how often a has one score where b has another, shape (pairs, levels, levels).
 
-    Parameters
-    ----------
-    code : ndarray of int, shape (runs, queries)
-        Which of the levels each score is.
-    width : int
-        How many levels there are.
-    a, b : ndarray of int32, shape (pairs,)
-
-    Returns
-    -------
-    ndarray of float64, shape (pairs, levels, levels)
+    ``code``, shape (runs, queries), is which of the levels, ``width`` of them, each score is.
     """
     # Row-major: cell (u, v) of a table is place u * width + v, and one bincount fills it.
     scaled = code * width
@@ -627,16 +542,9 @@ def bootstrap_counts(
 
 
 def count_reaching(sums: Iterator[Matrix], observed: Matrix, a: Codes, b: Codes, slack: float) -> Counts:
-    """Count the resamples whose difference is at least as far from 0 as the one observed.
+    """Count the resamples whose difference is at least as far from 0 as the one observed, for each pair.
 
-    Parameters
-    ----------
-    sums : iterator of ndarray, shape (trials, runs)
-    observed : ndarray of float64, shape (pairs,)
-        The differences a - b of the sums of the queries themselves.
-    a, b : ndarray of int32, shape (pairs,)
-    slack : float
-        How many steps rounding can have moved a sum.
+    Blocks of sums have the shape (trials, runs); rounding can have moved a sum by ``slack`` steps.
     """
     count = np.zeros(a.size, dtype=np.int64)
     # Equal is "as far": without the slack a resample that

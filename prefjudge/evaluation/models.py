@@ -101,21 +101,15 @@ class ModelGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedVotes:
-    """People's votes on pairs that a model judged, too; one for each person and pair.
-
-    Attributes
-    ----------
-    query, pair, person : ndarray of int64, shape (votes,)
-        Codes; a pair belongs to one query.
-    choice, model : ndarray of int64, shape (votes,)
-        What the person and the model chose of the pair: 1, -1, or 0 for neither.
-    """
+    """People's votes on pairs that a model judged, too; one for each person and pair."""
 
     query: Integers
     pair: Integers
     person: Integers
+    """Shape (votes,): codes; a pair belongs to one query."""
     choice: Integers
     model: Integers
+    """Shape (votes,): what the person and the model chose of the pair: 1, -1, or 0 for neither."""
 
 
 def alternative_annotator(
@@ -314,16 +308,8 @@ def prediction_powered_mean(
     """Estimate a mean outcome between 0 and 1 from people's sample and all outcomes of a model.
 
     People's queries must be a random sample of all of them: what a model is worth elsewhere is learnt there.
-
-    Parameters
-    ----------
-    people, model : ndarray of float64, shape (judged,)
-        The outcomes by people, and by the model, on the queries that people judged; at least one. NaN where
-        the model has none: it may choose what it judges, but not by whether people judge it.
-    elsewhere : ndarray of float64, shape (elsewhere,)
-        The model's outcomes on the other queries.
-    confidence : float
-        The level of the intervals.
+    On theirs, at least one, the model's outcome is NaN where it has none: it may choose what it judges, but
+    not by whether people judge it.
 
     Notes
     -----
@@ -335,8 +321,8 @@ def prediction_powered_mean(
 
     A model is any function of a query, so that it may also say the same of all queries that it left out. What
     it says there is its mean elsewhere: then it moves the estimate by the others alone, and people's outcomes
-    on all of their queries stay. Of the share ``s`` of people's queries that it judged, cov(people, model)
-    is over all of people's, and 1 + n / N becomes s + s**2 n / N.
+    on all of their queries stay. Of the share ``s`` of people's queries that it judged, cov(people, model) is
+    over all of people's, and 1 + n / N becomes s + s**2 n / N.
     """
     n, m = people.size, elsewhere.size
     alone = score_intervals(people[:, None], statistic="mean", confidence=confidence, ends=(0.0, 1.0))

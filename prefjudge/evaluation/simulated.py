@@ -23,21 +23,14 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the paper's workers chose which passage.
-
-    Attributes
-    ----------
-    error : float
-        The share of wrong votes on a random pair.
-    qrel_agreed : float
-        How often a qrel that is the run's first passage beats the second one (category A).
-    rival_differs : float
-        How often the run's first passage beats a qrel that it is not (category B).
-    """
+    """How often the paper's workers chose which passage."""
 
     error: float = 0.33
+    """The share of wrong votes on a random pair."""
     qrel_agreed: float = 1228 / 1868
+    """How often a qrel that is the run's first passage beats the second one (category A)."""
     rival_differs: float = 2996 / 5112
+    """How often the run's first passage beats a qrel that it is not (category B)."""
 
 
 def mean_shift(share: float, scale: float) -> float:

@@ -191,15 +191,8 @@ def cast_again(
 ) -> Judgments:
     """Cast the votes on drawn pools again: the same questions, other people. Ties stay ties.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes as they were cast.
-    left, right : ndarray of int64, shape (votes,)
-        The rows of the documents shown; -1 where one is no candidate.
-    drawn : DrawnPools
-        What the pools are truly like. Votes on others are left out.
-    rng : numpy.random.Generator
+    ``left`` and ``right`` are the rows of the documents shown, -1 where one is no candidate. Votes on other
+    pools are left out.
     """
     chances = drawn.chances_of(left, right)
     asked = np.flatnonzero(np.isfinite(chances))
@@ -227,33 +220,24 @@ _PAIRS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteNoise:
-    """A leaderboard, and how much of it is the noise of its votes, as far as that can be told.
-
-    Attributes
-    ----------
-    runs : tuple of str
-    board : ndarray of float64, shape (runs,)
-        The mean scores observed, the greater the better.
-    noisy : float
-        The variance between runs that the noise makes, as a share of the one observed: more than 1 where
-        chance has made the runs more alike than the votes alone would.
-    freedom : float
-        By how many degrees of freedom the observed variance tells the one that other votings would show.
-    root : ndarray of float64, shape (runs, runs)
-        ``root @ root.T`` is the covariance of the mean scores over votings on the same queries.
-    truths : ndarray of float64, shape (boards, runs)
-        The mean scores by what may be true, given the votes: draws from the posterior.
-    told : bool
-        Whether the votes tell how many of them are wrong; if not, the noise is that of usual crowds.
-    """
+    """A leaderboard, and how much of it is the noise of its votes, as far as that can be told."""
 
     runs: tuple[str, ...]
     board: Column
+    """Shape (runs,): the mean scores observed, the greater the better."""
     noisy: float
+    """The variance between runs that the noise makes, as a share of the one observed: more than 1 where
+    chance has made the runs more alike than the votes alone would."""
     freedom: float
+    """By how many degrees of freedom the observed variance tells the one that other votings would show."""
     root: Matrix
+    """Shape (runs, runs): ``root @ root.T`` is the covariance of the mean scores over votings on the same
+    queries."""
     truths: Matrix
+    """Shape (boards, runs): the mean scores by what may be true, given the votes: draws from the
+    posterior."""
     told: bool = True
+    """Whether the votes tell how many of them are wrong; if not, the noise is that of usual crowds."""
 
     @property
     def share(self) -> float:
@@ -264,14 +248,9 @@ class VoteNoise:
     def pairs(self, count: int, rng: np.random.Generator, *, sure: bool) -> tuple[Matrix, Matrix]:
         """Return the boards of pairs of votings, shape (count, runs) each.
 
-        Parameters
-        ----------
-        count : int
-        rng : Generator
-        sure : bool
-            Whether the signal is taken for known. A share below 0 then makes the signals of a pair opposite,
-            so that the mean over studies is right. Else each pair has a share that the board allows, of 0 or
-            more.
+        Where the signal is ``sure``, it is taken for known. A share below 0 then makes the signals of a pair
+        opposite, so that the mean over studies is right. Else each pair has a share that the board allows, of
+        0 or more.
         """
         if sure:
             share = np.full(count, self.share)
@@ -296,11 +275,9 @@ def measure_noise(
 ) -> list[VoteNoise]:
     """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be.
 
-    Notes
-    -----
     Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
-    truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to
-    do with each other: the covariance is the sum of the queries' own, and a sample of many queries tells it.
+    truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to do
+    with each other: the covariance is the sum of the queries' own, and a sample of many queries tells it.
     What was observed is signal plus such noise, so the signal has the observed variance less the noise's. By
     the central limit theorem the noise of a mean over queries is normal.
     """
@@ -410,14 +387,9 @@ def _rounded(one: Matrix, other: Matrix) -> list[tuple[Column, Column]]:
 
 
 def compare_votings(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> TwoVotings:
-    """Summarise Kendall's tau over pairs of leaderboards that rest on independent votes.
+    """Summarise Kendall's tau over pairs of leaderboards, mean scores of the same runs by independent votes.
 
-    Parameters
-    ----------
-    pairs : sequence of (ndarray, ndarray), each of shape (runs,)
-        Mean scores of the same runs.
-    confidence : float
-        How much of the distribution ``low`` and ``high`` enclose.
+    ``low`` and ``high`` enclose ``confidence`` of the distribution.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
@@ -476,12 +448,7 @@ class LeftOut:
 
 
 def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
-    """Mark the pooled documents that only ``sources`` contributed.
-
-    Returns
-    -------
-    ndarray of bool, shape (rows of ``pools``,)
-    """
+    """Mark the rows of the pools that only ``sources`` contributed."""
     theirs = _given_by(pools, sources)
     by_them, by_others = (
         np.bincount(pools.source_row[by], minlength=pools.doc.size) for by in (theirs, ~theirs)
@@ -571,28 +538,10 @@ def leave_one_out(
 ) -> tuple[LeftOut, ...]:
     """Rebuild the preference qrels without each run's own passages, and see where the run then stands.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes.
-    pools : Pools
-        Which run contributed what.
-    ranks : sequence of JudgedRanks
-        Where each run placed the rows of ``pooled_documents(pools)``.
-    measure : Measure
-        How to score.
-    resolve : callable
-        Makes preference qrels out of judgments and pools.
-    teams : mapping of str to str, optional
-        The team of a run: the passages that only the team gave are left out. A run without one stands alone.
+    ``ranks`` is where each run placed the rows of ``pooled_documents(pools)``; those that are sources of the
+    pools are looked at. With ``teams`` the passages that only the team gave are left out; a run without one
+    stands alone.
 
-    Returns
-    -------
-    tuple of LeftOut
-        One for each run that is a source of the pools, in the order of ``ranks``.
-
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.2, on run L.
     """
     documents = pooled_documents(pools)
@@ -733,8 +682,6 @@ class Contenders:
 def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None:
     """Say which runs may still be the best; None with fewer than two runs or queries.
 
-    Notes
-    -----
     The first run is chosen by its score, so that the pairs tested were not named before. But the truly best
     run, whoever it is, is ruled out only where one of the ``k - 1`` others beats it while being first: each
     ever does so in a share of ``alpha / (k - 1)`` of studies at the most. So p-values times ``k - 1`` are
@@ -765,20 +712,9 @@ def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None
 
 
 def against_first(scores: Scores) -> tuple[NDArray[np.intp], Floats]:
-    """Return the runs from the first on, and the p-value of each of the others times their number.
+    """Return two runs or more from the first on, and the p-value of each of the others times their number.
 
     Without the interval of `find_contenders`, which takes most of its time.
-
-    Parameters
-    ----------
-    scores : Scores
-        Of two runs or more.
-
-    Returns
-    -------
-    order : ndarray of int, shape (runs,)
-    p : ndarray of float64, shape (runs - 1,)
-        Of the runs behind the first, in their order.
     """
     values = direction(scores.measure) * scores.values
     order = np.argsort(-values.mean(axis=0), kind="stable")

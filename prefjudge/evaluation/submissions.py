@@ -599,31 +599,11 @@ def audit(
     aliases: Mapping[str, str] | None = None,
     heads: Heads | None = None,
 ) -> Audit:
-    """Audit the entries of a leaderboard.
+    """Audit the entries of a leaderboard, one at least.
 
-    Parameters
-    ----------
-    submissions : sequence of Submission
-        At least one.
-    rules : Rules, optional
-        Without it, those of the MS MARCO leaderboards.
-    until : datetime.date, optional
-        Leave out what was submitted after this day.
-    as_of : datetime.date, optional
-        The day to judge embargoes on; without it, the day of the last submission.
-    aliases : mapping of str to str, optional
-        What a submission, a team or an institution stands for.
-    heads : Heads, optional
-        The top documents of runs, for likeness by results. A run belongs to the submission of that id.
-
-    Returns
-    -------
-    Audit
-
-    Raises
-    ------
-    InputError
-        A day is before the first submission.
+    Entries ``until`` a day are looked at. Embargoes are judged ``as_of`` a day, that of the last submission
+    by default. ``aliases`` says what a submission, a team or an institution stands for, and ``heads`` are the
+    top documents of runs, for likeness by results: a run belongs to the submission of that id.
     """
     rules = rules or Rules()
     ordered = sorted(submissions, key=lambda entry: (entry.date, entry.line))

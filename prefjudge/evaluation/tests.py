@@ -28,20 +28,10 @@ _BERRY_ESSEEN = 0.56
 
 
 def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
-    """Student's paired t test.
+    """Student's paired t test, by the sum of the differences and of their squares: t and p of each pair.
 
-    Parameters
-    ----------
-    total, squares : ndarray of float64, shape (pairs,)
-        The sum of the differences, and of their squares.
-    n : int
-        The number of queries, at least 2.
-
-    Returns
-    -------
-    t, p : ndarray of float64, shape (pairs,)
-        Where all differences are 0, t is 0 and p is 1. Where all are the same and not 0 there is no variance
-        to divide by: t is infinite, and p is that of the sign test, 2**(1 - n), which needs none.
+    Where all differences are 0, t is 0 and p is 1. Where all are the same and not 0 there is no variance to
+    divide by: t is infinite, and p is that of the sign test, 2**(1 - n), which needs none.
     """
     spread = spread_of(total, squares, n)
     varies = spread > 0
@@ -69,10 +59,7 @@ def t_quantile(n: int, level: float) -> float:
 def sign_test(plus: Column, minus: Column) -> Column:
     """Exact two-sided binomial test that either sign is as likely; queries without a difference are dropped.
 
-    Parameters
-    ----------
-    plus, minus : ndarray of float64, shape (pairs,)
-        How many differences are above and below 0.
+    ``plus`` and ``minus`` are how many differences are above and below 0.
     """
     n = plus + minus
     fewer = np.minimum(plus, minus)
@@ -85,27 +72,12 @@ def sign_test(plus: Column, minus: Column) -> Column:
 def signed_rank_test(
     rank_sum: Column, nonzero: Column, ties: Column, pattern: Column, level: float | None = None
 ) -> tuple[Column, Column]:
-    """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank.
+    """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank; z and p.
 
     Up to 50 differences, the exact distribution given the ties; else the normal approximation with the
-    variance corrected for ties and without correction for continuity.
-
-    Parameters
-    ----------
-    rank_sum : ndarray of float64, shape (pairs,)
-        The sum of the ranks of the differences above 0.
-    nonzero : ndarray of float64, shape (pairs,)
-        The number of differences that are not 0.
-    ties : ndarray of float64, shape (pairs,)
-        The sum of t**3 - t over the groups of t tied sizes.
-    pattern : ndarray of float64, shape (pairs,)
-        The `prefjudge.evaluation.intervals.tie_pattern` of the sizes.
-    level : float, optional
-        All that matters is whether p is above this level: then p is exact only where that is not plain.
-
-    Returns
-    -------
-    z, p : ndarray of float64, shape (pairs,)
+    variance corrected for ties and without correction for continuity. Takes of each pair what `PairSums`
+    calls ``rank_sum``, the number of differences that are not 0, ``rank_ties`` and ``rank_pattern``. Where
+    all that matters is whether p is above a ``level``, p is exact only where that is not plain.
     """
     # Without ties the sum of r**2 / 4; averaging the ranks of t ties takes (t**3 - t) / 48 from it.
     variance = nonzero * (nonzero + 1) * (2 * nonzero + 1) / 24 - ties / 48
@@ -133,25 +105,11 @@ def _undecided(z: Column, p: Column, nonzero: Column, variance: Column, level: f
 
 
 def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Column, Column]:
-    """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as if they were independent samples.
+    """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as independent samples; z and p.
 
     Up to 8 queries, the exact distribution given the ties; else the normal approximation with the variance
-    corrected for ties and without correction for continuity.
-
-    Parameters
-    ----------
-    u : ndarray of float64, shape (pairs,)
-        How often a score of A is above a score of B over all n * n combinations; equal scores count one half.
-    n : int
-        The number of queries.
-    ties : ndarray of float64, shape (pairs,)
-        The sum of t**3 - t over the groups of t equal scores in both runs together.
-    pattern : ndarray of float64, shape (pairs,)
-        The `prefjudge.evaluation.intervals.tie_pattern` of the scores of both runs together.
-
-    Returns
-    -------
-    z, p : ndarray of float64, shape (pairs,)
+    corrected for ties and without correction for continuity. Takes of each pair what `PairSums` calls ``u``,
+    ``u_ties`` and ``u_pattern``.
     """
     # n m (N + 1) / 12 with n = m and N = 2 n, less the share
     # of the ties; rounding may leave a trace where all tie.
@@ -224,18 +182,7 @@ class Correction(StrEnum):
 
 
 def adjust(p: Column, correction: Correction) -> Column:
-    """Adjust the p-values of a family of tests; a pair is significant where its value is at most alpha.
-
-    Parameters
-    ----------
-    p : ndarray of float64, shape (pairs,)
-    correction : Correction
-
-    Returns
-    -------
-    ndarray of float64, shape (pairs,)
-        At most 1.
-    """
+    """Adjust the p-values of a family of tests; a pair is significant where its value is at most alpha."""
     m = p.size
     if m == 0 or correction is Correction.NONE:
         return p.copy()
@@ -320,19 +267,9 @@ _HALVINGS = 26
 def sequential_test(differences: Floats, reach: float, alpha: float) -> tuple[Floats, Floats, Floats]:
     """Return p-values, and intervals of the mean difference, that hold at all looks together.
 
-    Parameters
-    ----------
-    differences : ndarray of float64, shape (queries, pairs)
-        A row for each query that is judged so far. A later look has all rows of the earlier ones, and which
-        query came when must not depend on the scores.
-    reach : float
-        The greatest difference that the measure's scale allows; finite.
-    alpha : float
-        The level: the interval holds at all looks with a probability of ``1 - alpha``.
-
-    Returns
-    -------
-    p, low, high : ndarray of float64, shape (pairs,)
+    ``differences``, shape (queries, pairs), has a row for each query that is judged so far. A later look has
+    all rows of the earlier ones, and which query came when must not depend on the scores. ``reach`` is the
+    greatest difference that the measure's scale allows.
     """
     found = [_one_looked_at(column / reach, alpha) for column in differences.T]
     p, low, high = (np.array(part, dtype=np.float64) for part in zip(*found, strict=True))
@@ -389,17 +326,7 @@ def sign_flip_p(net: Integers) -> Floats:
     counts them one by one errs too often. Their balance, votes for less votes against, is one outcome. If
     neither run is the better one, it might as well have had the other sign: the p-value is the share of all
     2**queries choices of signs whose sum is at least as far from 0. Balances of 1 and -1, as of one vote a
-    query, make it the binomial test.
-
-    Parameters
-    ----------
-    net : ndarray of int64, shape (pairs, queries)
-        The balance of each query; 0 does not count.
-
-    Returns
-    -------
-    ndarray of float64, shape (pairs,)
-        1 where no query has a balance.
+    query, make it the binomial test; one of 0 does not count.
     """
     return np.array([_one_column(row[row != 0]) for row in net])
 

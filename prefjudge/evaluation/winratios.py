@@ -23,34 +23,22 @@ class PairVotes:
     """The votes on each judged pair, by query.
 
     Documents and queries are codes of the vocabularies that the votes were counted for.
-
-    Attributes
-    ----------
-    key : ndarray of int64, shape (pairs,)
-        One number for (query, smaller doc code, greater doc code), ascending.
-    smaller, greater, ties : ndarray of int64, shape (pairs,)
-        How many votes went to the document with the smaller code, to the other, and to neither.
-    width : int
-        How many documents the vocabulary holds.
     """
 
     key: Integers
+    """Shape (pairs,): one number for (query, smaller doc code, greater doc code), ascending."""
     smaller: Integers
     greater: Integers
     ties: Integers
+    """Shape (pairs,): how many votes went to the document with the smaller code, to the other, and to
+    neither."""
     width: int
+    """How many documents the vocabulary holds."""
 
     def on(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
         """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
 
-        Parameters
-        ----------
-        query, a, b : ndarray of int64, shape (n,)
-            Codes; a negative document is one that does not exist.
-
-        Returns
-        -------
-        for_a, for_b, for_neither : ndarray of int64, shape (n,)
+        A negative code is that of a document that does not exist.
         """
         out = np.zeros((3, query.size), dtype=np.int64)
         rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
@@ -93,14 +81,8 @@ def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str
 class VoteTables:
     """The votes between the documents that several runs have for each query, for look-ups by the million.
 
-    Each query has a square table of the documents that somebody voted on.
-
-    Parameters
-    ----------
-    votes : PairVotes
-        The votes.
-    docs : ndarray of int64, shape (runs, queries)
-        The document of each run for each query; a negative one does not exist.
+    Each query has a square table of the documents that somebody voted on. ``docs``, shape (runs, queries), is
+    the document of each run for each query; a negative one does not exist.
     """
 
     def __init__(self, votes: PairVotes, docs: Integers) -> None:
@@ -129,10 +111,7 @@ class VoteTables:
     def against_later(self, run: int) -> tuple[Votes, Votes, Votes]:
         """Return the votes for a run's documents against those of each later run, for these, and for neither.
 
-        Returns
-        -------
-        for_it, for_later, for_neither : ndarray of int32, shape (later runs, queries)
-            0 for a pair that was never judged.
+        Each has the shape (later runs, queries), and 0 for a pair that was never judged.
         """
         forward = np.minimum(self._row[run] + self._column[run + 1 :], self._nothing)
         backward = np.minimum(self._row[run + 1 :] + self._column[run], self._nothing)
@@ -297,18 +276,7 @@ def named_count(text: str) -> Count:
 
 
 def binomial_p(wins: Integers, losses: Integers) -> NDArray[np.float64]:
-    """Return the two-sided binomial test of wins against losses at one half.
-
-    Parameters
-    ----------
-    wins, losses : ndarray of int64, shape (n,)
-        The counts.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        The p-values, 1 where there is neither win nor loss.
-    """
+    """Return the two-sided binomial test of wins against losses at one half; 1 where there is neither."""
     fewer = np.minimum(wins, losses).astype(np.float64)
     both: NDArray[np.float64] = np.minimum(1.0, 2.0 * scipy.special.bdtr(fewer, wins + losses, 0.5))
     return both
@@ -324,8 +292,6 @@ def win_ratios(
 ) -> WinRatios:
     """Compare all pairs of runs by their top passages.
 
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the table's
     sense (the same top passage) do not enter the ratio.
     """
@@ -464,8 +430,6 @@ def draw_examples(
 ) -> tuple[Example, ...]:
     """Draw decided pairs, in turn from those in which the qrel and in which the other passage won.
 
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), Figure 1: "selected from our logs without
     prior knowledge of the questions, passages or outcome".
     """
@@ -575,8 +539,6 @@ def top_against_qrel(
 ) -> TopAgainstQrel:
     """Compare the top passages of a run with the qrels, by the majority of the votes on each pair.
 
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 3, Tables 1 and 2, Figure 2.
     """
     pairs = top_pairs(heads, qrels, run, queries=queries)

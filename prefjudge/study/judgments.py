@@ -21,22 +21,15 @@ from prefjudge.study.store import COUNTED, current_target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conduct:
-    """All judgments of the study, each worker's in the order in which they were made.
-
-    Attributes
-    ----------
-    judgments : Judgments
-        The judgments; ``workers`` holds everybody who submitted something.
-    milliseconds : ndarray of int64, shape (n,)
-        How long each comparison was visible; 0 where that is not known.
-    gold_right, gold_missed : ndarray of int64, shape (n_workers,)
-        The gold pairs that each worker got right, and missed.
-    """
+    """All judgments of the study, each worker's in the order in which they were made."""
 
     judgments: Judgments
+    """The judgments; ``workers`` holds everybody who submitted something."""
     milliseconds: NDArray[np.int64]
+    """Shape (n,): how long each comparison was visible; 0 where that is not known."""
     gold_right: NDArray[np.int64]
     gold_missed: NDArray[np.int64]
+    """Shape (n_workers,): the gold pairs that each worker got right, and missed."""
 
 
 def load_conduct(db: Connection) -> Conduct:

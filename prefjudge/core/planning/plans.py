@@ -28,24 +28,16 @@ Work = dict[tuple[int, int], Counts]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManyPools:
-    """Simulated pools of one size.
-
-    Attributes
-    ----------
-    chances : ndarray of float64, shape (n, k, k)
-        The probability that a vote prefers ``x`` to ``y``.
-    best : ndarray of int64, shape (n,)
-        Who is truly the best.
-    study : ndarray of int64, shape (n,)
-        The study of each.
-    stands_for : float
-        How many pools of the study each stands for.
-    """
+    """Simulated pools of one size."""
 
     chances: Floats
+    """Shape (n, k, k): the probability that a vote prefers ``x`` to ``y``."""
     best: Counts
+    """Shape (n,): who is truly the best."""
     study: Counts
+    """Shape (n,): the study of each."""
     stands_for: float = 1.0
+    """How many pools of the study each stands for."""
 
     @property
     def size(self) -> int:
@@ -55,21 +47,15 @@ class ManyPools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What became of the pools of one size.
-
-    Attributes
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
-    work : dict of (int, int) to ndarray of int64, shape (n,)
-        How many pairs each pool has judged in a round by so many votes: HITs are packed by these.
-    leaders : ndarray of bool, shape (n, k)
-        Who is the best by the votes; several where they are even.
-    """
+    """What became of the pools of one size."""
 
     votes: Floats
+    """Shape (n, k, k): ``votes[q, x, y]`` votes prefer ``x`` to ``y``."""
     work: Work
+    """Shape (n,): how many pairs each pool has judged in a round by so many votes: HITs are packed by
+    these."""
     leaders: Flags
+    """Shape (n, k): who is the best by the votes; several where they are even."""
 
 
 def draw_studies(
@@ -115,23 +101,8 @@ def play(
 ) -> tuple[Floats, Work]:
     """Ask and vote until nothing is asked, in one study of pools of one size.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        What to play.
-    chances : ndarray of float64, shape (n, k, k)
-        The probability that a vote prefers ``x`` to ``y``.
-    rng : numpy.random.Generator
-        The source of randomness.
-    most : ndarray of int64, shape (n,), optional
-        A pool that has so many votes is given up.
-
-    Returns
-    -------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
-    work : dict of (int, int) to ndarray of int64, shape (n,)
-        How many pairs each pool has judged in a round by so many votes.
+    Of ``chances`` each is the probability that a vote prefers ``x`` to ``y``; a pool that has ``most`` votes
+    is given up. Returns what `Played` calls ``votes`` and ``work``.
     """
     none = np.zeros(len(chances), dtype=np.int64)
     pools = ManyPools(chances=chances, best=none, study=none)
@@ -252,41 +223,27 @@ _AT_MOST = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """How comparisons become HITs.
-
-    Attributes
-    ----------
-    pairs_per_hit, golds_per_hit : int
-        Comparisons in a HIT that are asked for, and others on top of them: gold pairs, and decoys.
-    price : callable
-        What an assignment costs, fees included.
-    seconds_per_pair : float
-        The time of a comparison.
-    """
+    """How comparisons become HITs."""
 
     pairs_per_hit: int = 10
     golds_per_hit: int = 3
+    """Comparisons in a HIT that are asked for, and others on top of them: gold pairs, and decoys."""
     price: Price
+    """What an assignment costs, fees included."""
     seconds_per_pair: float = 30.0
+    """The time of a comparison."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LikelyStudy:
-    """What a study may be like that has not been judged.
-
-    Attributes
-    ----------
-    noise : Noise
-        How its votes err.
-    error : float
-        The share of wrong votes on a random pair.
-    reissued : float
-        The share of all assignments that miss a gold pair and are issued again. They are paid.
-    """
+    """What a study may be like that has not been judged."""
 
     noise: Noise
+    """How its votes err."""
     error: float
+    """The share of wrong votes on a random pair."""
     reissued: float = 0.0
+    """The share of all assignments that miss a gold pair and are issued again. They are paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -705,21 +662,15 @@ def _power(pairs: int, sample: int, alpha: float, chance: float) -> Power:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """A strategy that is to judge pools again.
-
-    Attributes
-    ----------
-    pools : Pools
-        The candidates.
-    strategy : Strategy
-        How the votes were asked for.
-    most : ndarray of int64, shape (n_queries,)
-        How many votes a query gets at most: as many as it had, where it was given up before its end.
-    """
+    """A strategy that is to judge pools again."""
 
     pools: Pools
+    """The candidates."""
     strategy: Strategy
+    """How the votes were asked for."""
     most: Counts
+    """Shape (n_queries,): how many votes a query gets at most: as many as it had, where it was given up
+    before its end."""
 
     def play(self, drawn: DrawnPools, rng: np.random.Generator, *, name: str) -> Qrels:
         """Ask, vote and ask again until nothing is asked, and return the best answers of the drawn pools.

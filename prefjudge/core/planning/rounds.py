@@ -152,30 +152,22 @@ _SEED = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What a strategy wants next.
-
-    Attributes
-    ----------
-    pairs : Pairs
-        The pairs to judge, in the vocabulary of the pools.
-    votes : ndarray of int64, shape (len(pairs),)
-        How many more votes each pair needs, each by another worker.
-    open : ndarray of bool, shape (n_queries,)
-        Which queries need more votes, in this round or a later one. The others have finished.
-    leaders : ndarray of bool, shape (n_rows,)
-        For each row of the pools, whether it is the best by the votes so far; several where they are even.
-    chance : ndarray of float64, shape (n_rows,), optional
-        For each row, the probability of being the best, where the strategy asks by it.
-    orders : tuple of OrderChance
-        How sure the order of neighbours on the board is, where they are to be told apart.
-    """
+    """What a strategy wants next."""
 
     pairs: Pairs
+    """The pairs to judge, in the vocabulary of the pools."""
     votes: Counts
+    """Shape (len(pairs),): how many more votes each pair needs, each by another worker."""
     open: Flags
+    """Shape (n_queries,): which queries need more votes, in this round or a later one. The others have
+    finished."""
     leaders: Flags
+    """Shape (n_rows,): for each row of the pools, whether it is the best by the votes so far; several where
+    they are even."""
     chance: Floats | None = None
+    """Shape (n_rows,): for each row, the probability of being the best, where the strategy asks by it."""
     orders: tuple[OrderChance, ...] = ()
+    """How sure the order of neighbours on the board is, where they are to be told apart."""
 
 
 def next_round(
@@ -193,23 +185,10 @@ def next_round(
     The strategy sees nothing but the judgments, so this may be asked again at any time. Votes that are asked
     for but not collected yet are asked for again: collect first.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes so far. A tie is half a vote to each side.
-    pools : Pools
-        The candidates.
-    strategy : Strategy
-        How to spend votes.
-    best_known : Qrels, optional
-        The best answers so far: they come first in the order of candidates, so that challengers meet them.
-    settled : ndarray of bool, shape (n_queries,), optional
-        Queries that are sure enough, and get no more votes.
-    most : int, optional
-        How many votes there are to hand out. Where a strategy wants more, those go first that raise the
-        expected number of right winners most, whatever the query; this needs P(best), as `Sure` does.
-    gains : RunGains, optional
-        What the runs score, where the strategy is to tell them apart: votes go where they do so most.
+    The answers that are ``best_known`` come first in the order of candidates, so that challengers meet them.
+    Queries that are ``settled``, shape (n_queries,), get no more votes. There are ``most`` votes to hand out:
+    where a strategy wants more, those go first that raise the expected number of right winners most, whatever
+    the query; this needs P(best), as `Sure` does. With ``gains`` votes go where they tell runs apart most.
     """
     rank = _ranks(pools, best_known)
     found = _confidence(judgments, pools, strategy)
@@ -392,31 +371,21 @@ def _round(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """The newcomers of new runs, query by query, with the best-known answer that they meet.
-
-    Attributes
-    ----------
-    pools : Pools
-        For each challenged query, who may be the best after it: the best-known answers, the newcomers, and
-        candidates of earlier rounds, who may return.
-    best : Qrels
-        The best-known answers of all queries.
-    incumbents : dict of str to str
-        The doc_id that newcomers meet, by query.
-    newcomers : dict of str to tuple of str
-        The doc_ids in the order in which they are tried, by query.
-    brought_by : dict of (str, str) to tuple of str
-        The runs that have a newcomer on top, by query and doc_id.
-    unknown : tuple of str
-        Queries of the new runs that have no best-known answer: they need a pool of their own.
-    """
+    """The newcomers of new runs, query by query, with the best-known answer that they meet."""
 
     pools: Pools
+    """For each challenged query, who may be the best after it: the best-known answers, the newcomers, and
+    candidates of earlier rounds, who may return."""
     best: Qrels
+    """The best-known answers of all queries."""
     incumbents: dict[str, str]
+    """The doc_id that newcomers meet, by query."""
     newcomers: dict[str, tuple[str, ...]]
+    """The doc_ids in the order in which they are tried, by query."""
     brought_by: dict[tuple[str, str], tuple[str, ...]]
+    """The runs that have a newcomer on top, by query and doc_id."""
     unknown: tuple[str, ...]
+    """Queries of the new runs that have no best-known answer: they need a pool of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,18 +37,12 @@ _COUNTS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The votes on some pools of one size.
-
-    Attributes
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes.
-    study : ndarray of int64, shape (n,)
-        The study of each pool: each has a crowd of its own.
-    """
+    """The votes on some pools of one size."""
 
     votes: Floats
+    """Shape (n, k, k): the votes."""
     study: Counts
+    """Shape (n,): the study of each pool: each has a crowd of its own."""
 
     def only(self, some: Counts) -> "Judged":
         """Return those of some of the pools."""
@@ -92,12 +86,7 @@ class Crowds:
 def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
     """Return the most probable scale at each share of lapses, and how probable each share is.
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes of some pools.
-    near : Scales, optional
-        What fewer votes told: three looks at each share tell it then, where more are needed without.
+    What fewer votes told is ``near``: three looks at each share tell it then, where more are needed without.
     """
     before = None if near is None else Crowds(near.scale[None], near.weight[None])
     return likely_crowds([Judged(votes, np.zeros(len(votes), dtype=np.int64))], 1, near=before).of(0)
@@ -173,18 +162,13 @@ Codes = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGains:
-    """What each run scores on a query, for each candidate that may be its best answer.
-
-    Attributes
-    ----------
-    runs : tuple of str
-        The run tags.
-    gain : ndarray of float64, shape (n_rows, n_runs)
-        For each row of the pools, the score of its query if this candidate is the only best answer.
-    """
+    """What each run scores on a query, for each candidate that may be its best answer."""
 
     runs: tuple[str, ...]
+    """The run tags."""
     gain: Floats
+    """Shape (n_rows, n_runs): for each row of the pools, the score of its query if this candidate is the only
+    best answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,22 +209,15 @@ class OrderChance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """The runs to be told apart, two by two.
-
-    Attributes
-    ----------
-    orders : tuple of OrderChance
-        Each two runs.
-    spread : ndarray of float64, shape (n_rows, n_pairs)
-        For each row of the pools, the difference of each two runs where this candidate is the best, times the
-        root of what the variance of their mean difference costs.
-    counts : ndarray of bool, shape (n_rows,)
-        The rows of queries on which any two of them may score differently.
-    """
+    """The runs to be told apart, two by two."""
 
     orders: tuple[OrderChance, ...]
+    """Each two runs."""
     spread: Floats
+    """Shape (n_rows, n_pairs): for each row of the pools, the difference of each two runs where this
+    candidate is the best, times the root of what the variance of their mean difference costs."""
     counts: Flags
+    """Shape (n_rows,): the rows of queries on which any two of them may score differently."""
 
     @property
     def chance(self) -> float:
@@ -248,14 +225,9 @@ class Neighbours:
         return float(np.mean([one.chance for one in self.orders])) if self.orders else 1.0
 
     def stakes(self, rows: Codes, level: float) -> "Stakes":
-        """Return what hangs on the best answers of some queries.
+        """Return what hangs on the best answers of some queries, by their candidates' rows, shape (n, k).
 
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n, k)
-            The rows of the candidates of ``n`` queries.
-        level : float
-            The share of right orders that is wanted.
+        The share of right orders that is wanted is ``level``.
         """
         spread = self.spread[rows]
         square = np.einsum("nkp,nkp->nk", spread, spread)
@@ -271,39 +243,22 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stakes:
-    """What hangs on the best answers of ``n`` queries of ``k`` candidates.
-
-    Attributes
-    ----------
-    cost : ndarray of float64, shape (n, k, k)
-        What it costs that ``x`` is taken for the best where ``y`` is.
-    counts : ndarray of bool, shape (n,)
-        Whether the runs may score differently at all.
-    told : bool
-        Whether their order is sure enough.
-    """
+    """What hangs on the best answers of ``n`` queries of ``k`` candidates."""
 
     cost: Floats
+    """Shape (n, k, k): what it costs that ``x`` is taken for the best where ``y`` is."""
     counts: Flags
+    """Shape (n,): whether the runs may score differently at all."""
     told: bool
+    """Whether their order is sure enough."""
 
 
 def find_neighbours(
     gains: RunGains, query: Codes, chance: Floats, *, between: Sequence[str] = ()
 ) -> Neighbours:
-    """Return the runs to be told apart: two that are named, or each two that are next to each other.
+    """Return the runs to be told apart: the two of ``between``, or each run of the board and the next one.
 
-    Parameters
-    ----------
-    gains : RunGains
-        What the runs score.
-    query : ndarray of int32, shape (n_rows,)
-        The query of each row, ascending.
-    chance : ndarray of float64, shape (n_rows,)
-        The probability that each candidate is the best.
-    between : sequence of str
-        The tags of two runs. By default each run of the board that the votes make so far is compared with
-        the next one.
+    The board is the one that the votes make so far; ``query``, ascending, and ``chance`` are of each row.
 
     Notes
     -----
@@ -363,17 +318,8 @@ def worth(
 ) -> Floats:
     """Return by how much a further vote on a pool raises the expected number of right winners, shape (n,).
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes so far.
-    chance : ndarray of float64, shape (n, k)
-        The probability that each candidate is the best.
-    stakes : Stakes, optional
-        What hangs on the best answers: a vote is then worth by how much it lowers the cost of being wrong.
-    crowd : Scales, optional
-        How far apart candidates are; by default as far as they usually are. The further, the more may a vote
-        still change.
+    With ``stakes`` a vote is worth by how much it lowers the cost of being wrong. The further apart
+    candidates are by the ``crowd``, the more may a vote still change.
 
     Notes
     -----
@@ -583,18 +529,10 @@ class Sure:
     def ask_by(
         self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None
     ) -> Asked:
-        """Return what to ask for, given the probability that each candidate is the best.
+        """Return what to ask for, given the probability that each candidate is the best, shape (n, k).
 
-        Parameters
-        ----------
-        votes : ndarray of float64, shape (n, k, k)
-            The votes so far.
-        chance : ndarray of float64, shape (n, k)
-            The probabilities.
-        stakes : Stakes, optional
-            What hangs on the best answers; by default as much on each.
-        weighed : ndarray of float64, shape (n, k, k), optional
-            The votes by the trust in their workers; by default all weigh the same.
+        By default as much hangs on each best answer, and all votes weigh the same; ``weighed`` are those by
+        the trust in their workers.
         """
         if votes.shape[1] == 1:
             return NOTHING

@@ -45,42 +45,30 @@ class Confidence:
     """The probability of being the best, of every candidate of every query.
 
     The rows are those of the resolutions of the same judgments and pools.
-
-    Attributes
-    ----------
-    model : str
-        What the probabilities rest on.
-    scales : Scales
-        The standard deviations of the candidates' strengths, in logits, that the probabilities are averaged
-        over: how probable each is by the votes, or the one that was given.
-    draws : int
-        Posterior samples per query.
-    queries : tuple of str
-    docs : sequence of str
-        The vocabularies.
-    start : ndarray of int64, shape (n_queries + 1,)
-        The candidates of query ``q`` are the rows ``start[q]:start[q + 1]``.
-    doc : ndarray of int32, shape (n_candidates,)
-        Codes into ``docs``.
-    chance : ndarray of float64, shape (n_candidates,)
-        The probability that the candidate is the best; they sum to 1 in each query.
-    trust : Trust or None
-        How much the votes of each worker are worth; none where workers cannot be told apart.
-    strength, deviation : ndarray of float64, shape (n_candidates,)
-        The strength and its posterior standard deviation, in logits, as if nothing were a lapse.
     """
 
     model: str
+    """What the probabilities rest on."""
     scales: Scales
+    """The standard deviations of the candidates' strengths, in logits, that the probabilities are averaged
+    over: how probable each is by the votes, or the one that was given."""
     draws: int
+    """Posterior samples per query."""
     queries: tuple[str, ...]
     docs: Sequence[str]
+    """The vocabularies."""
     start: Index
+    """Shape (n_queries + 1,): the candidates of query ``q`` are the rows ``start[q]:start[q + 1]``."""
     doc: Codes
+    """Shape (n_candidates,): codes into ``docs``."""
     chance: Floats
+    """Shape (n_candidates,): the probability that the candidate is the best; they sum to 1 in each query."""
     strength: Floats
     deviation: Floats
+    """Shape (n_candidates,): the strength and its posterior standard deviation, in logits, as if nothing were
+    a lapse."""
     trust: Trust | None = None
+    """How much the votes of each worker are worth; none where workers cannot be told apart."""
 
     def of(self, query_id: str) -> dict[str, float]:
         """Return the probability of each candidate of one query, by doc_id."""
@@ -165,18 +153,9 @@ def average_chances(
 ) -> tuple[Floats, Floats, Floats]:
     """Return each candidate's chance, strength and its deviation over the scales, all of shape (n, k).
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
-    scales : Scales
-        How votes may err.
-    draws : int
-        Posterior samples of each query, shared out among the scales; with 0 every chance is nan.
-    seed : int
-        Of the samples: the same votes have the same chances, whatever stands beside them.
-    cast : CastVotes, optional
-        The same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
+    The ``draws`` of each query are shared out among the scales; with 0 every chance is nan. The same votes
+    have the same chances by one ``seed``, whatever stands beside them. ``cast`` are the same votes with the
+    trust in each, where it is not the same in all: ``votes`` are worth it.
     """
     size = votes.shape[1]
     counts = scales.weight > _NEGLIGIBLE
@@ -591,21 +570,14 @@ _CELLS, _SAMPLES = 1 << 13, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """The ``n`` queries whose pools have ``k`` candidates.
-
-    Attributes
-    ----------
-    queries : ndarray of int64, shape (n,)
-        Codes into the queries of the documents.
-    rows : ndarray of int64, shape (n, k)
-        The candidates' rows in the documents.
-    chances : ndarray of float64, shape (n, k, k)
-        The probability that a vote prefers ``x`` to ``y``.
-    """
+    """The ``n`` queries whose pools have ``k`` candidates."""
 
     queries: Index
+    """Shape (n,): codes into the queries of the documents."""
     rows: Index
+    """Shape (n, k): the candidates' rows in the documents."""
     chances: Floats
+    """Shape (n, k, k): the probability that a vote prefers ``x`` to ``y``."""
 
     @property
     def best(self) -> Index:
@@ -616,18 +588,12 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnPools:
-    """What pools are truly like in one draw from the posterior.
-
-    Attributes
-    ----------
-    crowd : Scales
-        How votes err.
-    stacks : tuple of Stack
-        The pools by their size.
-    """
+    """What pools are truly like in one draw from the posterior."""
 
     crowd: Scales
+    """How votes err."""
     stacks: tuple[Stack, ...]
+    """The pools by their size."""
 
     @property
     def best(self) -> Index:
@@ -682,17 +648,9 @@ class _Known:
 class LikelyPools:
     """The posterior of pools, to be drawn from.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes. A tie is half a vote to each side. Whoever cast them: others would err as often.
-    documents : Qrels
-        The candidates, grouped by query in the order of its codes.
-    places : ndarray of int, shape (n_runs, n_rows)
-        Where each run placed each of the documents, the greatest integer where it did not.
-    rng : numpy.random.Generator
-    pools : Pools, optional
-        The same candidates; by default they are the judged documents.
+    Whoever cast the votes: others would err as often. The candidates are ``documents``, grouped by query in
+    the order of its codes, and those of ``pools``; ``places``, shape (n_runs, n_rows), is where each run
+    placed them, the greatest integer where it did not.
     """
 
     def __init__(

@@ -20,23 +20,11 @@ _TRIED_CELLS = 1 << 22
 
 
 def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> tuple[Floats, Floats]:
-    """Return who is the best, and how probable the votes are, if each is wrong with one probability.
+    """Return who is the best, shape (n, k), and the log probability of each query's votes, shape (n,).
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`LARGEST` at most.
-    error : float or ndarray of float64, shape (n,)
-        The probability that a vote prefers the worse one; without ``cast`` it may differ.
-    cast : CastVotes, optional
-        The same votes with the trust in each; the error is that of the most reliable workers.
-
-    Returns
-    -------
-    chance : ndarray of float64, shape (n, k)
-        The posterior probability that each candidate is the best; every order is as probable before.
-    log_evidence : ndarray of float64, shape (n,)
-        The log probability of each query's votes.
+    Each vote is wrong with one probability, that of the most reliable workers where there is ``cast``;
+    without it queries may differ. Every order is as probable before any vote; there are :data:`LARGEST`
+    candidates at most.
     """
     n, k, _ = votes.shape
     above = pair_logs(votes, error, cast)
@@ -47,16 +35,7 @@ def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = No
 
 
 def draw_exactly(votes: Floats, error: float, rng: np.random.Generator) -> Index:
-    """Return an order of each query's candidates, drawn from the posterior: the place of each, 0 the best.
-
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        As for :func:`sum_orders`; the places have shape (n, k).
-    error : float
-        The probability that a vote prefers the worse one.
-    rng : numpy.random.Generator
-    """
+    """Return the places of each query's candidates, 0 the best, in an order drawn from the posterior."""
     n, k, _ = votes.shape
     place = np.zeros((n, k), dtype=np.int64)
     for some, sums in _sums(pair_logs(votes, error)):
@@ -165,30 +144,10 @@ def draw_orders(
     cast: CastVotes | None = None,
     alike: bool = True,
 ) -> tuple[Floats, Floats]:
-    """Return who is the best, and how probable the votes are, if each is wrong with one probability.
+    """Return what `sum_orders` does of up to :data:`MOST_DRAWN` candidates, by drawn orders.
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``; ``k`` is :data:`MOST_DRAWN` at most.
-    error : float or ndarray of float64, shape (n,)
-        The probability that a vote prefers the worse one; without ``cast`` it may differ.
-    draws : int
-        Orders of each query.
-    rng : numpy.random.Generator
-        The source of randomness.
-    cast : CastVotes, optional
-        The same votes with the trust in each; the error is that of the most reliable workers.
-    alike : bool
-        Whether all queries take the same random numbers, so that a query's answer does not depend on those
-        beside it. For sums over the queries they should not: errors that are alike in all would add up.
-
-    Returns
-    -------
-    chance : ndarray of float64, shape (n, k)
-        The posterior probability that each candidate is the best; every order is as probable before.
-    log_evidence : ndarray of float64, shape (n,)
-        The log probability of each query's votes.
+    Where queries are ``alike`` all take the same random numbers, so that a query's answer does not depend on
+    those beside it. For sums over the queries they should not: errors that are alike in all would add up.
     """
     n, k, _ = votes.shape
     chance, evidence = np.empty((n, k)), np.empty(n)
@@ -203,10 +162,9 @@ def draw_orders(
 
 
 def draw_one(votes: Floats, error: float, *, draws: int, rng: np.random.Generator) -> Index:
-    """Return one order of each query's candidates from the posterior: the place of each, 0 the best.
+    """Return the places of each query's candidates, 0 the best, in one order from the posterior.
 
-    The parameters are those of :func:`draw_orders`; one of so many orders is taken, in proportion to their
-    weights.
+    One of so many drawn orders is taken, in proportion to their weights.
     """
     n, k, _ = votes.shape
     place = np.empty((n, k), dtype=np.int64)
@@ -283,34 +241,19 @@ is the number of dimensions: far out in many of them is nothing."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The t distributions of the strengths of ``n`` queries of ``k`` candidates, in the plane of their sum 0.
-
-    Attributes
-    ----------
-    centre : ndarray of float64, shape (n, k - 1)
-        By the basis of :func:`plane`.
-    root : ndarray of float64, shape (n, k - 1, k - 1)
-        Lower triangles ``L`` with ``L L'`` the scale matrix.
-    """
+    """The t distributions of the strengths of ``n`` queries, in the plane of their sum 0."""
 
     centre: Floats
+    """Shape (n, k - 1): by the basis of :func:`plane`."""
     root: Floats
+    """Shape (n, k - 1, k - 1): lower triangles ``L`` with ``L L'`` the scale matrix."""
 
     def draw(self, net: Singles, turn: Floats) -> tuple[Singles, Singles]:
-        """Return draws, each with its mirror image, and less the log of their density.
+        """Return draws with their mirror images, shape (n, k, 2 m), and less the log of their density.
 
-        Parameters
-        ----------
-        net : ndarray of float32, shape (k - 1, m)
-            Draws of the standard distribution: a :func:`t_net`.
-        turn : ndarray of float64, shape (k - 1, k - 1) or (n, k - 1, k - 1)
-            Rotations: of one net for all queries, or for each.
-
-        Returns
-        -------
-        strength : ndarray of float32, shape (n, k, 2 m)
-        log_density : ndarray of float32, shape (n, 2 m)
-            Up to a constant of the size ``k``: a standard normal distribution's at its centre.
+        The net of the standard distribution, a :func:`t_net`, has the shape (k - 1, m), and is turned by one
+        rotation for all queries or one for each. The density is up to a constant of the size: a standard
+        normal distribution's at its centre.
         """
         size = net.shape[0]
         basis = plane(size + 1)
@@ -332,13 +275,8 @@ class Proposal:
     def moved(self, strength: Singles, weight: Singles, *, where: Flags) -> "Proposal":
         """Return proposals with the mean and the covariance of weighted draws, as far as these tell them.
 
-        Parameters
-        ----------
-        strength : ndarray of float32, shape (n, k, draws)
-        weight : ndarray of float32, shape (n, draws)
-            The logs of the draws' weights.
-        where : ndarray of bool, shape (n,)
-            Of which queries; the others stay.
+        Of the queries ``where`` flags; the others stay. ``weight``, shape (n, draws), are the logs of the
+        weights.
         """
         share = np.exp(weight[where] - weight[where].max(axis=1, keepdims=True)).astype(np.float64)
         share /= share.sum(axis=1, keepdims=True)
@@ -379,10 +317,8 @@ def plane(size: int) -> Floats:
 def t_net(size: int, points: int) -> Singles:
     """Return an even net of points of the standard t distribution, shape (size, points).
 
-    Notes
-    -----
-    Directions follow Richtmyer's sequence, multiples of the roots of primes modulo 1. The lengths are at
-    even quantiles: what depends on them alone is then exact, whatever the rotation (A. Genz, J. Monahan:
+    Directions follow Richtmyer's sequence, multiples of the roots of primes modulo 1. The lengths are at even
+    quantiles: what depends on them alone is then exact, whatever the rotation (A. Genz, J. Monahan:
     Stochastic integration rules for infinite regions, SIAM J. Sci. Comput., 1998).
     """
     steps = np.sqrt(list(islice(_primes(), size + 1)))
@@ -469,26 +405,10 @@ def chance_best(
 ) -> Floats:
     """Return the posterior probability that each candidate is the best, shape (n, k).
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        The votes that were fitted.
-    fit : Strengths
-        Their most likely strengths without lapses; none of pools that are told :func:`by_orders`.
-    scale : float or ndarray of float64, shape (n,)
-        The standard deviation of the prior; without ``cast`` it may differ. With lapses: that without them,
-        at the same share of wrong votes.
-    draws : int
-        Samples per query; the standard error of a probability is below ``0.5 / sqrt(draws)``.
-    rng : numpy.random.Generator
-        The source of randomness.
-    lapses : float
-        The share of the wrong votes that any pair would have got, from 0 to 1.
-    cast : CastVotes, optional
-        The same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
+    ``fit`` are the most likely strengths without lapses, none of pools that are told :func:`by_orders`. With
+    lapses ``scale`` is that without them, at the same share of wrong votes; without ``cast`` it may differ by
+    query. The standard error of a probability is below ``0.5 / sqrt(draws)``.
 
-    Notes
-    -----
     Draws come from Laplace's approximation and are weighted by how far it is off (importance sampling), so
     that the answer is right with few votes too. Where it is far off, the draws show where to draw from
     instead. Where all wrong votes are lapses it is exact, in pools of 12 or less; of up to 20 candidates
@@ -527,10 +447,7 @@ def log_evidence(
     lapses: float = 0.0,
     cast: CastVotes | None = None,
 ) -> float:
-    """Return the log probability of all votes under the prior, summed over the queries.
-
-    The parameters are those of :func:`chance_best`.
-    """
+    """Return the log probability of all votes under the prior, summed over the queries."""
     found = log_evidences(votes, fit, scale=scale, draws=draws, rng=rng, lapses=lapses, cast=cast)
     return float(found.sum())
 
@@ -545,10 +462,7 @@ def log_evidences(
     lapses: float = 0.0,
     cast: CastVotes | None = None,
 ) -> Floats:
-    """Return the log probability of each query's votes under the prior, shape (n,).
-
-    The parameters are those of :func:`chance_best`.
-    """
+    """Return the log probability of each query's votes under the prior, shape (n,); as `chance_best`."""
     n, k, _ = votes.shape
     if is_exact(k, lapses):
         return sum_orders(votes, _errors(scale), cast)[1]
@@ -581,16 +495,7 @@ def _errors(scale: float | Floats) -> float | Floats:
 
 
 def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
-    """Return how probable each vote is, shape (n, k, k), if the truth is one draw from the posterior.
-
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``.
-    scale, lapses : float
-        As for :func:`chance_best`.
-    rng : numpy.random.Generator
-    """
+    """Return how probable each vote is, shape (n, k, k), if the truth is one draw from the posterior."""
     n, k, _ = votes.shape
     if k == 1:
         return np.full((n, 1, 1), 0.5)

@@ -103,47 +103,32 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolutions:
-    """The resolution of every query by one rule, with all candidates.
-
-    Attributes
-    ----------
-    rule : str
-        The rule.
-    queries : tuple of str
-    docs : sequence of str
-        The vocabularies.
-    status : ndarray of int8, shape (n_queries,)
-        Codes into :data:`STATUSES`.
-    margin : ndarray of float64, shape (n_queries,)
-        Votes between the winner and the next; 0 for several winners.
-    votes, missing : ndarray of int32, shape (n_queries,)
-        Judgments, and pairs that lack one.
-    start : ndarray of int64, shape (n_queries + 1,)
-        The candidates of query ``q`` are the rows ``start[q]:start[q + 1]``.
-    doc : ndarray of int32, shape (n_candidates,)
-        Codes into ``docs``, ascending within a query.
-    score, wins : ndarray of float64, shape (n_candidates,)
-        The rule's own score, and the votes won.
-    comparisons : ndarray of int32, shape (n_candidates,)
-        The judgments that the candidate took part in.
-    winner, cycle : ndarray of bool, shape (n_candidates,)
-        Whether it is a best answer, and whether it is in a cycle of best answers.
-    """
+    """The resolution of every query by one rule, with all candidates."""
 
     rule: str
+    """The rule."""
     queries: tuple[str, ...]
     docs: Sequence[str]
+    """The vocabularies."""
     status: NDArray[np.int8]
+    """Shape (n_queries,): codes into :data:`STATUSES`."""
     margin: Floats
+    """Shape (n_queries,): votes between the winner and the next; 0 for several winners."""
     votes: Codes
     missing: Codes
+    """Shape (n_queries,): judgments, and pairs that lack one."""
     start: Index
+    """Shape (n_queries + 1,): the candidates of query ``q`` are the rows ``start[q]:start[q + 1]``."""
     doc: Codes
+    """Shape (n_candidates,): codes into ``docs``, ascending within a query."""
     score: Floats
     wins: Floats
+    """Shape (n_candidates,): the rule's own score, and the votes won."""
     comparisons: Codes
+    """Shape (n_candidates,): the judgments that the candidate took part in."""
     winner: Flags
     cycle: Flags
+    """Shape (n_candidates,): whether it is a best answer, and whether it is in a cycle of best answers."""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -345,15 +330,7 @@ def resolve(
     block_rows: int = BLOCK_ROWS,
     each: Each = map,
 ) -> Resolutions:
-    """Resolve the judgments of every query into its best answers, by one rule.
-
-    The parameters are those of :func:`resolve_all`.
-
-    Returns
-    -------
-    Resolutions
-        One per query of the vocabulary: that of the pools, where given, else that of the judgments.
-    """
+    """Resolve the judgments of every query into its best answers, by one rule; as :func:`resolve_all`."""
     return resolve_all(
         judgments,
         rules=(rule,),
@@ -643,8 +620,6 @@ def assess_sensitivity(
 ) -> tuple[Variation, ...]:
     """Resolve the judgments again with one thing changed at a time.
 
-    References
-    ----------
     Shallow pooling for sparse labels, section 6.1, leaves out one run at a time.
     """
     every = resolve_all(

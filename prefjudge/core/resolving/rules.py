@@ -37,18 +37,12 @@ pair is then wrong one time in three."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strengths:
-    """Fitted strengths of ``n`` tournaments of ``k`` candidates.
-
-    Attributes
-    ----------
-    mean : ndarray of float64, shape (n, k)
-        The most likely strengths, in logits; 0 is average.
-    precision : ndarray of float64, shape (n, k, k)
-        The curvature there: the inverse of the posterior covariance.
-    """
+    """Fitted strengths of ``n`` tournaments of ``k`` candidates."""
 
     mean: Floats
+    """Shape (n, k): the most likely strengths, in logits; 0 is average."""
     precision: Floats
+    """Shape (n, k, k): the curvature there: the inverse of the posterior covariance."""
 
 
 def fit_strengths(
@@ -56,25 +50,9 @@ def fit_strengths(
 ) -> Strengths:
     """Fit many Bradley-Terry models at once, by Newton's method.
 
-    Parameters
-    ----------
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` votes prefer ``x`` to ``y``. A tie is half a vote to each.
-    scale : float or ndarray of float64, shape (n,)
-        The standard deviation of the prior: of all, or of each.
-    start : ndarray of float64, shape (n, k), optional
-        Where to begin.
-    within : float
-        The gradient at which a fit is near enough to its optimum.
-
-    Returns
-    -------
-    Strengths
-        The gradient there is below that. The problem is strictly concave, so there is one answer.
-
-    References
-    ----------
-    R. Bradley, M. Terry: Rank analysis of incomplete block designs (Biometrika, 1952).
+    The prior's deviation is one ``scale``, or one for each; a fit begins at ``start`` and ends where the
+    gradient is ``within`` so little of 0. The problem is strictly concave, so there is one answer (R.
+    Bradley, M. Terry: Rank analysis of incomplete block designs, Biometrika, 1952).
     """
     n, k, _ = votes.shape
     mean = np.zeros((n, k)) if start is None else start.copy()
@@ -308,51 +286,34 @@ def _subsets_by_size(k: int) -> list[Index]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """Normal priors, all in logits.
-
-    Attributes
-    ----------
-    scale : float
-        The standard deviation of the strengths.
-    reliability, reliability_scale : float
-        The mean and standard deviation of a worker's reliability.
-    side_scale : float
-        The standard deviation of a worker's inclination to the left when guessing.
-    """
+    """Normal priors, all in logits."""
 
     scale: float = 2.0
+    """The standard deviation of the strengths."""
     reliability: float = 0.0
     reliability_scale: float = 1.5
+    """The mean and standard deviation of a worker's reliability."""
     side_scale: float = 1.5
+    """The standard deviation of a worker's inclination to the left when guessing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyBradleyTerry:
-    """Estimates of candidates and workers.
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers; judgments without a worker id belong to a last, nameless one.
-    reliability, left_when_guessing : ndarray of float64, shape (n_workers + 1,)
-        The probability that a worker looks, and that a guess goes to the left.
-    start : ndarray of int64, shape (n_queries + 1,)
-        The candidates of query ``q`` are the rows ``start[q]:start[q + 1]``.
-    doc : ndarray of int32, shape (n_candidates,)
-        Document codes.
-    strength : ndarray of float64, shape (n_candidates,)
-        The strengths, in logits.
-    converged : bool
-        Whether the optimiser reached its tolerance.
-    """
+    """Estimates of candidates and workers."""
 
     workers: tuple[str, ...]
+    """The workers; judgments without a worker id belong to a last, nameless one."""
     reliability: Floats
     left_when_guessing: Floats
+    """Shape (n_workers + 1,): the probability that a worker looks, and that a guess goes to the left."""
     start: Index
+    """Shape (n_queries + 1,): the candidates of query ``q`` are the rows ``start[q]:start[q + 1]``."""
     doc: Codes
+    """Shape (n_candidates,): document codes."""
     strength: Floats
+    """Shape (n_candidates,): the strengths, in logits."""
     converged: bool
+    """Whether the optimiser reached its tolerance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,8 +342,6 @@ def fit_noisy_bradley_terry(
 ) -> NoisyBradleyTerry:
     """Fit the most probable strengths, reliabilities and side biases, by L-BFGS.
 
-    References
-    ----------
     X. Chen and others: Pairwise ranking aggregation in a crowdsourced setting (WSDM 2013) has workers of
     different reliability; the guess with a side bias is that of D. Ustalov and others (Crowd-Kit).
     """
@@ -421,14 +380,8 @@ def fit_noisy_bradley_terry(
 def negative_log_posterior(parameters: Floats, votes: _Votes, priors: Priors) -> tuple[float, Floats]:
     """Return minus the log posterior, up to a constant, and its gradient.
 
-    Parameters
-    ----------
-    parameters : ndarray of float64, shape (n_candidates + 2 * n_workers,)
-        The strengths, then each worker's reliability, then each worker's inclination to the left; in logits.
-    votes : _Votes
-        The votes.
-    priors : Priors
-        The priors.
+    The parameters are the strengths, then each worker's reliability, then each worker's inclination to the
+    left; in logits.
     """
     strength, reliability, side = _split(parameters, votes)
     looks, guess = _logistic(reliability), _logistic(side)

@@ -132,25 +132,17 @@ _SAMPLE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What the votes tell about the workers.
-
-    Attributes
-    ----------
-    workers : tuple of str
-        The workers.
-    reliability : ndarray of float64, shape (n_workers,)
-        The share of votes that each does not cast by chance, beside that of the most reliable one: its
-        posterior mean.
-    crowd : float
-        The same of the mean worker.
-    mean : float
-        The same of the mean vote.
-    """
+    """What the votes tell about the workers."""
 
     workers: tuple[str, ...]
+    """The workers."""
     reliability: Floats
+    """Shape (n_workers,): the share of votes that each does not cast by chance, beside that of the most
+    reliable one: its posterior mean."""
     crowd: float
+    """The same of the mean worker."""
     mean: float
+    """The same of the mean vote."""
     _key: Index
     _without: Floats
 
@@ -169,11 +161,9 @@ class Trust:
 def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: bool = False) -> Trust | None:
     """Learn from the votes on all queries how reliable each worker is.
 
-    Notes
-    -----
     Each vote is held against what all other votes on its query say (Laplace's approximation, and the vote's
-    own part taken off it), and the workers' shares and their spread are fitted by turns with the strengths.
-    A vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself.
+    own part taken off it), and the workers' shares and their spread are fitted by turns with the strengths. A
+    vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself.
     """
     if not can_tell(judgments):
         return None
@@ -382,25 +372,17 @@ _PART, _LEAST_PART = 8, 12
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """Models of how votes err, and how probable each of them is.
-
-    Attributes
-    ----------
-    scale : ndarray of float64, shape (m,)
-        Standard deviations of strengths, in logits: those at which a random pair has as many wrong votes
-        without lapses. Ascending for each share of lapses; their logs are equally far apart.
-    weight : ndarray of float64, shape (m,)
-        Their probabilities; the sum is 1.
-    lapses : ndarray of float64, shape (m,)
-        The share of the wrong votes that any pair would have got.
-    trust : float
-        The share of votes that are such; the others are cast by chance, by workers who are known for it.
-    """
+    """Models of how votes err, and how probable each of them is."""
 
     scale: Floats
+    """Shape (m,): standard deviations of strengths, in logits: those at which a random pair has as many wrong
+    votes without lapses. Ascending for each share of lapses; their logs are equally far apart."""
     weight: Floats
+    """Shape (m,): their probabilities; the sum is 1."""
     lapses: Floats
+    """Shape (m,): the share of the wrong votes that any pair would have got."""
     trust: float = 1.0
+    """The share of votes that are such; the others are cast by chance, by workers who are known for it."""
 
     @cached_property
     def _errors(self) -> Floats:

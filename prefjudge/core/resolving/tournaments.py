@@ -31,40 +31,30 @@ BLOCK_ROWS = 1 << 19
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tournaments:
-    """The tournaments of a block of consecutive queries.
-
-    Attributes
-    ----------
-    first : int
-        The code of the block's first query in the whole vocabulary.
-    start : ndarray of int64, shape (n_queries + 1,)
-        The candidates of the block's query ``q`` are the rows ``start[q]:start[q + 1]``.
-    query, doc : ndarray of int32, shape (n_candidates,)
-        Each candidate's query (counted from ``first``) and document code; sorted by both.
-    comparisons : ndarray of int32, shape (n_candidates,)
-        In how many judgments each candidate took part.
-    left, right : ndarray of int64, shape (n_votes,)
-        The candidate rows that each vote compares.
-    choice, strength : ndarray of int8, shape (n_votes,)
-        As in the judgments.
-    worker : ndarray of int32, shape (n_votes,)
-        As in the judgments.
-    votes, missing : ndarray of int32, shape (n_queries,)
-        How many judgments each query has, and how many pairs that should have been judged have no judgment.
-    """
+    """The tournaments of a block of consecutive queries."""
 
     first: int
+    """The code of the block's first query in the whole vocabulary."""
     start: Index
+    """Shape (n_queries + 1,): the candidates of query ``q`` are the rows ``start[q]:start[q + 1]``."""
     query: Codes
     doc: Codes
+    """Shape (n_candidates,): each candidate's query (counted from ``first``) and document code; sorted by
+    both."""
     comparisons: Codes
+    """Shape (n_candidates,): in how many judgments each candidate took part."""
     left: Index
     right: Index
+    """Shape (n_votes,): the candidate rows that each vote compares."""
     choice: NDArray[np.int8]
     strength: NDArray[np.int8]
+    """Shape (n_votes,): as in the judgments."""
     worker: Codes
+    """Shape (n_votes,): as in the judgments."""
     votes: Codes
     missing: Codes
+    """Shape (n_queries,): how many judgments each query has, and how many pairs that should have been judged
+    have no judgment."""
 
     @property
     def n_queries(self) -> int:
@@ -129,21 +119,8 @@ def tournaments(
 ) -> Iterator[Tournaments]:
     """Cut judgments into blocks of whole queries, each query with its candidates.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        The votes. Their order does not matter.
-    pools : Pools, optional
-        The candidates. Votes on other documents do not count. By default, the candidates are the judged
-        documents.
-    block_rows : int
-        About how many judgments to take at a time.
-
-    Yields
-    ------
-    Tournaments
-        Every query of the vocabulary (that of the pools, where given) occurs exactly once, in its order.
-        Document codes are those of the same vocabulary.
+    By default these are the judged documents. Every query of the vocabulary (that of the pools, where given)
+    occurs exactly once, in its order. Votes on documents outside the pools do not count.
     """
     cut = Cut(judgments, pools=pools)
     for span in cut.spans(block_rows):
@@ -157,16 +134,9 @@ Span = tuple[int, int]
 class Cut:
     """Judgments that are ready to be cut: each block can be had by itself, in any order or thread.
 
-    Parameters
-    ----------
-    judgments, pools
-        As for :func:`tournaments`.
-    asked : Pairs, optional
-        The pairs that should have been judged; by default all pairs of a query's candidates. Those of
-        documents outside the pool do not count either. Pairs that it would take to connect the candidates
-        are missing in any case.
-    each : callable
-        What looks through the queries of a log.
+    The pairs that should have been judged are ``asked``; by default all pairs of a query's candidates. Those
+    of documents outside the pool do not count either. Pairs that it would take to connect the candidates are
+    missing in any case. The queries of a log are looked through by ``each``.
     """
 
     def __init__(
@@ -371,26 +341,19 @@ _STEPS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CastVotes:
-    """The votes of ``n`` queries that have ``k`` candidates each, in the order of the queries.
-
-    Attributes
-    ----------
-    place : ndarray of int64, shape (n_cells,)
-        The query, counted within the stack; ascending.
-    x, y : ndarray of int64, shape (n_cells,)
-        The candidates, counted within the query.
-    trust : ndarray of float64, shape (n_cells,)
-        The probability that such a vote is not cast by chance, beside that of the most reliable workers.
-    won, lost : ndarray of float64, shape (n_cells,)
-        The votes for ``x``, and for ``y``. A tie is half a vote to each.
-    """
+    """The votes of ``n`` queries that have ``k`` candidates each, in the order of the queries."""
 
     place: Index
+    """Shape (n_cells,): the query, counted within the stack; ascending."""
     x: Index
     y: Index
+    """Shape (n_cells,): the candidates, counted within the query."""
     trust: Floats
+    """Shape (n_cells,): the probability that such a vote is not cast by chance, beside that of the most
+    reliable workers."""
     won: Floats
     lost: Floats
+    """Shape (n_cells,): the votes for ``x``, and for ``y``. A tie is half a vote to each."""
 
     def between(self, low: int, high: int) -> "CastVotes":
         """Return the votes of the queries from ``low`` up to ``high``, counted from ``low``."""
@@ -425,14 +388,8 @@ class CastVotes:
     def log_likelihood(self, strength: NDArray[np.float32], apart: float, heed: float) -> NDArray[np.float32]:
         """Return the log probability of each query's votes, shape (n, draws).
 
-        Parameters
-        ----------
-        strength : ndarray of float32, shape (n, k, draws)
-            The candidates' strengths, in each draw.
-        apart : float
-            Half of what a difference of strengths is multiplied by.
-        heed : float
-            The share of the votes of the most reliable workers that are not lapses.
+        Strengths have the shape (n, k, draws). A difference of strengths counts twice ``apart``; ``heed`` is
+        the share of the votes of the most reliable workers that are not lapses.
         """
         # trust x heed x logistic(2 u) + (1 - trust x heed) / 2 = 1 / 2 + trust x heed x tanh(u) / 2
         lead = strength[self.place, self.x]
@@ -470,20 +427,10 @@ def cast_votes(
     ties: float,
     strengths: bool,
 ) -> CastVotes:
-    """Return these votes of a block.
+    """Return these votes of a block, each with its trust.
 
-    Parameters
-    ----------
-    block : Tournaments
-        The votes.
-    rows : ndarray of int64, shape (n_votes,)
-        Which of them.
-    place : ndarray of int64, shape (n_queries,)
-        The place of each of the block's queries in the stack.
-    local : ndarray of int64, shape (n_candidates,)
-        The place of each candidate in its query.
-    trusting, ties, strengths
-        What each vote is worth.
+    ``place`` has the place of each of the block's queries in the stack, ``local`` that of each candidate in
+    its query.
     """
     left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
     query = block.query[left].astype(np.int64)
@@ -527,34 +474,22 @@ class TieWorth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What a vote is worth.
-
-    Attributes
-    ----------
-    ties : float
-        What a tie is worth to each side: 0, or a half.
-    strengths : bool
-        Whether a vote counts as often as it is strong.
-    """
+    """What a vote is worth."""
 
     ties: float = 0.0
+    """What a tie is worth to each side: 0, or a half."""
     strengths: bool = False
+    """Whether a vote counts as often as it is strong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The outcome of a rule for the candidates of a block.
-
-    Attributes
-    ----------
-    score : ndarray of float64, shape (n_candidates,)
-        The rule's own score; higher is better. Its unit is the rule's.
-    winner : ndarray of bool, shape (n_candidates,)
-        The best; several where the rule cannot tell them apart.
-    """
+    """The outcome of a rule for the candidates of a block."""
 
     score: Floats
+    """Shape (n_candidates,): the rule's own score; higher is better. Its unit is the rule's."""
     winner: Flags
+    """Shape (n_candidates,): the best; several where the rule cannot tell them apart."""
 
 
 Rule = Callable[[Tournaments, Weights, Floats], Standing]
@@ -562,15 +497,7 @@ Rule = Callable[[Tournaments, Weights, Floats], Standing]
 
 
 def wins(block: Tournaments, weights: Weights) -> Floats:
-    """Return the votes won by each candidate, shape (n_candidates,).
-
-    Parameters
-    ----------
-    block : Tournaments
-        The votes.
-    weights : Weights
-        What each is worth.
-    """
+    """Return the votes won by each candidate, shape (n_candidates,)."""
     left, right, choice, strength = block.left, block.right, block.choice, block.strength
     n = block.doc.size
     worth = strength.astype(np.float64) if weights.strengths else None
@@ -650,24 +577,16 @@ def _undecided(block: Tournaments, leader: Flags) -> Index:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteMatrices:
-    """The votes of ``n`` queries that have ``k`` candidates each.
-
-    Attributes
-    ----------
-    queries : ndarray of int64, shape (n,)
-        The queries' places in the block.
-    rows : ndarray of int64, shape (n, k)
-        The candidates' rows in the block.
-    votes : ndarray of float64, shape (n, k, k)
-        ``votes[q, x, y]`` is what the votes for ``x`` against ``y`` are worth together.
-    cast : CastVotes or None
-        The votes one by one, where some are trusted more than others; ``votes`` are then worth the trust.
-    """
+    """The votes of ``n`` queries that have ``k`` candidates each."""
 
     queries: Index
+    """Shape (n,): the queries' places in the block."""
     rows: Index
+    """Shape (n, k): the candidates' rows in the block."""
     votes: Floats
+    """Shape (n, k, k): ``votes[q, x, y]`` is what the votes for ``x`` against ``y`` are worth together."""
     cast: CastVotes | None = None
+    """The votes one by one, where some are trusted more than others; ``votes`` are then worth the trust."""
 
     @property
     def beats(self) -> Flags:
@@ -746,13 +665,7 @@ def _stacked(
 
 
 def reachable(edges: Flags) -> Flags:
-    """Return where a path of at least one edge leads from ``x`` to ``y``, shape (n, k, k).
-
-    Parameters
-    ----------
-    edges : ndarray of bool, shape (n, k, k)
-        The graphs' adjacency.
-    """
+    """Return where a path of at least one edge leads from ``x`` to ``y``, shape (n, k, k)."""
     reach = edges.copy()
     for middle in range(edges.shape[1]):
         # Warshall: after this step, every path whose inner nodes are up to ``middle`` is known.

@@ -215,13 +215,9 @@ DEPTH = 1000
 def overlap_weights(persistence: float) -> Floats:
     """Return what a document adds to rank-biased overlap that both rankings hold from each depth on.
 
-    A document that stands at ``a`` in one ranking and ``b`` in the other is in the overlap from depth
-    ``m = max(a, b)`` on, and adds ``sum(p^(i-1) / i for i in m..DEPTH)``, up to a constant factor.
-
-    Returns
-    -------
-    ndarray of float64, shape (DEPTH + 2,)
-        Indexed by ``m``; 0 beyond the depth.
+    A document that stands at ``a`` in one ranking and ``b`` in the other is in the overlap from depth ``m =
+    max(a, b)`` on, and adds ``sum(p^(i-1) / i for i in m..DEPTH)``, up to a constant factor: the weight at
+    ``m``, shape (DEPTH + 2,), 0 beyond the depth.
     """
     places = np.arange(1, DEPTH + 1)
     terms = persistence ** (places - 1.0) / places
@@ -233,26 +229,12 @@ def overlap_weights(persistence: float) -> Floats:
 
 
 def compatibility(run: Placings, ideal: Placings, *, persistence: float = 0.95) -> Floats:
-    """Return the normalised rank-biased overlap of a run with the ideal ranking, per query.
+    """Return the normalised rank-biased overlap of a run with the ideal ranking, per query, from 0 to 1.
 
     The ideal ranking holds the documents with a positive value, the greatest first, and equal values as the
     run orders them: documents that the run did not retrieve come last, also where its scores are negative. A
-    query that the run misses scores 0.
+    query that the run misses scores 0. RBO's p is between 0 and 1; 0.95 looks about as deep as nDCG@20.
 
-    Parameters
-    ----------
-    run, ideal : Placings
-        The judged documents as the run places them, and the qrels in their best order.
-    persistence : float
-        RBO's p, strictly between 0 and 1; 0.95 looks about as deep as nDCG@20.
-
-    Returns
-    -------
-    ndarray of float64, shape (queries,)
-        0 (nothing of the ideal ranking found) to 1 (the ideal ranking).
-
-    Notes
-    -----
     Clarke, Vtyurina & Smucker, "Assessing top-k preferences" (TOIS 2021), section 5.
     """
     weights = overlap_weights(persistence)

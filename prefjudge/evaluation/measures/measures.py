@@ -518,20 +518,7 @@ class Measure:
         return replace(self, parameters=tuple((name, parameters[name]) for name, _ in self.parameters))
 
     def score(self, ranks: JudgedRanks, qrels: Qrels) -> Floats:
-        """Score one run.
-
-        Parameters
-        ----------
-        ranks : JudgedRanks
-            Where the run placed the documents of ``qrels``.
-        qrels : Qrels
-            The labels.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(qrels.queries),)
-            The score of each judged query; a query that the run missed has found nothing.
-        """
+        """Score one run on each judged query; one that it missed has found nothing."""
         return self.score_against(ideal_placings(qrels), ranks, qrels)
 
     def score_against(self, ideal: Placings, ranks: JudgedRanks, qrels: Qrels) -> Floats:

@@ -20,31 +20,21 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placings:
-    """The judged documents that a run retrieved, sorted by query and then by position.
-
-    Attributes
-    ----------
-    queries : int
-        How many judged queries there are; every result has this length.
-    query, position : ndarray of int64, shape (n,)
-        The query's code and the place in the ranking, from 1.
-    grade : ndarray of float64, shape (n,)
-        The label.
-    retrieved : ndarray of int64, shape (queries,)
-        How many documents the run returned.
-    subtopics : ndarray of uint64, shape (n,), optional
-        As of the qrels.
-    by_id : ndarray of int64, shape (n,), optional
-        With subtopics, the documents' order by doc_id: what breaks ties of the ideal ranking.
-    """
+    """The judged documents that a run retrieved, sorted by query and then by position."""
 
     queries: int
+    """How many judged queries there are; every result has this length."""
     query: Integers
     position: Integers
+    """Shape (n,): the query's code and the place in the ranking, from 1."""
     grade: Floats
+    """Shape (n,): the label."""
     retrieved: Integers
+    """Shape (queries,): how many documents the run returned."""
     subtopics: NDArray[np.uint64] | None = None
+    """Shape (n,): as of the qrels."""
     by_id: Integers | None = None
+    """Shape (n,): with subtopics, the documents' order by doc_id: what breaks ties of the ideal ranking."""
 
     def total(self, weights: Floats) -> Floats:
         """Sum one number per document within each query."""
@@ -158,27 +148,21 @@ NOWHERE = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedPairs:
-    """All judged pairs, one row a pair, with the votes for either document.
-
-    Attributes
-    ----------
-    documents : Qrels
-        Every document that was compared, one row per (query, document), grade 1. Runs are ranked against it.
-    query : ndarray of int64, shape (pairs,)
-        Code into ``documents.queries``.
-    preferred, other : ndarray of int64, shape (pairs,)
-        Rows of ``documents``: the document with more votes, and the one with fewer. In a tied pair the order
-        means nothing.
-    votes_for, votes_against : ndarray of int64, shape (pairs,)
-        The votes for the preferred document, and for the other; tied votes count for neither.
-    """
+    """All judged pairs, one row a pair, with the votes for either document."""
 
     documents: Qrels
+    """Every document that was compared, one row per (query, document), grade 1. Runs are ranked against
+    it."""
     query: Integers
+    """Shape (pairs,): code into ``documents.queries``."""
     preferred: Integers
     other: Integers
+    """Shape (pairs,): rows of ``documents``: the document with more votes, and the one with fewer. In a tied
+    pair the order means nothing."""
     votes_for: Integers
     votes_against: Integers
+    """Shape (pairs,): the votes for the preferred document, and for the other; tied votes count for
+    neither."""
 
     @property
     def decided(self) -> NDArray[np.bool_]:
@@ -229,18 +213,12 @@ def positions(ranks: JudgedRanks, documents: Qrels) -> Integers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Where runs placed candidates: each has the best place of its copies.
-
-    Attributes
-    ----------
-    documents : Qrels
-        The candidates.
-    ranks : list of JudgedRanks
-        Where the runs placed them.
-    """
+    """Where runs placed candidates: each has the best place of its copies."""
 
     documents: Qrels
+    """The candidates."""
     ranks: list[JudgedRanks]
+    """Where the runs placed them."""
     _wide: Qrels
     _wide_ranks: Sequence[JudgedRanks]
     _copies: Copies
@@ -341,24 +319,16 @@ Parameter = float | str | bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A parameter that is a number: what it is where it is not given, and its bounds.
-
-    Attributes
-    ----------
-    default : float
-    low, high : float
-        The bounds; infinite where there is none.
-    open : bool
-        Whether the bounds themselves are excluded.
-    required : bool
-        Whether it must be given, as no default would fit.
-    """
+    """A parameter that is a number: what it is where it is not given, and its bounds."""
 
     default: float
     low: float = -inf
     high: float = inf
+    """The bounds; infinite where there is none."""
     open: bool = False
+    """Whether the bounds themselves are excluded."""
     required: bool = False
+    """Whether it must be given, as no default would fit."""
 
     def takes(self, number: float) -> bool:
         """Return whether a number is within the bounds."""

@@ -16,22 +16,13 @@ from prefjudge.evaluation.measures.placings import NOWHERE, ComparedPairs, Float
 def greedy_order(votes: Integers, place: Integers) -> Integers:
     """Order documents so that few votes are contradicted, siding with a run where there is a choice.
 
+    ``votes[x, y]`` is how often x was preferred to y, ``place`` where the run placed each. Returns the
+    documents, best first.
+
     The greedy algorithm of Eades, Lin & Smyth (1993) on the graph with an edge for each vote: documents that
     beat nobody left go to the end (the run's lowest first, those it did not retrieve before all), documents
     that nobody left beats go to the front (the run's highest first); where there is neither, the one with the
     most wins less losses goes to the front.
-
-    Parameters
-    ----------
-    votes : ndarray of int64, shape (n, n)
-        ``votes[x, y]`` is how often x was preferred to y.
-    place : ndarray of int64, shape (n,)
-        Where the run placed each document.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The documents, best first.
     """
     wins, losses = votes.sum(axis=1), votes.sum(axis=0)
     left = np.ones(place.size, dtype=bool)
@@ -62,22 +53,10 @@ def greedy_order(votes: Integers, place: Integers) -> Integers:
 def graph_compatibility(place: Integers, pairs: ComparedPairs, *, persistence: float = 0.8) -> Floats:
     """Return the rank-biased overlap of a run with the ideal order of the preference graph, per query.
 
-    Parameters
-    ----------
-    place : ndarray of int64, shape (rows of ``pairs.documents``,)
-        Where the run placed each compared document.
-    pairs : ComparedPairs
-        The votes; contradicting ones are edges both ways.
-    persistence : float
-        RBO's p: 0.8 in the paper for conversational search.
+    ``place`` is where the run placed each compared document; contradicting votes are edges both ways. RBO's p
+    is 0.8 in the paper for conversational search. Not normalised, as published: a run of the ideal ranking
+    alone scores less than 1.
 
-    Returns
-    -------
-    ndarray of float64, shape (queries,)
-        Not normalised, as published: a run of the ideal ranking alone scores less than 1.
-
-    Notes
-    -----
     Clarke, Luo & Smucker, "Evaluation measures based on preference graphs" (SIGIR 2021).
     """
     weights = overlap_weights(persistence)
@@ -103,22 +82,15 @@ def graph_compatibility(place: Integers, pairs: ComparedPairs, *, persistence: f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPairs:
-    """The decided pairs of all queries as one run places them.
-
-    Attributes
-    ----------
-    queries : int
-        How many queries there are.
-    query : ndarray of int64, shape (pairs,)
-        The query of each pair.
-    preferred, other : ndarray of int64, shape (pairs,)
-        The positions of the two documents, ``NOWHERE`` for one that was not retrieved.
-    """
+    """The decided pairs of all queries as one run places them."""
 
     queries: int
+    """How many queries there are."""
     query: np.ndarray[tuple[int], np.dtype[np.int64]]
+    """Shape (pairs,): the query of each pair."""
     preferred: np.ndarray[tuple[int], np.dtype[np.int64]]
     other: np.ndarray[tuple[int], np.dtype[np.int64]]
+    """Shape (pairs,): the positions of the two documents, ``NOWHERE`` for one that was not retrieved."""
 
     @property
     def higher(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -248,20 +220,9 @@ class PreferenceMeasure:
         return self.family + (f"@{self.cutoff}" if self.cutoff is not None else "")
 
     def score(self, ranks: JudgedRanks, pairs: ComparedPairs) -> Floats:
-        """Score one run.
+        """Score one run on each query, 0 without preferences or where the run missed it.
 
-        Parameters
-        ----------
-        ranks : JudgedRanks
-            Where the run placed the rows of ``pairs.documents``.
-        pairs : ComparedPairs
-            The preferences. Pairs with as many votes either way do not count, except in ``PGC``, where every
-            vote is an edge.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(pairs.documents.queries),)
-            A query without preferences, or that the run missed, scores 0.
+        Pairs with as many votes either way do not count, except in ``PGC``, where every vote is an edge.
         """
         place = positions(ranks, pairs.documents)
         if self.persistence is not None:
@@ -334,24 +295,8 @@ class PairAgreement:
 def pair_agreement(
     ranks: Sequence[JudgedRanks], pairs: ComparedPairs, *, depth: int = 10
 ) -> tuple[PairAgreement, ...]:
-    """Compare the order of judged pairs in each run with the preferences.
+    """Compare the order of decided pairs in each run, to this depth, with the preferences.
 
-    Parameters
-    ----------
-    ranks : sequence of JudgedRanks
-        Where each run placed the rows of ``pairs.documents``.
-    pairs : ComparedPairs
-        The preferences; pairs with as many votes either way do not count.
-    depth : int
-        Both documents of a pair must stand within the first ``depth`` places.
-
-    Returns
-    -------
-    tuple of PairAgreement
-        One per run, in the order given.
-
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.1: 63.07 % for their run L at 10.
     """
     preferred, other = pairs.preferred[pairs.decided], pairs.other[pairs.decided]
@@ -397,15 +342,6 @@ class Pairings:
 def pairings(pairs: ComparedPairs, qrels: Qrels) -> Pairings:
     """Count the pairings of a label set.
 
-    Parameters
-    ----------
-    pairs : ComparedPairs
-        The judged pairs.
-    qrels : Qrels
-        The labels.
-
-    Notes
-    -----
     Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.1: the preference qrels win 91.8 %
     of their pairings, the original ones 46.6 %.
     """
