@@ -98,7 +98,7 @@ VERBS = (
     Verb("pool", "road", "Pool the top results of runs with the qrels, and pair the candidates."),
     Verb("gold", "road", "Suggest gold pairs for review, and accept the reviewed ones."),
     Verb("plan", "road", "Say what judging the pools costs, and how often it will find the best."),
-    Verb("publish", "road", "Publish HITs for the pairs that wait: exactly one for each."),
+    Verb("publish", "road", "Publish HITs for the pairs that wait, one for each (`run` follows a plan)."),
     Verb("serve", "road", "Run the marketplace: requester API, worker site and admin page."),
     Verb("work", "road", "Let simulated workers judge at the sandbox, over HTTP as people would."),
     Verb(

@@ -190,17 +190,15 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
         say(
-            f"who only counts words in common with the question gets {result.lexical:.0%} of them right; "
-            "the nearer to a coin's 50%, the more reading they take"
+            f"choosing by the words shared with the question gets {result.lexical:.0%} of them right; "
+            "the nearer to 50%, the better: then only reading helps"
         )
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
         if result.advice:
             say(result.advice)
-        from prefjudge.study.store import find_target
-
-        say(f"next: prefjudge publish {quoted(study)} --{find_target(opened(study))}")
+        say(f"next: prefjudge plan {quoted(study)}")
     elif result.suggested:
         say("read them, delete the lines that are not obvious to everyone, then:")
         say(f"  prefjudge gold {quoted(study)} --accept")
@@ -251,9 +249,10 @@ def _after_plan(result: "PlanResult", study: Path | None) -> str:
         return f"{go_on} ({why})"
     if result.chosen is None and result.left is not None:
         return f"{go_on} --strategy NAME, once the budget pays for one"
-    if result.chosen is None:
-        return f"{go_on} --strategy NAME (with --budget, plan chooses one)"
-    return f"{go_on} --strategy {result.chosen.strategy}"
+    go_on = f"{go_on} --strategy {result.advised.strategy}"
+    if study is None or result.advised is result.cheapest:
+        return go_on
+    return f"{go_on}; or for every pair judged equally often: {advice(study, 'publish')}"
 
 
 def publish(
@@ -313,6 +312,8 @@ def show_offer(offer: "PublishResult") -> None:
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
     inside = f"{many(offer.pairs, 'pair')}, {many(offer.assignments, 'assignment')}"
     say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
+    if offer.strategy:
+        say(f"plan      {offer.strategy}; what prefjudge plan advises is for prefjudge run")
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
@@ -448,7 +449,7 @@ def run(
 
 
 def _ask_to_run(offer: "PublishResult") -> bool:
-    show_offer(offer)
+    show_offer(replace(offer, strategy=""))  # a round
     say("this is the first round; further rounds are published without asking, within the budget")
     return sys.stdin.isatty() and typer.confirm(f"Publish to {offer.target}?", err=True)
 

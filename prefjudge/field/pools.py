@@ -73,8 +73,13 @@ def follow_design(study: Study, target: str) -> None:
         _ask_by_design(study, db, published=is_published(db, target))
 
 
+def asked_by_run(db: Connection) -> bool:
+    """Tell whether ``run`` decides which votes are asked for, and not the design in study.toml."""
+    return bool(load_setting(db, "strategy") or count_rows(db, "challenges"))
+
+
 def _ask_by_design(study: Study, db: Connection, *, published: bool) -> None:
-    if load_setting(db, "strategy") or count_rows(db, "challenges"):  # then `run` decides what is asked for
+    if asked_by_run(db):
         return
     stored = load_pool_pairs(db)
     wanted = _votes(study, len(stored))

@@ -63,13 +63,13 @@ class GoldResult(Shown):
 
     @property
     def advice(self) -> str:
-        """What a session tells of gold; empty where no gold pair needs to repeat."""
+        """How far the gold pairs last; empty where none needs to repeat."""
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"a worker may do {many(self.hits_before_repeat, 'HIT')} before a gold pair repeats, and gets no "
-            f"more until half of the workers have done as many; the study has {many(self.hits, 'HIT')}: more "
-            "gold pairs let each worker do more, and most_hits in [workers] sets another limit"
+            f"these last a worker for {many(self.hits_before_repeat, 'HIT')}, and the study has "
+            f"{many(self.hits, 'HIT')}; who has done so many waits until half of the workers have. With more "
+            "gold pairs each can do more; most_hits in [workers] sets another limit"
         )
 
 

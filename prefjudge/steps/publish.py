@@ -6,11 +6,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from prefjudge.core.hits import CENT, Estimate, estimate
+from prefjudge.core.strategies import RoundRobin
 from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
 from prefjudge.errors import StudyError, quoted
 from prefjudge.field.crowd import open_crowd
 from prefjudge.field.pay import lock_spending, refuse_unknown_hits
-from prefjudge.field.pools import follow_design
+from prefjudge.field.pools import asked_by_run, follow_design
 from prefjudge.field.publish import (
     Progress,
     climbs,
@@ -35,13 +36,14 @@ from prefjudge.words import many
 class PublishResult(Shown):
     """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it.
 
-    ``hours`` is the time that all assignments take at the expected
-    seconds a pair. ``calls`` are those by which a dry run would recruit people elsewhere.
+    ``strategy`` is the plan that it follows, empty where ``run`` decides. ``hours`` is the time that all
+    assignments take at the expected seconds a pair. ``calls`` would recruit people elsewhere, in a dry run.
     """
 
     name: str
     target: str
     endpoint: str
+    strategy: str
     pairs: int
     hits: int
     assignments: int
@@ -156,10 +158,12 @@ def _offer(
     with study.transaction(write=False) as db:
         committed = committed_cents(db, target)
         open_hits = count_hits(db, target).get(HitStatus.OPEN, 0)
+        by_run = asked_by_run(db)
     return PublishResult(
         name=study.config.name,
         target=target,
         endpoint=crowd.endpoint,
+        strategy="" if by_run else RoundRobin(study.config.design.judgments_per_pair).name,
         pairs=cost.pairs,
         hits=cost.hits,
         assignments=cost.assignments,

@@ -196,6 +196,20 @@ def test_the_hint_of_a_plan_can_be_taken(road: Road) -> None:
     assert "it was not confirmed" in done.stderr, said  # `run` asks on a terminal, and there is none
 
 
+def test_gold_leads_to_the_plan_that_says_what_each_way_on_buys(road: Road) -> None:
+    said = road.to("accepted")
+    assert said.endswith(f"next: prefjudge plan {shlex.quote(str(road.study))}\n")
+    planned = prefjudge("plan", road.study, "--error", 0.2, "--trials", 20, "--budget", 1000)
+    assert re.search("next: prefjudge run .* --strategy .*; or .*: prefjudge publish ", planned.stderr)
+    (cheap,) = (line for line in planned.stdout.splitlines() if "cheap" in line)
+    with keep_marketplace_open(Study(road.study)):
+        offered = prefjudge("publish", road.study, "--sandbox", "--dry-run").stderr
+        asked = prefjudge("run", road.study, "--sandbox").stderr
+    assert re.findall(r"^plan +(\S+); .* prefjudge run$", offered, re.MULTILINE) == ["round-robin:1"]
+    assert "round-robin:1" in cheap
+    assert not re.search("^plan ", asked, re.MULTILINE), asked  # `run` asks by a plan of its own
+
+
 def test_a_budget_that_pays_for_no_plan_is_not_asked_for_again(road: Road) -> None:
     road.to("accepted")
     said = prefjudge("plan", road.study, "--error", 0.2, "--trials", 20, "--budget", 1).stderr

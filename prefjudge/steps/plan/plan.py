@@ -99,14 +99,23 @@ class PlanResult(Shown):
             )
         return (plans_table(self.plans, self.chosen, self.errors, notes),)
 
+    @property
+    def cheapest(self) -> Plan:
+        """The plan that costs least."""
+        return min(self.plans, key=lambda one: (one.money, -one.chance))
+
+    @property
+    def advised(self) -> Plan:
+        """The best plan that the budget pays for; without a budget the default one, or else the cheapest."""
+        default = next((one for one in self.plans if one.name == DEFAULT.name), self.cheapest)
+        return self.chosen or default
+
     def screen(self) -> Screen:
         """Return the cheapest plan, the advised one and the most certain, and what each of them finds."""
-        by_money = sorted(self.plans, key=lambda one: (one.money, -one.chance))
-        advised = self.chosen or next((one for one in by_money if one.name == DEFAULT.name), by_money[0])
         roles = {
-            "cheap": by_money[0],
-            "advised": advised,
-            "most certain": max(by_money, key=lambda one: one.chance),
+            "cheap": self.cheapest,
+            "advised": self.advised,
+            "most certain": max(self.plans, key=lambda one: one.chance),
         }
         shown = {id(plan): plan for plan in roles.values()}
         rows = tuple(
@@ -137,7 +146,7 @@ class PlanResult(Shown):
             f"{self._bad_workers()}. 19 of 20 simulated studies cost no more than the column “at most” says."
         )
         needed = (needed_words(self.needed),) if self.needed else ()
-        return Screen(found=(_finding(advised, self), *needed), tables=(table,), sure=(wrong,))
+        return Screen(found=(_finding(self.advised, self), *needed), tables=(table,), sure=(wrong,))
 
     def _spread(self) -> str:
         if self.errors is None:
