@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -12,11 +13,14 @@ from functools import cache
 from os import fspath
 from pathlib import Path
 from shutil import rmtree
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from zlib import crc32
 
 from prefjudge.errors import InputError
 from prefjudge.words import many
+
+if TYPE_CHECKING:
+    from prefjudge.reading.fields import Fields
 
 T = TypeVar("T")
 
@@ -359,6 +363,10 @@ def write_alike(kind: str, names: Iterable[str], others: Collection[str], files:
     return f"Give {files} of the same collection, which write the {kind} alike."
 
 
+_GLANCE, _FEW = 1000, 3
+"""So many lines say what a file is, and of fewer lines nobody can tell what they have in common."""
+
+
 class Stop(Exception):  # noqa: N818 - control flow inside this room
     """Enough problems were found."""
 
@@ -389,6 +397,20 @@ class Problems:
         self.hints["Line 1 names the columns: take it out." if line == 1 and raw in _HEADER else hint] = None
         if len(self.found) >= self.limit:
             raise Stop
+
+    def refuse_other(self, rows: Fields, width: int, widths: Collection[int], hint: str) -> None:
+        """Refuse in one sentence a file whose lines have nothing in common, or not with its first one."""
+        counts = Counter(rows.counts[:_GLANCE].tolist())
+        (usual, often), size = counts.most_common(1)[0], counts.total()
+        if size < _FEW or 2 * counts[width] >= size:
+            return
+        first, second = (f"line {rows.lines[row]} is {shown(rows.line_of(row))}" for row in (0, 1))
+        what = f"{self.path} is not a {self.kind}: its lines differ in their number of columns"
+        if 2 * often > size and usual not in widths:
+            what = f"{self.path} is not a {self.kind}: most of its lines have {many(usual, 'column')}"
+        elif 2 * often > size:
+            what = f"{self.path}: its first line has {many(width, 'column')}, and the others have {usual}"
+        raise InputError(f"{what}; {first}, and {second}", hint)
 
     def error(self) -> InputError:
         """Return the problems as one error, in the order of the lines."""

@@ -178,6 +178,8 @@ class _JudgmentReader:
     def take(self, rows: Fields) -> None:
         """Read the rows of a block."""
         whole = rows.counts == self.width
+        if self.width and not self.parts and rows.counts[0] != 3:  # which has words of its own
+            self.problems.refuse_other(rows, self.width, (4, 5), _JUDGMENT_HINT)
         left, right, preferred = rows.ids(1), rows.ids(2), rows.ids(3)
         choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
         for row in np.flatnonzero(~whole | (choice == 0)).tolist():
@@ -586,6 +588,7 @@ class _QrelsReader:
 
     def _grades(self, rows: Fields, column: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         fine = rows.counts == self.width
+        self.problems.refuse_other(rows, self.width or 0, (3, 4), _QRELS_HINT)
         for row in np.flatnonzero(~fine).tolist():
             self.problems.add(
                 int(rows.lines[row]),

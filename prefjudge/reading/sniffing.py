@@ -10,6 +10,7 @@ from pathlib import Path
 
 from prefjudge.errors import InputError, quoted
 from prefjudge.reading.datasets import is_dataset, is_scored
+from prefjudge.reading.files import shown
 from prefjudge.reading.formats import qrels_columns
 from prefjudge.reading.labels import TIES
 from prefjudge.reading.lines import columns
@@ -91,7 +92,7 @@ def sniff(path: str | Path) -> Sniffed:
         return Sniffed(kind=found.kind, what=what, way=way)
     if format_of(head.removeprefix(b"\xef\xbb\xbf")):
         return Sniffed(kind=Kind.TEXTS)
-    return _columns_of_line(_lines(head))
+    return _columns_of_line(path, _lines(head))
 
 
 def doubt_ranks(path: str | Path) -> str:
@@ -177,14 +178,21 @@ def _lines(head: bytes) -> list[bytes]:
     return [line for line in lines[:-1] or lines if _says(line)][:_GLANCE]
 
 
-def _columns_of_line(lines: list[bytes]) -> Sniffed:
+def _columns_of_line(path: str | Path, lines: list[bytes]) -> Sniffed:
     rows = [line.split() for line in lines]
     width = len(rows[0]) if rows else 0
     if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
         return Sniffed(kind=Kind.JUDGMENTS)
     tabs, prose = all(line.count(b"\t") == 1 for line in lines), sum(len(row) > _COLUMNS for row in rows)
     if rows and (tabs or 2 * prose >= len(rows)) and 2 * sum(map(_is_text, rows)) >= len(rows):
-        return Sniffed(kind=Kind.TEXTS)
+        if any(b"\t" in line for line in lines):
+            return Sniffed(kind=Kind.TEXTS)
+        return Sniffed(
+            kind="sentences",
+            what=f"{path} is neither a run, qrels, votes nor texts: its first line is {shown(lines[0])}",
+            way="Lines of a run are: query Q0 doc rank score tag; of qrels: query 0 doc grade; of texts: id, "
+            "a tab, the text.",
+        )
     if width == 4:
         return Sniffed(kind=Kind.QRELS)
     return _of_three(rows) if width == 3 else Sniffed(kind=Kind.RUN)

@@ -14,6 +14,7 @@ from prefjudge.reading.pools import read_gold
 from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.texts import read_queries
+from prefjudge.steps.check import check
 
 COLUMNS = "Write each line of a TREC run as: query Q0 doc rank score tag; of an MS MARCO run: query doc rank."
 MOVED = (
@@ -198,6 +199,35 @@ def test_problems_stop_at_a_limit(tmp_path):
     message = run_error(tmp_path, "".join(f"q1 Q0 d{n} {n} x t\n" for n in range(1000)))
     assert message.startswith("run is not a readable run (the first 20 problems):\n")
     assert message.count("the score is not a number") == 20
+
+
+@pytest.mark.parametrize("others", [3, 500])
+def test_a_first_line_unlike_the_others_is_the_one_that_is_named(tmp_path, others):
+    lines = "".join(f"q{n // 100} Q0 d{n} {n} {-n} t\n" for n in range(others))
+    message = run_error(tmp_path, f"made by us\n{lines}")
+    assert message.startswith("run: its first line has 3 columns, and the others have 6; line ")
+    assert len(message.splitlines()) == 2
+
+
+def test_a_text_that_is_no_run_is_refused_in_one_sentence(tmp_path):
+    text = "".join(f"{'many words ' * n}in a line\n" for n in range(3, 99))
+    message = run_error(tmp_path, text)
+    assert message.startswith(
+        "run is not a run: its lines differ in their number of columns; line 1 is 'many "
+    )
+    assert message.splitlines()[1:] == [COLUMNS]
+    assert "neither a run, qrels, votes nor texts" in check(tmp_path / "run").files[0].errors[0]
+
+
+@pytest.mark.parametrize(
+    ("read", "first", "line"),
+    [(read_qrels, "q1 d1 1", "q1 0 d{n} 1"), (read_judgments, "q1 d1 d2 d1", "q1 d{n} e{n} d{n} w")],
+)
+def test_a_first_line_unlike_other_labels_is_the_one_that_is_named(tmp_path, read, first, line):
+    rows = "".join(f"{line.format(n=n)}\n" for n in range(9))
+    (tmp_path / "file").write_text(f"{first}\n{rows}")
+    widths = f"its first line has {len(first.split())} columns, and the others have {len(line.split())}"
+    assert widths in said(tmp_path / "file", read)
 
 
 def test_missing_file_and_folder(tmp_path):

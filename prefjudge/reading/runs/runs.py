@@ -439,6 +439,9 @@ class RunReader:
         fine = rows.counts == layout.columns
         if fine.all():
             return rows
+        if self.fresh:
+            widths = {one.columns for one in (TREC, TREC_UNTAGGED, MSMARCO)}
+            self.problems.refuse_other(rows, layout.columns, widths, COLUMNS_HINT)
         for row in np.flatnonzero(~fine).tolist():
             many = int(rows.counts[row])
             self.problems.add(
