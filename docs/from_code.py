@@ -17,6 +17,8 @@ import prefjudge
 from prefjudge import GROUPS, VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
+from prefjudge.steps.reproduce.exhibits import Exhibit
+from prefjudge.steps.reproduce.library import GUIDED
 from prefjudge.study.config import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
@@ -25,6 +27,13 @@ _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 def fill(app: Sphinx, page: str, source: list[str]) -> None:
     """Put into a page what its marks name."""
     source[0] = _MARK.sub(lambda mark: "\n".join(MADE[mark[1]]()), source[0])
+
+
+def summaries() -> Iterator[str]:
+    """Return a line for each verb, as ``prefjudge --help`` has it."""
+    yield "| verb | does |\n|---|---|"
+    for verb in VERBS:
+        yield f"| [`{verb.name}`](#{verb.name}) | {_plain(verb.summary)} |"
 
 
 def verbs() -> Iterator[str]:
@@ -174,6 +183,31 @@ def library() -> Iterator[str]:
         yield f"## {name}\n\n```{{eval-rst}}\n.. {kind}:: prefjudge.{name}{members}\n```\n"
 
 
+def papers() -> Iterator[str]:
+    """Return every table and figure of the papers, with the command that makes it alone."""
+    for paper in GUIDED:
+        yield f"## {paper.name}\n\n{paper.citation}\n\n{paper.lead} {paper.own}\n"
+        by_command: dict[str, list[str]] = {}
+        for exhibit in paper.exhibits:
+            words, _, file = (part.strip() for part in exhibit.command.partition("# in "))
+            command, added = _ADDED.findall(words)[0]
+            by_command.setdefault(command, []).append(_exhibit(exhibit, added, file))
+        for command, made in by_command.items():
+            yield f"```console\n$ {command}\n```\n" if command else "Not by a command:\n"
+            yield from (*made, "")
+
+
+_ADDED = re.compile(r"(.*?)(?: (--(?:leaderboard|common|leave-one-out|out|plot)\b.*))?$")
+"""A command, and the options by which it makes one exhibit of several."""
+
+
+def _exhibit(exhibit: Exhibit, added: str, file: str) -> str:
+    how = ", in ".join(f"`{one}`" for one in (added, file) if one)
+    why = exhibit.impossible or ("" if exhibit.command else "Made by `prefjudge reproduce` only.")
+    said = [f"{exhibit.shows}.", why, exhibit.own]
+    return f"- **{exhibit.name}**{how and f' ({how})'}: {' '.join(filter(None, said))}"
+
+
 def codes() -> Iterator[str]:
     """Return the errors that a program may catch, and the code with which a verb ends on each."""
     yield "| error | exit code | when |\n|---|---|---|"
@@ -213,9 +247,11 @@ def open_api() -> dict[str, Any]:
 
 
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
+    "summaries": summaries,
     "verbs": verbs,
     "config": config,
     "library": library,
+    "papers": papers,
     "codes": codes,
     "http": http,
 }

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge import VERBS
-
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(
     r"^<!-- tested(?:: exit (?P<exit>\d+))? -->\n+```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -39,11 +37,6 @@ def test_blocks_are_found() -> None:
         "```console\n$ not this\n```\n<!-- tested: exit 3 -->\n\n```console\n$ three\n```\n"
     )
     assert blocks(text) == [(["one --a \\\n    --b", "two"], 0), (["three"], 3)]
-
-
-def test_every_verb_is_introduced() -> None:
-    text = (ROOT / "docs" / "reference" / "verbs.md").read_text(encoding="utf-8")
-    assert [verb.name for verb in VERBS if f"| `{verb.name}` |" not in text] == []
 
 
 def test_the_readme_is_a_tour_whose_links_lead_somewhere() -> None:

@@ -13,6 +13,7 @@ import prefjudge
 from prefjudge import VERBS
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
+from prefjudge.steps.reproduce.library import GUIDED
 from prefjudge.study.config import StudyConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +39,9 @@ def test_no_page_has_a_warning() -> None:
 
 
 def test_the_reference_names_every_verb_option_key_and_function(made: ModuleType) -> None:
-    verbs = "\n".join(made.verbs())
+    verbs, summaries = "\n".join(made.verbs()), "\n".join(made.summaries())
     for verb in VERBS:
+        assert f"\n| [`{verb.name}`](#{verb.name}) | {verb.summary[:4]}" in summaries, verb.name
         _, _, section = verbs.partition(f"\n### {verb.name}\n")
         section = section.partition("\n### ")[0]
         options = {name for one in command_of(verb).params for name in one.opts if name.startswith("-")}
@@ -53,6 +55,8 @@ def test_the_reference_names_every_verb_option_key_and_function(made: ModuleType
     exported = [name for name in prefjudge.__all__ if not name.startswith("_")]
     assert [name for name in exported if f":: prefjudge.{name}\n" not in functions] == []
     assert "| `NotFinished" in "\n".join(made.codes())
+    papers = "\n".join(made.papers())
+    assert [one.name for paper in GUIDED for one in paper.exhibits if f"- **{one.name}**" not in papers] == []
 
 
 def test_the_routes_are_open_api(made: ModuleType) -> None:
