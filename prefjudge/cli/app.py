@@ -2,13 +2,16 @@
 
 import gc
 import os
+import re
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+from typer._click.exceptions import NoSuchOption, UsageError
 
+from prefjudge import VERBS
 from prefjudge.cli.commands import HELP_NAMES, Verbs
 from prefjudge.errors import PrefjudgeError
 
@@ -25,8 +28,10 @@ app = typer.Typer(
 _OBJECTS = 20_000
 """New objects after which the garbage collector looks for circles. After 700, as by default, it takes a
 twelfth of a large report's time."""
+_NEAR = 0.7
+"""How alike a name is to be that is offered in place of one that does not exist."""
 _INTERRUPTED = 130
-"""The exit code after Ctrl-C, which typer turns into it without a word."""
+"""The exit code after Ctrl-C, which typer returns without a word."""
 
 
 def _print_version(asked: bool) -> None:
@@ -57,6 +62,33 @@ def repeat_runs(arguments: list[str]) -> list[str]:
     return repeated
 
 
+def _end(code: int) -> NoReturn:
+    if code == _INTERRUPTED:
+        sys.stderr.write("\ninterrupted; repeat the verb to continue where it stopped\n")
+    sys.exit(code)
+
+
+def _misused(error: UsageError) -> None:
+    """Say what was typed wrong as every other error is said, and where to read how it is typed."""
+    from difflib import get_close_matches
+
+    from prefjudge.cli.output import complain
+
+    ctx, what, near = error.ctx, error.format_message().rstrip("."), list[str]()
+    verb = f"{ctx.info_name} " if ctx and ctx.parent else ""
+    if isinstance(error, NoSuchOption) and ctx:
+        known = [name for option in ctx.command.params for name in option.opts]
+        what, near = f"no option {error.option_name}", get_close_matches(error.option_name, known, 2, _NEAR)
+    elif typed := re.match("No such command '(.*?)'", what):
+        known = [one.name for one in VERBS]
+        what, near = f"no verb {typed[1]}", get_close_matches(typed[1], known, 2, _NEAR)
+    elif typed := re.match(r"Got unexpected extra argument\S* \((.*)\)", what):
+        what = f"too many arguments: {typed[1]}"
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    if what:  # nothing was typed, and help was printed
+        complain(PrefjudgeError(what[:1].lower() + what[1:], f"{meant}See: prefjudge {verb}--help"))
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in a message, never in a traceback."""
     gc.set_threshold(_OBJECTS)
@@ -67,20 +99,25 @@ def main() -> None:
         sys.stdout.reconfigure(errors="surrogateescape")  # ids of any bytes are printed as they are
     try:
         try:
-            app(repeat_runs(sys.argv[1:]))
+            code = app(repeat_runs(sys.argv[1:]), standalone_mode=False)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
+        if code:
+            _end(code)
+    except typer.Abort:
+        sys.stderr.write("\nstopped: the question was not answered\n")
+        sys.exit(1)
+    except UsageError as error:
+        _misused(error)
+        sys.exit(error.exit_code)
     except PrefjudgeError as error:
         from prefjudge.cli.output import complain
 
         complain(error)
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, SystemExit) as stop:
-        if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
-            raise
-        sys.stderr.write("\ninterrupted; repeat the verb to continue where it stopped\n")
-        sys.exit(_INTERRUPTED)
+    except KeyboardInterrupt:
+        _end(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -182,7 +182,8 @@ def asked_group(args: list[str]) -> str | None:
         return ""
     if args[1] not in GROUPS:
         typer.echo(
-            f"no group {args[1]}; there are {', '.join(GROUPS)}. A verb: prefjudge {args[1]} --help", err=True
+            f"error: no group {args[1]}\n  There are {', '.join(GROUPS)}; of a verb: prefjudge VERB --help",
+            err=True,
         )
         raise typer.Exit(2)
     return args[1]

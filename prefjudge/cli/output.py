@@ -1,6 +1,7 @@
 """What the verbs print: data on stdout, words and progress on stderr."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -134,13 +135,31 @@ def brief_notes(notices: Sequence[str], *, whole: bool = False) -> None:
 
 
 def _first_clauses(text: str, width: int) -> str:
-    """Return as much of a sentence as a line takes: whole clauses where that is half a line or more."""
+    """Return as much of a sentence as a line takes: whole clauses where that is half a line or more.
+
+    It ends within no bracket or quotation, where there is a place before.
+    """
     if len(text) <= width:
         return text
-    cut = max(text.rfind(mark, 0, width - 1) for mark in ("; ", ": ", ", ", " ("))
-    if cut < width // 2:
-        cut = text.rfind(" ", 0, width - 1)
-    return f"{text[:cut] if cut > 0 else text[: width - 2]} …"
+    places = [
+        found.start() for found in _PLACES.finditer(text, 0, width - 1) if _closed(text[: found.start()])
+    ]
+    clauses = [place for place in places if text[place] != " " or text[place + 1] == "("]
+    if clauses and clauses[-1] >= width // 2:
+        places = clauses
+    return f"{text[: places[-1]] if places else text[: width - 2]} …"
+
+
+_PLACES = re.compile("[;:,] | ")
+
+
+def _closed(text: str) -> bool:
+    """Tell whether no bracket or quotation is open at the end of a text; an apostrophe opens none."""
+    opened, closed = (len(mark.findall(text)) for mark in _QUOTES)
+    return text.count("(") <= text.count(")") and text.count("`") % 2 == 0 and opened <= closed
+
+
+_QUOTES = (re.compile(r"(?<![^\s(])['\"“]"), re.compile(r"(?<=[^\s(])['\"”](?!\w)"))
 
 
 def advice(study: str | Path, verb: str) -> str:

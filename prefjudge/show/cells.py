@@ -229,6 +229,7 @@ class Fitted:
     """A table as shown: blocks of columns, one below the other, and a line that says what gave way."""
 
     blocks: tuple[tuple[FittedColumn, ...], ...]
+    left_out: tuple[str, ...]
     note: str
 
 
@@ -279,9 +280,9 @@ def fit(table: Table, width: int | None = None, *, stars: bool = False) -> Fitte
     shown, longest = _chosen(wanted, room)
     heads = shorten((word for one in wanted for word in one.heading.split(" ")), longest)
     blocks = tuple(_block(part, room, longest, heads) for part in _parts(shown, room, longest))
-    left_out = list(dict.fromkeys(one.heading for one in wanted if one not in shown))
+    left_out = tuple(dict.fromkeys(one.heading for one in wanted if one not in shown))
     cut = any(one.cut for block in blocks for one in block)
-    return Fitted(blocks=blocks, note=_note(room, left_out, cut, len(blocks)))
+    return Fitted(blocks=blocks, left_out=left_out, note=_note(room, left_out, cut, len(blocks)))
 
 
 def _wanted(table: Table, number: int, *, stars: bool) -> _Wanted:
@@ -373,7 +374,7 @@ def _fitted(one: _Wanted, width: int, heads: Mapping[str, str]) -> FittedColumn:
     )
 
 
-def _note(room: int, left_out: Sequence[str], cut: bool, blocks: int) -> str:
+def _note(room: int, left_out: tuple[str, ...], cut: bool, blocks: int) -> str:
     what = [f"without {', '.join(left_out)}"] if left_out else []
     what += ["long names shortened"] if cut else []
     what += ["the columns continue below"] if blocks > 1 else []

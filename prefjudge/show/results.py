@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from prefjudge.show.cells import LONGEST, Column, Kind, Table, Value, shorten_words
+from prefjudge.show.cells import LONGEST, Column, Kind, Table, Value, fit, shorten_words
 from prefjudge.show.tables import render_terminal, to_frame, to_html
 from prefjudge.words import printable
 
@@ -117,6 +117,8 @@ class Screen:
             drawn = render_terminal(shown, width=width, aside=False).rstrip("\n")
             more = f"\n… and {rest:,} more: --details" if rest > 0 else ""
             parts.append(f"{drawn}{more}")
+            if left_out := fit(shown, width).left_out:
+                parts.append(broken(f"… a wider window also shows: {', '.join(left_out)}", width))
         return "\n".join([*parts, *(broken(printable(words), width) for words in self.sure)])
 
 

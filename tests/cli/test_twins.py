@@ -168,7 +168,7 @@ def test_a_shell_completes_verbs_options_and_choices() -> None:
 def test_a_number_beyond_its_bounds_is_refused_in_both_with_the_bounds(tmp_path: Path) -> None:
     typed = run("pool", "--runs", "x", "--depth", "0", cwd=tmp_path)
     assert typed.returncode == 2
-    assert "Invalid value for '--depth'" in typed.stderr
+    assert "invalid value for '--depth'" in typed.stderr
     with pytest.raises(
         prefjudge.errors.InputError, match="pool: depth is 0; it takes a whole number of 1 or more"
     ):

@@ -87,7 +87,7 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
     [
         (["pool", "--runs", "nowhere/*.gz"], "no file matches nowhere/*.gz"),
         (["pool"], "no run files"),
-        (["pool", "--runs", RUNS, "--order", "best"], "Invalid value for '--order': 'best' is not one of"),
+        (["pool", "--runs", RUNS, "--order", "best"], "invalid value for '--order': 'best' is not one of"),
         (["pool", "nowhere", "--runs", RUNS], "nowhere is not a study"),
         (["score", "--runs", RUNS, "--qrels", "nowhere.txt"], "nowhere.txt"),
         (
@@ -98,13 +98,23 @@ def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
         (["resolve"], "resolve takes either a study or a file"),
         (
             ["resolve", "--judgments", str(COLLECTION / "qrels.txt"), "--rule", "best"],
-            "Invalid value for '--rule': 'best' is not one of",
+            "invalid value for '--rule': 'best' is not one of",
         ),
         (["resolve", "--judgments", "nowhere.txt"], "nowhere.txt"),
         (["publish", "nowhere"], "say where to publish"),
         (["status", "nowhere"], "nowhere is not a study"),
         (["init", str(COLLECTION)], "exists and is not a study"),
-        (["init", "new", "--config", "mine"], "Invalid value for '--config': 'mine' is not one of"),
+        (["scroe"], "error: no verb scroe\n  Did you mean score? See: prefjudge --help\n"),
+        (["xyzzy"], "error: no verb xyzzy\n  See: prefjudge --help\n"),
+        (["--verion"], "error: no option --verion\n  Did you mean --version? See: prefjudge --help\n"),
+        (
+            ["score", "--qrel", "x"],
+            "error: no option --qrel\n  Did you mean --qrels? See: prefjudge score --help\n",
+        ),
+        (["plan", "a", "b"], "error: too many arguments: b\n  See: prefjudge plan --help\n"),
+        (["judge"], "error: missing argument 'STUDY'\n  See: prefjudge judge --help\n"),
+        (["--help", "nothing"], "error: no group nothing\n  There are start, road,"),
+        (["init", "new", "--config", "mine"], "invalid value for '--config': 'mine' is not one of"),
     ],
 )
 def test_a_mistake_ends_in_a_message_with_a_hint_and_never_in_a_traceback(

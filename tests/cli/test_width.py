@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 import prefjudge
 import prefjudge.cli
 from prefjudge.cli.app import app
+from prefjudge.cli.output import _first_clauses
 from prefjudge.core.judgments import ModelVote
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs_by_number
@@ -145,12 +146,37 @@ def test_one_screen_is_enough_for_any_input(verb: str, place: Path) -> None:
     assert all(len(line) <= columns for line in result.stdout.splitlines())
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_narrow_screen_says_which_columns_it_leaves_out(verb: str, place: Path) -> None:
+    heads, narrow = (typed(verb, place, columns).stdout for columns in (200, 40))
+    said = re.search(r"^… a wider window also shows: (.+?)(?=^[A-Z…])", narrow, re.MULTILINE | re.DOTALL)
+    if verb == "score":
+        assert said
+    for head in said[1].replace("\n", " ").strip().split(", ") if said else ():
+        assert all(word in heads for word in head.split()), head
+
+
 def test_what_is_piped_has_its_whole_width_unless_columns_says_otherwise(place: Path) -> None:
     tag = "the_retrieval_group_of_some_university_07_dense_rerank_large"
     piped = shown("agreement", place, None)
     assert "Fitted" not in piped
     assert tag in shown("winratio", place, None)
     assert tag not in shown("winratio", place, 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cut"),
+    [
+        ("short", 9, "short"),
+        ("seven words; and (in a bracket, with a clause) more", 37, "seven words; and …"),
+        ("words (in a bracket, with a clause) and more", 40, "words (in a bracket, with a clause) …"),
+        ("the workers' queries, of which 'one is long' and not", 40, "the workers' queries …"),
+        ("it is asked for by `prefjudge score my-study` and not else", 42, "it is asked for by …"),
+        ("(in brackets from the first to the last word)", 20, "(in brackets from  …"),
+    ],
+)  # fmt: skip
+def test_a_note_is_cut_where_it_reads_well(text: str, width: int, cut: str) -> None:
+    assert _first_clauses(text, width) == cut
 
 
 def test_no_sentence_holds_a_tag_of_thousands_of_characters(tmp_path: Path) -> None:
