@@ -501,6 +501,12 @@ def test_votes_and_runs_become_a_report_in_two_commands(tmp_path: Path) -> None:
     made = report(study, runs=runs, qrels=[str(qrels)])
     assert made.sections[0] == "Leaderboards"
     assert any("the votes were resolved into" in one for one in made.notices)
+    import_votes(tmp_path / "scored", votes)
+    found = score(tmp_path / "scored", runs=runs, qrels=[str(qrels)])
+    assert any("the votes were resolved into" in one for one in found.notices)
+    assert (tmp_path / "scored" / "preference.qrels").read_bytes() == (
+        study / "preference.qrels"
+    ).read_bytes()
     assert any(one.startswith("not judged: in 1 of 2 runs, of 3 queries: two 3") for one in made.notices)
     page = Path(made.out).read_text().partition("<template")[0]
     assert "RR@10 labels, 4 queries" in page

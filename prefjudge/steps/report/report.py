@@ -26,11 +26,8 @@ from prefjudge.steps.report.boards import answers_section, boards_section, repor
 from prefjudge.steps.report.judging import challenges_section, design_section, judging_section, look_closer
 from prefjudge.steps.report.material import Given, Material
 from prefjudge.steps.report.methods import describe_methods, methods_section, top_section
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.resolve.resolve import resolve_imported
 from prefjudge.steps.status import status
-from prefjudge.study.answers import last_version
-from prefjudge.study.imports import count_imported
-from prefjudge.study.pools import is_published
 from prefjudge.study.progress import Stage, lacking, load_mark
 from prefjudge.study.store import CONFIG_FILE, QRELS_FILE, Study, open_study
 from prefjudge.words import Rehearsal
@@ -438,7 +435,7 @@ def report(
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
     given = Given(runs=expand(runs) if runs else (), qrels=take_qrels(qrels))
-    notices = _resolved(opened)
+    notices = resolve_imported(opened)
     before = _mark(opened.folder) if live else ""
     with opened.reading():  # what is checked and what is shown are one state
         check_outputs(path, inputs=given["runs"], study=opened)
@@ -463,20 +460,6 @@ def report(
     shown = LivePage(lambda: _mark(opened.folder), page, (before, as_live(first, before)))
     serve_live(shown, port=port, ready=ready or (lambda _: None))
     return kept[0]
-
-
-def _resolved(study: Study) -> tuple[str, ...]:
-    """Resolve imported votes that nobody has resolved yet, and return what there is to know of it.
-
-    Where votes are collected here, that is done when the work is.
-    """
-    path = own_file(study, QRELS_FILE)
-    if path is None or path.is_file():
-        return ()
-    with study.transaction(write=False) as db:
-        if is_published(db) or last_version(db) or not count_imported(db):
-            return ()
-    return (*resolve(study, confidence=False).notices, f"the votes were resolved into {path}")
 
 
 def _in_files(runs: Runs) -> tuple[str | Path, ...]:

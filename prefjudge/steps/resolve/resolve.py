@@ -42,6 +42,7 @@ from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.steps.resolve.result import Form, ResolveResult, RunOrder, run_order
 from prefjudge.steps.resolve.tables import resolve_tables
 from prefjudge.study.answers import last_version
+from prefjudge.study.imports import count_imported
 from prefjudge.study.people import load_workers
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
@@ -337,6 +338,20 @@ def _sensitivity(
         sparse_rule=sparse_rule,
         compare_runs=ordered.compare if ordered else None,
     )
+
+
+def resolve_imported(study: Study) -> tuple[str, ...]:
+    """Resolve imported votes that nobody has resolved yet, and return what there is to know of it.
+
+    Where votes are collected here, that is done when the work is.
+    """
+    path = own_file(study, QRELS_FILE)
+    if path is None or path.is_file():
+        return ()
+    with study.transaction(write=False) as db:
+        if is_published(db) or last_version(db) or not count_imported(db):
+            return ()
+    return (*resolve(study, confidence=False).notices, f"the votes were resolved into {path}")
 
 
 def _write(

@@ -63,6 +63,7 @@ from prefjudge.show.cells import Table as ShownTable
 from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
 from prefjudge.show.results import Screen, Shown
 from prefjudge.show.tables import Column, Table, to_frame
+from prefjudge.steps.resolve.resolve import resolve_imported
 from prefjudge.steps.score.boards import (
     Votings,
     all_pairings,
@@ -343,6 +344,7 @@ def score(
     ----------
     study : Path, optional
         The study: its runs, its original qrels and its preference qrels, over the queries that it has judged.
+        Imported votes that were not resolved yet are resolved first, as ``report`` does.
     runs : sequence of paths or patterns
         The run files, or folders of them; with a study, further ones.
     qrels : sequence of str
@@ -408,10 +410,12 @@ def score(
     plot = as_path(plot)
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
+    opened = open_study(study)
+    made = resolve_imported(opened) if opened and write else ()
     notices: list[Notice] = []
     read = run_options(how)
     found = gather(
-        open_study(study),
+        opened,
         runs=runs,
         qrels=qrels,
         judgments=judgments,
@@ -483,7 +487,7 @@ def score(
             not_judged=apart,
             judged_tops=tops,
             rehearsal=found.rehearsal,
-            notices=tuple(dict.fromkeys(map(str, notices))),
+            notices=tuple(dict.fromkeys((*made, *map(str, notices)))),
         )
     if not write:
         return result
