@@ -26,7 +26,7 @@ from prefjudge import GROUPS, VERBS, Verb, step
 from prefjudge.cli import crowd, road, share, sure
 from prefjudge.cli.help import asked_group, of_verb, overview
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import notice, print_json, stamp
+from prefjudge.cli.output import at_work, notice, print_json, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
 from prefjudge.errors import InputError
 from prefjudge.renamed import told
@@ -213,7 +213,7 @@ _HELP_ALL = Parameter(
 
 def verb_function(name: str) -> Callable[..., None]:
     """Return a function whose signature typer reads as the options of a verb."""
-    show = _printed(name)
+    show, verb = _printed(name), next(one.name for one in VERBS if one.function == name)
     (first, _), *others = signature(show).parameters.items()
     own = dict(others)
     words = tuple(own)
@@ -231,7 +231,9 @@ def verb_function(name: str) -> Callable[..., None]:
             call = partial(call, workers=_processes())
         said = {word: given[word] for word in words}
         if first == "result":
-            _print(call(), show, _printed(f"{name}_json"), bool(given["json"]), said)
+            with at_work(verb):
+                result = call()
+            _print(result, show, _printed(f"{name}_json"), bool(given["json"]), said)
         else:
             show(call, **said)
 

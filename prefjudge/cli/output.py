@@ -10,6 +10,8 @@ from decimal import Decimal
 from enum import Enum
 from math import isfinite
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -200,11 +202,43 @@ def complain(error: PrefjudgeError) -> None:
         say(f"  {error.hint}")
 
 
+_QUIET = 10.0
+"""Seconds in which a verb says nothing of its being at work; then it does at 1, 2, 4, … times as many."""
+
+
+@contextmanager
+def at_work(verb: str) -> Iterator[Callable[[], None]]:
+    """Say now and then, on stderr, that a verb is at work, until the function that this yields is called."""
+    done, begun = Event(), monotonic()
+
+    def speak() -> None:
+        pause = _QUIET
+        while not done.wait(pause):
+            say(f"{verb}: at work for {monotonic() - begun:.0f} s")
+            pause = min(2 * pause, 60 * _QUIET)
+
+    Thread(target=speak, daemon=True).start()
+    try:
+        yield done.set
+    finally:
+        done.set()
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr from the first step on, on a terminal only; a question may come before."""
+    """Show on stderr how far the work is: a bar, from the first step on, as a question may come before.
+
+    Where there is no terminal, a line now and then.
+    """
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        said = [monotonic()]
+
+        def tell(done: int, total: int) -> None:
+            if monotonic() - said[0] >= _QUIET:
+                said[0] = monotonic()
+                say(f"{what}: {done:,} of {total:,}")
+
+        yield tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefjudge.cli.options import Details, Json
-from prefjudge.cli.output import briefly, notice, print_json, say, stamp, to_plain
+from prefjudge.cli.output import at_work, briefly, notice, print_json, say, stamp, to_plain
 from prefjudge.cli.road import score
 from prefjudge.cli.sure import Form
 from prefjudge.errors import quoted
@@ -49,7 +49,13 @@ def report(
     json: Json = False,
 ) -> None:
     """Print where the page is, its sections and other files, or the address it is served at; or the site."""
-    result = call(ready=lambda address: say(f"{address}   (made again when the study changes; Ctrl-C stops)"))
+    with at_work("report") as done:
+
+        def ready(address: str) -> None:
+            done()
+            say(f"{address}   (made again when the study changes; Ctrl-C stops)")
+
+        result = call(ready=ready)
     notice(result.notices)
     stamp(result.rehearsal)
     if json:
@@ -68,7 +74,8 @@ def report(
 
 def release(call: "Callable[..., ReleaseResult]", *, json: Json = False) -> None:
     """Print what each file of the release holds; the exit code is 1 where what is verified is wrong."""
-    result = call()
+    with at_work("release"):
+        result = call()
     notice(result.notices)
     stamp(result.rehearsal)
     if json:

@@ -1,5 +1,6 @@
 """What a person sees on a terminal, and a pipe does not."""
 
+import json
 import os
 import re
 import select
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from typer.testing import CliRunner
 
+from prefjudge.cli.app import app
+from prefjudge.cli.output import progress
 from tests.steps.conftest import pooled as pooled  # the fixture
 
 pty = pytest.importorskip("pty", reason="a terminal of its own needs a Unix")
@@ -77,6 +81,23 @@ def test_nothing_moves_while_publish_asks(pooled: Path) -> None:
         shown.type("y\n")
         shown.wait_for("published 7 HITs to sandbox")
     assert "publishing" in shown.seen
+
+
+def test_long_work_is_told_of_on_stderr_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefjudge.cli.output._QUIET", 0.01)
+    done = CliRunner().invoke(app, ["plan", "--sizes", "2:3", "--trials", "20", "--json"])
+    assert json.loads(done.stdout)["queries"] == 3
+    assert "plan: at work for 0 s\n" in done.stderr
+
+
+def test_where_no_terminal_is_a_line_now_and_then_says_how_far_the_work_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("publishing") as tell:
+        tell(1, 9)
+        monkeypatch.setattr("prefjudge.cli.output._QUIET", 0.0)
+        tell(2, 9)
+    assert capsys.readouterr() == ("", "publishing: 2 of 9\n")
 
 
 def test_a_terminal_is_not_filled_with_the_requests_that_are_served(pooled: Path) -> None:
