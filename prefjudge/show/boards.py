@@ -1,7 +1,8 @@
 """The tables of boards: leaderboards, win ratios, official places; and DataFrames of them."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ from prefjudge.evaluation.outcomes import write_p
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
 from prefjudge.evaluation.winratios import RUNS_SHOWN, Example, TopAgainstQrel, WinRatios, best_runs
-from prefjudge.show.cells import RING
+from prefjudge.show.cells import RING, table
 from prefjudge.show.results import Screen
 from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
 from prefjudge.words import chance_text, many
@@ -55,41 +56,31 @@ def leaderboard_table(
 
     Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
     """
-    columns = [
-        Column(name="rank", kind="integer", priority=0),
-        Column(name="run", priority=0),
-        Column(name="score", head=board.measure, kind="number"),
-        Column(name="low", kind="number", priority=3),
-        Column(name="high", kind="number", priority=3),
-    ]
-    if standings:
-        columns += [
-            Column(name="tier", kind="integer", priority=2),
-            Column(name="rank_low", head="rank from", kind="integer", priority=4),
-            Column(name="rank_high", head="to", kind="integer", priority=4),
-            Column(name="p_first", head="P(first)", kind="chance", priority=4),
-        ]
-    if ties:
-        columns += [
-            Column(name="ties_low", head="ties from", kind="number", priority=5),
-            Column(name="ties_high", head="to", kind="number", priority=5),
-        ]
-    firm = {one.run: (one.tier, one.highest, one.lowest, one.first) for one in standings}
-    loose = {one.run: (one.lowest, one.highest) for one in ties}
-    rows: list[tuple[Cell, ...]] = []
-    for row in board.rows:
-        cells: tuple[Cell, ...] = (row.rank, _mark(row, row.run), _mark(row, row.score), row.low, row.high)
-        if standings:
-            cells += firm.get(row.run, (None,) * 4)
-        if ties:
-            cells += loose.get(row.run, (None, None))
-        rows.append(cells)
-    return Table(
-        title=f"{board.measure} under {board.qrels}, {many(board.queries, 'query')}",
-        columns=tuple(columns),
-        rows=tuple(rows),
+    firm, loose = ({one.run: one for one in given} for given in (standings, ties))
+
+    def of(known: Mapping[str, object], name: str, column: Column) -> Column | None:
+        """Return a column of what is known of each run; None where nothing is."""
+        value = lambda row: getattr(known.get(row.run), name, None)  # noqa: E731
+        return replace(column, value=value) if known else None
+
+    return table(
+        f"{board.measure} under {board.qrels}, {many(board.queries, 'query')}",
+        board.rows,
+        {
+            "rank": Column("integer", priority=0),
+            "run": Column(priority=0, value=lambda row: _mark(row, row.run)),
+            "score": Column("number", board.measure, value=lambda row: _mark(row, row.score)),
+            "low": Column("number", priority=3),
+            "high": Column("number", priority=3),
+            "tier": of(firm, "tier", Column("integer", priority=2)),
+            "rank_low": of(firm, "highest", Column("integer", "rank from", priority=4)),
+            "rank_high": of(firm, "lowest", Column("integer", "to", priority=4)),
+            "p_first": of(firm, "first", Column("chance", "P(first)", priority=4)),
+            "ties_low": of(loose, "lowest", Column("number", "ties from", priority=5)),
+            "ties_high": of(loose, "highest", Column("number", "to", priority=5)),
+        },
         notes=_board_notes(board, standings, bool(ties)),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
@@ -97,28 +88,31 @@ def leaderboard_records(
     board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
 ) -> list[dict[str, object]]:
     """Return the rows of one leaderboard for JSON, with all that is known of each."""
-    records = to_records(leaderboard_table(board, standings, ties))
-    names = [column.name for column in _DETAILS]
-    return [
-        {**record, **dict(zip(names, _details(row), strict=True))}
-        for record, row in zip(records, board.rows, strict=True)
-    ]
+    shown, further = (
+        leaderboard_table(board, standings, ties),
+        table(
+            "",
+            board.rows,
+            {
+                **_DETAILS,
+            },
+        ),
+    )
+    return [one | more for one, more in zip(to_records(shown), to_records(further), strict=True)]
 
 
-_DETAILS = (
-    Column(name="interval"),
-    Column(name="hit", kind="integer"),
-    Column(name="queries", kind="integer"),
-    Column(name="above_perfect", kind="flag"),
-    Column(name="above_perfect_by", kind="number"),
-    Column(name="p_above_perfect", kind="p"),
-)
+def _if_compared(name: str) -> Callable[..., Cell]:
+    return lambda *found: None if found[-1].above_perfect is None else getattr(found[-1], name)
 
 
-def _details(row: LeaderboardRow) -> tuple[Cell, ...]:
-    known = row.above_perfect is not None
-    against = (row.above_perfect, row.above_perfect_by, row.p_above_perfect) if known else (None,) * 3
-    return row.interval, row.hit, row.queries, *against
+_DETAILS = {
+    "interval": Column(),
+    "hit": Column("integer"),
+    "queries": Column("integer"),
+    "above_perfect": Column("flag"),
+    "above_perfect_by": Column("number", value=_if_compared("above_perfect_by")),
+    "p_above_perfect": Column("p", value=_if_compared("p_above_perfect")),
+}
 
 
 def _mark(row: LeaderboardRow, value: str | float) -> Cell:
@@ -230,11 +224,7 @@ def side_by_side_table(
         cells: list[Cell] = [run if run in runs else _bar_name(run, boards)]
         for placed in found:
             row = placed.get(run)
-            cells += (
-                [None] * 3
-                if row is None
-                else [_mark(row, row.score), max(row.high - row.score, row.score - row.low), row.rank]
-            )
+            cells += [None] * 3 if row is None else [_mark(row, row.score), _half_width(row), row.rank]
         rows.append(tuple(cells))
     queries = f" over {many(boards[0].queries, 'query')}" if same_queries else ""
     return Table(
@@ -260,37 +250,22 @@ def _bar_name(run: str, boards: Sequence[Leaderboard]) -> str:
 
 def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return every row of every board in long form, for CSV."""
-    return Table(
-        title="Scores",
-        columns=(
-            Column(name="qrels"),
-            Column(name="measure"),
-            Column(name="rank", kind="integer"),
-            Column(name="run"),
-            Column(name="score", kind="number"),
-            Column(name="low", kind="number"),
-            Column(name="high", kind="number"),
-            Column(name="perfect", kind="flag"),
-            Column(name="order"),
-            *_DETAILS,
-        ),
-        rows=tuple(
-            (
-                board.qrels,
-                board.measure,
-                row.rank,
-                row.run,
-                row.score,
-                row.low,
-                row.high,
-                row.perfect,
-                str(board.order),
-                *_details(row),
-            )
-            for board in boards
-            for row in board.rows
-        ),
-        provenance=provenance or {},
+    return table(
+        "Scores",
+        [(board, row) for board in boards for row in board.rows],
+        {
+            "qrels": Column(),
+            "measure": Column(),
+            "rank": Column("integer"),
+            "run": Column(),
+            "score": Column("number"),
+            "low": Column("number"),
+            "high": Column("number"),
+            "perfect": Column("flag"),
+            "order": Column(value=lambda board, row: str(board.order)),
+            **_DETAILS,
+        },
+        provenance=provenance,
     )
 
 
@@ -320,58 +295,58 @@ def correlation_table(results: Sequence[RankCorrelation]) -> Table:
 
     Boards over different queries have a row for what is printed and one for the queries that both have.
     """
-    rows: list[tuple[Cell, ...]] = []
     apart = not all(result.same_queries for result in results)
     votings = [one.two_votings for result in results for one in (result.printed, result.common)]
-    noisy = any(votings)
+    rows: list[tuple[RankCorrelation, Over, Tau]] = []
     for result in results:
-        moved = max(result.shifts, key=lambda shift: abs(shift.shift))
-        words = f"{moved.run} {moved.reference} to {moved.other}" if moved.shift else None
-        ways: list[tuple[Over, Tau]] = [("boards as printed", result.printed)]
+        rows.append((result, "boards as printed", result.printed))
         if not result.same_queries:
-            ways.append(("common queries", result.common))
-        for over, found in ways:
-            queries = " and ".join(f"{count:,}" for count in dict.fromkeys(found.queries))
-            rows.append(
-                (
-                    result.reference,
-                    result.other,
-                    result.runs,
-                    *((over, queries) if apart else (result.queries,)),
-                    found.tau,
-                    found.tau_ap,
-                    *(votings_cells(found.two_votings) if noisy else ()),
-                    words if over == result.over else None,
-                )
-            )
-    return Table(
-        title="Kendall's τ and τ_AP between the leaderboards",
-        columns=(
-            Column(name="reference", priority=0),
-            Column(name="other", priority=0),
-            Column(name="runs", kind="integer", priority=4),
-            *([Column(name="over", priority=0)] if apart else []),
-            Column(name="queries", kind="text" if apart else "integer", priority=2),
-            Column(name="tau", head="τ", kind="number"),
-            Column(name="tau_ap", head="τ_AP", kind="number", priority=2),
-            *(TWO_VOTINGS if noisy else ()),
-            Column(name="largest_shift", head="largest shift", priority=3),
-        ),
-        rows=tuple(rows),
+            rows.append((result, "common queries", result.common))
+
+    def queries(result: RankCorrelation, _over: Over, found: Tau) -> Cell:
+        both = " and ".join(f"{count:,}" for count in dict.fromkeys(found.queries))
+        return both if apart else result.queries
+
+    def largest_shift(result: RankCorrelation, over: Over, _found: Tau) -> Cell:
+        moved = max(result.shifts, key=lambda shift: abs(shift.shift))
+        told = moved.shift and over == result.over
+        return f"{moved.run} {moved.reference} to {moved.other}" if told else None
+
+    return table(
+        "Kendall's τ and τ_AP between the leaderboards",
+        rows,
+        {
+            "reference": Column(priority=0),
+            "other": Column(priority=0),
+            "runs": Column("integer", priority=4),
+            "over": Column(priority=0, value=lambda _, over, found: over) if apart else None,
+            "queries": Column("text" if apart else "integer", priority=2, value=queries),
+            "tau": Column("number", "τ"),
+            "tau_ap": Column("number", "τ_AP", priority=2),
+            **(two_votings_columns(lambda *found: found[-1].two_votings) if any(votings) else {}),
+            "largest_shift": Column(head="largest shift", priority=3, value=largest_shift),
+        },
         notes=votings_notes(votings),
     )
 
 
-TWO_VOTINGS = (
-    Column(name="two_votings", head="two votings", kind="number", priority=1),
-    Column(name="two_votings_low", head="from", kind="number", priority=5),
-    Column(name="two_votings_high", head="to", kind="number", priority=5),
-    Column(name="truth", head="truth", kind="number", priority=1),
-    Column(name="truth_low", head="from", kind="number", priority=5),
-    Column(name="truth_high", head="to", kind="number", priority=5),
-    Column(name="two_votings_by", head="by", priority=5),
-)
-"""Columns that stand beside a tau of a board that rests on votes."""
+def two_votings_columns(found: Callable[..., TwoVotings | None]) -> dict[str, Column]:
+    """Return the columns that stand beside a tau of a board that rests on votes."""
+
+    def part(name: str) -> Callable[..., Cell]:
+        return lambda *record: getattr(found(*record), name, None)
+
+    return {
+        "two_votings": Column("number", "two votings", priority=1, value=part("value")),
+        "two_votings_low": Column("number", "from", priority=5, value=part("low")),
+        "two_votings_high": Column("number", "to", priority=5, value=part("high")),
+        "truth": Column("number", priority=1, value=part("truth")),
+        "truth_low": Column("number", "from", priority=5, value=part("truth_low")),
+        "truth_high": Column("number", "to", priority=5, value=part("truth_high")),
+        "two_votings_by": Column(head="by", priority=5, value=part("by")),
+    }
+
+
 _VOTINGS_WORDS = (
     "Two votings: the τ at which boards of two rounds of voting like this one agree, which labels that are "
     "nearer to the truth pass. Truth: the τ of a board of the truth with the one of these votes, as far as "
@@ -411,15 +386,6 @@ def _with_ends(found: TwoVotings) -> str:
     return f"{found.value:.2f}{ends}{truth if math.isfinite(found.truth) else ''}"
 
 
-def votings_cells(found: TwoVotings | None) -> tuple[Cell, ...]:
-    """Return the cells of these columns."""
-    if found is None:
-        return (None,) * len(TWO_VOTINGS)
-    return (
-        found.value, found.low, found.high, found.truth, found.truth_low, found.truth_high, found.by,
-    )  # fmt: skip
-
-
 def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = None) -> "DataFrame":
     """Return the square matrix of win ratios: how often the column beats the row.
 
@@ -450,31 +416,20 @@ def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None
         notes.append(
             f"{runs} not found: the run tag is not the id of an entry, nor the description of just one."
         )
-    return Table(
-        title="The runs on the leaderboard",
-        columns=(
-            Column(name="run", priority=0),
-            Column(name="rank", head="leaderboard rank", kind="integer"),
-            Column(name="evaluation", head="evaluation set", kind="number"),
-            Column(name="all_queries", head="all queries", kind="number"),
-            Column(name="selected", head="selected queries", kind="number"),
-            Column(name="preference", head="preference qrels", kind="number"),
-            Column(name="reference", priority=5),
-        ),
-        rows=tuple(
-            (
-                row.run,
-                row.rank,
-                row.evaluation,
-                row.all_queries,
-                row.selected,
-                row.preference,
-                row.reference or None,
-            )
-            for row in board.rows
-        ),
-        notes=tuple(notes),
-        provenance=provenance or {},
+    return table(
+        "The runs on the leaderboard",
+        board.rows,
+        {
+            "run": Column(priority=0),
+            "rank": Column("integer", "leaderboard rank"),
+            "evaluation": Column("number", "evaluation set"),
+            "all_queries": Column("number", "all queries"),
+            "selected": Column("number", "selected queries"),
+            "preference": Column("number", "preference qrels"),
+            "reference": Column(priority=5, value=lambda row: row.reference or None),
+        },
+        notes=notes,
+        provenance=provenance,
     )
 
 
@@ -544,35 +499,27 @@ def winratio_list(
     result: WinRatios, *, alpha: float = 0.05, provenance: Mapping[str, str] | None = None
 ) -> Table:
     """Return one row for each pair of runs."""
-    kinds = {
-        "wins_a": "wins a",
-        "wins_b": "wins b",
-        "ties": "ties",
-        "same": "same top",
-        "unjudged": "unjudged",
-    }
-    return Table(
-        title="Win ratios",
-        columns=(
-            Column(name="a"),
-            Column(name="b"),
-            *(Column(name=name, head=head, kind="integer") for name, head in kinds.items()),
-            Column(name="ratio", head="a wins", kind="percent", digits=1),
-            Column(name="p", kind="p"),
-            Column(name="p_bonferroni", head="p (Bonferroni)", kind="p"),
-        ),
-        rows=tuple(
-            (
-                pair.a,
-                pair.b,
-                *(getattr(pair, name) for name in kinds),
-                Bold(pair.ratio) if pair.p_bonferroni <= alpha else pair.ratio,
-                pair.p,
-                pair.p_bonferroni,
-            )
-            for pair in result.pairs
-        ),
-        provenance=provenance or {},
+    return table(
+        "Win ratios",
+        result.pairs,
+        {
+            "a": Column(),
+            "b": Column(),
+            "wins_a": Column("integer", "wins a"),
+            "wins_b": Column("integer", "wins b"),
+            "ties": Column("integer"),
+            "same": Column("integer", "same top"),
+            "unjudged": Column("integer"),
+            "ratio": Column(
+                "percent",
+                "a wins",
+                digits=1,
+                value=lambda pair: Bold(pair.ratio) if pair.p_bonferroni <= alpha else pair.ratio,
+            ),
+            "p": Column("p"),
+            "p_bonferroni": Column("p", "p (Bonferroni)"),
+        },
+        provenance=provenance,
     )
 
 
@@ -697,39 +644,36 @@ def _screen_table(board: Board, before: Board | None) -> Table:
     found = board.leaderboard
     may = {one.run: f"{one.highest} to {one.lowest}" for one in board.standings}
     was = {row.run: row.rank for row in before.leaderboard.ranked} if before else {}
-    rows = tuple(
-        (
-            row.rank,
-            row.run,
-            row.score,
-            max(row.high - row.score, row.score - row.low),
-            *((may.get(row.run),) if may else ()),
-            *((was.get(row.run),) if before else ()),
-        )
-        for row in found.ranked
+    under = f"under {before.leaderboard.qrels}" if before else ""
+    return table(
+        "",
+        found.ranked,
+        {
+            "rank": Column("integer", priority=0),
+            "run": Column(priority=0),
+            "score": Column("number", found.measure),
+            "half_width": Column("number", "±", priority=2, value=_half_width),
+            "may": Column(head="may rank", priority=2, value=lambda row: may.get(row.run)) if may else None,
+            "was": Column("integer", under, value=lambda row: was.get(row.run)) if before else None,
+        },
     )
-    columns = (
-        Column(name="rank", kind="integer", priority=0),
-        Column(name="run", priority=0),
-        Column(name="score", head=found.measure, kind="number"),
-        Column(name="half_width", head="±", kind="number", priority=2),
-        *((Column(name="may", head="may rank", priority=2),) if may else ()),
-        *((Column(name="was", head=f"under {before.leaderboard.qrels}", kind="integer"),) if before else ()),
-    )
-    return Table(title="", columns=columns, rows=rows)
+
+
+def _half_width(row: LeaderboardRow) -> float:
+    return max(row.high - row.score, row.score - row.low)
 
 
 def not_judged_table(rows: Sequence[NotJudged]) -> Table:
     """Return the runs that no board ranks yet, in the order of their tags."""
-    return Table(
-        title="Not judged yet",
-        columns=(
-            Column(name="run"),
-            Column(name="judged", kind="integer"),
-            Column(name="queries", kind="integer"),
-            Column(name="share", kind="percent", digits=0),
-        ),
-        rows=tuple(sorted((row.run, row.judged, row.queries, row.share) for row in rows)),
+    return table(
+        "Not judged yet",
+        sorted(rows, key=lambda row: (row.run, row.judged, row.queries)),
+        {
+            "run": Column(),
+            "judged": Column("integer"),
+            "queries": Column("integer"),
+            "share": Column("percent", digits=0),
+        },
         notes=(
             "These runs' passages are being compared with the best answers; the runs are ranked after that. "
             "judged: how many of their top passages were compared.",
@@ -739,16 +683,15 @@ def not_judged_table(rows: Sequence[NotJudged]) -> Table:
 
 def pair_agreement_table(rows: Sequence[PairAgreement]) -> Table:
     """Return how often each run orders a judged pair near its top as people do, the best first."""
-    ordered = sorted(rows, key=lambda row: (-row.ratio if row.agree + row.disagree else 1.0, row.run))
-    return Table(
-        title="Agreement with the preferences",
-        columns=(
-            Column(name="run", priority=0),
-            Column(name="agree", kind="integer", priority=2),
-            Column(name="disagree", kind="integer", priority=2),
-            Column(name="ratio", head="agreement", kind="percent", digits=2),
-        ),
-        rows=tuple((row.run, row.agree, row.disagree, row.ratio) for row in ordered),
+    return table(
+        "Agreement with the preferences",
+        sorted(rows, key=lambda row: (-row.ratio if row.agree + row.disagree else 1.0, row.run)),
+        {
+            "run": Column(priority=0),
+            "agree": Column("integer", priority=2),
+            "disagree": Column("integer", priority=2),
+            "ratio": Column("percent", "agreement", digits=2),
+        },
         notes=("Decided pairs with both passages in the run's top 10.",),
     )
 
@@ -758,18 +701,18 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
     notes = ["Judged pairs with a relevant passage of the label set, by the majority of their votes."]
     if cycles is not None:
         notes.append(f"Queries that end in a cycle, with several best passages: {cycles:,}.")
-    return Table(
-        title="Pairings that the passages of each label set win",
-        columns=(
-            Column(name="qrels", priority=0),
-            Column(name="passages", kind="integer"),
-            Column(name="won", kind="integer"),
-            Column(name="lost", kind="integer"),
-            Column(name="tied", kind="integer"),
-            Column(name="share", head="% won", kind="percent", digits=1),
-        ),
-        rows=tuple((row.qrels, row.passages, row.won, row.lost, row.tied, row.share) for row in rows),
-        notes=tuple(notes),
+    return table(
+        "Pairings that the passages of each label set win",
+        rows,
+        {
+            "qrels": Column(priority=0),
+            "passages": Column("integer"),
+            "won": Column("integer"),
+            "lost": Column("integer"),
+            "tied": Column("integer"),
+            "share": Column("percent", "% won", digits=1),
+        },
+        notes=notes,
     )
 
 
@@ -778,40 +721,22 @@ def left_out_table(rows: Sequence[LeftOut], two_votings: TwoVotings | None = Non
 
     ``two_votings`` says what other votes like these do to the ranks.
     """
-    teams = any(row.team != row.run for row in rows)
-    other = _other_queries(rows)
-    return Table(
-        title=f"Leaving out the passages that only one {'team' if teams else 'run'} contributed",
-        columns=(
-            Column(name="run", priority=0),
-            *((Column(name="team", priority=2),) if teams else ()),
-            Column(name="passages", kind="integer", priority=3),
-            Column(name="changed", head="queries changed", kind="integer", priority=2),
-            Column(name="score", kind="number"),
-            Column(name="rank", kind="integer"),
-            Column(name="score_without", head="without", kind="number"),
-            Column(name="rank_without", head="rank", kind="integer"),
-            *(
-                (Column(name="queries_without", head="on queries", kind="integer", priority=1),)
-                if other
-                else ()
-            ),
-        ),
-        rows=tuple(
-            (
-                row.run,
-                *((row.team,) if teams else ()),
-                row.passages,
-                row.changed,
-                row.score,
-                row.rank,
-                row.score_without,
-                row.rank_without or None,
-                *((row.queries_without,) if other else ()),
-            )
-            for row in rows
-        ),
-        notes=tuple(_left_out_notes(rows, two_votings, "team" if teams else "run")),
+    whose = "team" if any(row.team != row.run for row in rows) else "run"
+    return table(
+        f"Leaving out the passages that only one {whose} contributed",
+        rows,
+        {
+            "run": Column(priority=0),
+            "team": Column(priority=2) if whose == "team" else None,
+            "passages": Column("integer", priority=3),
+            "changed": Column("integer", "queries changed", priority=2),
+            "score": Column("number"),
+            "rank": Column("integer"),
+            "score_without": Column("number", "without"),
+            "rank_without": Column("integer", "rank", value=lambda row: row.rank_without or None),
+            "queries_without": Column("integer", "on queries") if _other_queries(rows) else None,
+        },
+        notes=_left_out_notes(rows, two_votings, whose),
     )
 
 
@@ -841,35 +766,25 @@ def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, who
 
 def samples_table(rows: Sequence[SampleAgreement]) -> Table:
     """Return how far samples of the queries rank the runs as all of them do."""
-    return Table(
-        title="Samples of the queries against all",
-        columns=(
-            Column(name="measure", priority=0),
-            Column(name="qrels", priority=0),
-            Column(name="queries", kind="integer", priority=3),
-            Column(name="size", head="in a sample", kind="integer"),
-            Column(name="samples", kind="integer", priority=4),
-            Column(name="tau", head="mean τ", kind="number"),
-            Column(name="tau_low", head="τ from", kind="number", priority=2),
-            Column(name="tau_high", head="to", kind="number", priority=2),
-            Column(name="tau_ap", head="mean τ_AP", kind="number", priority=3),
-            Column(name="identical", head="same order", kind="percent", digits=1, priority=2),
-        ),
-        rows=tuple(
-            (
-                row.measure,
-                row.qrels,
-                row.queries,
-                row.size,
-                row.samples,
-                float(row.tau.mean()),
-                float(np.quantile(row.tau, 0.025)),
-                float(np.quantile(row.tau, 0.975)),
-                float(row.tau_ap.mean()),
-                row.identical,
-            )
-            for row in rows
-        ),
+    return table(
+        "Samples of the queries against all",
+        rows,
+        {
+            "measure": Column(priority=0),
+            "qrels": Column(priority=0),
+            "queries": Column("integer", priority=3),
+            "size": Column("integer", "in a sample"),
+            "samples": Column("integer", priority=4),
+            "tau": Column("number", "mean τ", value=lambda row: float(row.tau.mean())),
+            "tau_low": Column(
+                "number", "τ from", priority=2, value=lambda row: float(np.quantile(row.tau, 0.025))
+            ),
+            "tau_high": Column(
+                "number", "to", priority=2, value=lambda row: float(np.quantile(row.tau, 0.975))
+            ),
+            "tau_ap": Column("number", "mean τ_AP", priority=3, value=lambda row: float(row.tau_ap.mean())),
+            "identical": Column("percent", "same order", digits=1, priority=2),
+        },
         notes=("From and to: the middle 95 % of the samples.",),
     )
 
@@ -933,46 +848,37 @@ def preferred_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | N
 
 def examples_table(rows: Sequence[Example], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return judged pairs with their texts, the preferred passage first (Figure 1)."""
-    names = ("query", "question", "category", "preferred", "preferred_text", "other", "other_text")
-    return Table(
-        title="Examples, drawn at random from both outcomes",
-        columns=(
-            *(Column(name=name, head=name.replace("_", " ")) for name in names),
-            Column(name="qrel_preferred", head="qrel preferred", kind="flag"),
-            Column(name="votes_for", head="votes for", kind="integer"),
-            Column(name="votes_against", head="against", kind="integer"),
-        ),
-        rows=tuple(
-            (
-                one.query,
-                one.query_text,
-                one.category,
-                one.preferred,
-                one.preferred_text,
-                one.other,
-                one.other_text,
-                one.qrel_preferred,
-                one.votes_for,
-                one.votes_against,
-            )
-            for one in rows
-        ),
-        provenance=provenance or {},
+    return table(
+        "Examples, drawn at random from both outcomes",
+        rows,
+        {
+            "query": Column(),
+            "question": Column(value=lambda one: one.query_text),
+            "category": Column(),
+            "preferred": Column(),
+            "preferred_text": Column(head="preferred text"),
+            "other": Column(),
+            "other_text": Column(head="other text"),
+            "qrel_preferred": Column("flag", "qrel preferred"),
+            "votes_for": Column("integer", "votes for"),
+            "votes_against": Column("integer", "against"),
+        },
+        provenance=provenance,
     )
 
 
 def power_table(rows: Sequence[Power]) -> Table:
     """Return what this many pairs of category B can show."""
-    return Table(
-        title="What judged pairs of category B can show",
-        columns=(
-            Column(name="pairs", kind="integer", priority=0),
-            Column(name="sample", head="queries to judge", kind="integer"),
-            Column(name="wins", head="significant from", kind="integer", priority=2),
-            Column(name="ratio", head="of the pairs", kind="percent", digits=1),
-            Column(name="detectable", head="found 4 times in 5", kind="percent", digits=1),
-        ),
-        rows=tuple((row.pairs, row.sample, row.wins, row.ratio, row.detectable) for row in rows),
+    return table(
+        "What judged pairs of category B can show",
+        rows,
+        {
+            "pairs": Column("integer", priority=0),
+            "sample": Column("integer", "queries to judge"),
+            "wins": Column("integer", "significant from", priority=2),
+            "ratio": Column("percent", "of the pairs", digits=1),
+            "detectable": Column("percent", "found 4 times in 5", digits=1),
+        },
         notes=(
             "Two-sided binomial test at 5 %, one decided outcome a pair. A run whose top passage is "
             "preferred as often as the last column says is found better four times in five.",

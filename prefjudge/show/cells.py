@@ -1,10 +1,11 @@
 """Cells: a table as a record of columns and rows, and the words for a cell in the width there is."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 from prefjudge.words import chance_text, printable
 
@@ -33,20 +34,24 @@ Cell = Value | Bold | Unsure
 RING = "°"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column: its key in data files, its heading on screen and how its values are written.
+
+    What it shows of a record is the attribute of its name, unless it has a ``value``: see `table`.
 
     Where a screen is too narrow, the columns with the greatest ``priority`` are left out first. Those of
     priority 1 are always shown, if need be below the others, where those of priority 0 are repeated: a row is
     known by them.
     """
 
-    name: str
-    head: str = ""
     kind: Kind = "text"
+    head: str = ""
+    _: KW_ONLY
+    name: str = ""
     digits: int = 4
     priority: int = 1
+    value: Callable[..., Cell] | None = field(default=None, compare=False, repr=False)
 
     @property
     def heading(self) -> str:
@@ -85,6 +90,36 @@ class Table:
                 raise ValueError(
                     f"row {number} of {self.title!r} has {len(row)} cells for {len(self.columns)} columns"
                 )
+
+
+def table(
+    title: str,
+    records: Iterable[Any],
+    columns: Mapping[str, Column | None],
+    *,
+    notes: Iterable[str] = (),
+    provenance: Mapping[str, str] | None = None,
+) -> Table:
+    """Return a table with a row for each record and, by their keys, the columns that are not None.
+
+    A record may be a tuple of several, such as a board and one of its rows: then a ``value`` takes all of
+    them, and an attribute is that of the last one that has it.
+    """
+    kept = {name: column for name, column in columns.items() if column is not None}
+    found = [one if type(one) is tuple else (one,) for one in records]
+    values = [column.value or _attribute(name, found[0]) for name, column in kept.items()] if found else []
+    return Table(
+        title=title,
+        columns=tuple(replace(column, name=name) for name, column in kept.items()),
+        rows=tuple(tuple(value(*record) for value in values) for record in found),
+        notes=tuple(notes),
+        provenance=provenance or {},
+    )
+
+
+def _attribute(name: str, record: tuple[object, ...]) -> Callable[..., Cell]:
+    place, read = max(place for place, part in enumerate(record) if hasattr(part, name)), attrgetter(name)
+    return lambda *parts: read(parts[place])
 
 
 def bare(cell: Cell) -> Value:

@@ -1,10 +1,14 @@
 """The tables of statistics: tests, agreement, stability, audits, workers and history."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isnan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import isnan, nan
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.core.resolving.resolutions import Change
@@ -16,6 +20,7 @@ from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability
 from prefjudge.evaluation.submissions import OURS, Audit, Rule, short_name
 from prefjudge.evaluation.tests import Significance, SignificanceTest
+from prefjudge.show.cells import table
 from prefjudge.show.tables import Bold, Cell, Column, Table
 from prefjudge.words import many
 
@@ -25,49 +30,40 @@ _DIFFERING = 15
 
 def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each pair of runs; the adjusted p-value is bold where it is significant."""
-    rows: list[tuple[Cell, ...]] = []
-    for result in results:
-        significant = result.significant
-        for pair in range(len(result)):
-            p = float(result.p_adjusted[pair])
-            rows.append(
-                (
-                    result.qrels,
-                    result.measure,
-                    result.runs[result.a[pair]],
-                    result.runs[result.b[pair]],
-                    float(result.difference[pair]),
-                    float(result.low[pair]),
-                    float(result.high[pair]),
-                    float(result.effect[pair]),
-                    int(result.wins_a[pair]),
-                    int(result.wins_b[pair]),
-                    float(result.p[pair]),
-                    Bold(p) if significant[pair] else p,
-                    bool(significant[pair]),
-                )
-            )
-    return Table(
-        title=_title(results),
-        columns=(
-            Column(name="qrels", priority=6),
-            Column(name="measure", priority=6),
-            Column(name="a", priority=0),
-            Column(name="b", priority=0),
-            Column(name="difference", head="b - a", kind="number"),
-            Column(name="low", head="from", kind="number", priority=2),
-            Column(name="high", head="to", kind="number", priority=2),
-            Column(name="effect", kind="number", digits=2, priority=5),
-            Column(name="wins_a", head="a wins", kind="integer", priority=4),
-            Column(name="wins_b", head="b wins", kind="integer", priority=4),
-            Column(name="p", kind="p", priority=3),
-            Column(name="p_adjusted", head="adjusted p", kind="p"),
-            Column(name="significant", kind="flag", priority=2),
-        ),
-        rows=tuple(rows),
+
+    def run(name: str) -> Callable[..., Cell]:
+        return lambda result, pair: result.runs[getattr(result, name)[pair]]
+
+    def p_adjusted(result: Significance, pair: int) -> Cell:
+        p = float(result.p_adjusted[pair])
+        return Bold(p) if result.significant[pair] else p
+
+    return table(
+        _title(results),
+        [(result, pair) for result in results for pair in range(len(result))],
+        {
+            "qrels": Column(priority=6),
+            "measure": Column(priority=6),
+            "a": Column(priority=0, value=run("a")),
+            "b": Column(priority=0, value=run("b")),
+            "difference": Column("number", "b - a", value=_item("difference")),
+            "low": Column("number", "from", priority=2, value=_item("low")),
+            "high": Column("number", "to", priority=2, value=_item("high")),
+            "effect": Column("number", digits=2, priority=5, value=_item("effect")),
+            "wins_a": Column("integer", "a wins", priority=4, value=_item("wins_a")),
+            "wins_b": Column("integer", "b wins", priority=4, value=_item("wins_b")),
+            "p": Column("p", priority=3, value=_item("p")),
+            "p_adjusted": Column("p", "adjusted p", value=p_adjusted),
+            "significant": Column("flag", priority=2, value=_item("significant")),
+        },
         notes=_comparison_notes(results),
-        provenance=provenance or {},
+        provenance=provenance,
     )
+
+
+def _item(name: str) -> Callable[..., Cell]:
+    """Return what takes a pair's value out of an array of a result."""
+    return lambda result, pair: getattr(result, name)[pair].item()
 
 
 def _title(results: Sequence[Significance]) -> str:
@@ -115,47 +111,57 @@ def _differ_little(result: Significance) -> int:
     return int(((differing < _DIFFERING) & (differing > 0)).sum())
 
 
-_PAIR = (
-    Column(name="qrels", priority=7),
-    Column(name="measure", priority=7),
-    Column(name="a", priority=0),
-    Column(name="b", priority=0),
-    Column(name="difference", head="Δ", kind="number"),
-)
-
-
+_PAIR = {
+    "qrels": Column(priority=7),
+    "measure": Column(priority=7),
+    "a": Column(priority=0, value=lambda _, row: row.a),
+    "b": Column(priority=0, value=lambda _, row: row.b),
+    "difference": Column("number", "Δ", value=lambda _, row: row.difference),
+}
 _DIFFERENCE = "Δ: the score of b less that of a."
-
-
-def _pair(tested: Significance, row: Outcomes) -> tuple[Cell, ...]:
-    return tested.qrels, tested.measure, row.a, row.b, row.difference
 
 
 def outcomes_table(
     rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
 ) -> Table:
     """Return the outcome breakdown, one row a contender, with every p-value raw (Table 2 of the paper)."""
-    return Table(
-        title="Outcomes: who answers more queries, and who ranks the answers better",
-        columns=(
-            *_PAIR,
-            Column(name="neither", kind="percent", digits=0, priority=4),
-            Column(name="only_a", head="only a", kind="percent", digits=0, priority=2),
-            Column(name="only_b", head="only b", kind="percent", digits=0, priority=2),
-            Column(name="p_binomial", head="p", kind="p", priority=2),
-            Column(name="both", kind="percent", digits=0, priority=4),
-            Column(name="esl_a", head="ESL a", kind="number", digits=2, priority=3),
-            Column(name="esl_b", head="ESL b", kind="number", digits=2, priority=3),
-            Column(name="p_esl_signed_rank", head="WSR p", kind="p", priority=6),
-            Column(name="p_esl_t", head="t p", kind="p", priority=3),
-            Column(name="rr_a", head="RR a", kind="number", priority=5),
-            Column(name="rr_b", head="RR b", kind="number", priority=5),
-            Column(name="p_rr_signed_rank", head="WSR p", kind="p", priority=6),
-            Column(name="p_rr_t", head="t p", kind="p", priority=6),
-            Column(name="verdict", head="verdict (t)"),
-            Column(name="verdict_signed_rank", head="verdict (WSR)", priority=4),
-        ),
-        rows=tuple((*_pair(tested, row), *_outcome_cells(row)) for tested, row in rows),
+
+    def share(name: str) -> Callable[..., Cell]:
+        return lambda _tested, row: getattr(row, name) / row.queries
+
+    def gain(name: str) -> Callable[..., Cell]:
+        return lambda _tested, row: Bold(p) if (p := getattr(row, name)) <= row.alpha else p
+
+    def verdict(name: str) -> Callable[..., Cell]:
+        def told(_tested: Significance, row: Outcomes) -> Cell:
+            found = getattr(row, name)
+            return found.value if found is Harm.NOT_TOLD_APART else Bold(found.value)
+
+        return told
+
+    return table(
+        "Outcomes: who answers more queries, and who ranks the answers better",
+        rows,
+        {
+            **_PAIR,
+            "neither": Column("percent", digits=0, priority=4, value=share("neither")),
+            "only_a": Column("percent", "only a", digits=0, priority=2, value=share("only_a")),
+            "only_b": Column("percent", "only b", digits=0, priority=2, value=share("only_b")),
+            "p_binomial": Column("p", "p", priority=2, value=gain("p_binomial")),
+            "both": Column("percent", digits=0, priority=4, value=share("both")),
+            "esl_a": Column("number", "ESL a", digits=2, priority=3),
+            "esl_b": Column("number", "ESL b", digits=2, priority=3),
+            "p_esl_signed_rank": Column("p", "WSR p", priority=6, value=gain("p_esl_signed_rank")),
+            "p_esl_t": Column("p", "t p", priority=3, value=gain("p_esl_t")),
+            "rr_a": Column("number", "RR a", priority=5),
+            "rr_b": Column("number", "RR b", priority=5),
+            "p_rr_signed_rank": Column("p", "WSR p", priority=6),
+            "p_rr_t": Column("p", "t p", priority=6),
+            "verdict": Column(head="verdict (t)", value=verdict("verdict")),
+            "verdict_signed_rank": Column(
+                head="verdict (WSR)", priority=4, value=verdict("verdict_signed_rank")
+            ),
+        },
         notes=(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
@@ -165,7 +171,7 @@ def outcomes_table(
             "binomial test of the answers and a test of ESL: t, or signed-rank.",
             *_split([row for _, row in rows]),
         ),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
@@ -182,50 +188,24 @@ def _split(rows: Sequence[Outcomes]) -> tuple[str, ...]:
     return (f"The two verdicts differ for {many(len(split), 'pair')}: {shown}.",)
 
 
-def _outcome_cells(row: Outcomes) -> tuple[Cell, ...]:
-    def mark(p: float) -> Cell:
-        return Bold(p) if p <= row.alpha else p
-
-    def verdict(found: Harm) -> Cell:
-        return found.value if found is Harm.NOT_TOLD_APART else Bold(found.value)
-
-    return (
-        row.neither / row.queries,
-        row.only_a / row.queries,
-        row.only_b / row.queries,
-        mark(row.p_binomial),
-        row.both / row.queries,
-        row.esl_a,
-        row.esl_b,
-        mark(row.p_esl_signed_rank),
-        mark(row.p_esl_t),
-        row.rr_a,
-        row.rr_b,
-        row.p_rr_signed_rank,
-        row.p_rr_t,
-        verdict(row.verdict),
-        verdict(row.verdict_signed_rank),
-    )
-
-
 def naive_table(
     rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
 ) -> Table:
     """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
-    return Table(
-        title="Reciprocal ranks over all queries",
-        columns=(
-            *_PAIR,
-            Column(name="p_rank_sum", head="WRS p", kind="p", digits=6, priority=2),
-            Column(name="p_signed_rank", head="WSR p", kind="p", digits=6, priority=2),
-            Column(name="p_t", head="t p", kind="p", digits=6),
-        ),
-        rows=tuple((*_pair(tested, row), row.p_rank_sum, row.p_signed_rank, row.p_t) for tested, row in rows),
+    return table(
+        "Reciprocal ranks over all queries",
+        rows,
+        {
+            **_PAIR,
+            "p_rank_sum": Column("p", "WRS p", digits=6, priority=2),
+            "p_signed_rank": Column("p", "WSR p", digits=6, priority=2),
+            "p_t": Column("p", "t p", digits=6),
+        },
         notes=(
             _DIFFERENCE,
             "Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",
         ),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
@@ -269,41 +249,27 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
         f"{many(one.pairs, 'pair')} of {many(one.runs, 'run')}, level {one.alpha:g}."
         for one in agreements
     }
-    return Table(
-        title="Agreement of random halves of the queries",
-        columns=(
-            Column(name="qrels", priority=0),
-            Column(name="measure", priority=0),
-            Column(name="test", priority=0),
-            Column(name="aggregate", head="better by", priority=0),
-            Column(name="agree", kind="percent", digits=1),
-            Column(name="partly", kind="percent", digits=1),
-            Column(name="disagree", kind="percent", digits=1),
-            Column(name="significant", kind="percent", digits=1, priority=2),
-            Column(name="equal", kind="percent", digits=1, priority=2),
-        ),
-        rows=tuple(
-            (
-                one.qrels,
-                one.measure,
-                str(row.test),
-                row.aggregate,
-                row.agree,
-                row.partly,
-                row.disagree,
-                row.significant,
-                row.equal,
-            )
-            for one in agreements
-            for row in one.rows
-        ),
+    return table(
+        "Agreement of random halves of the queries",
+        [(one, row) for one in agreements for row in one.rows],
+        {
+            "qrels": Column(priority=0),
+            "measure": Column(priority=0),
+            "test": Column(priority=0, value=lambda _, row: str(row.test)),
+            "aggregate": Column(head="better by", priority=0),
+            "agree": Column("percent", digits=1),
+            "partly": Column("percent", digits=1),
+            "disagree": Column("percent", digits=1),
+            "significant": Column("percent", digits=1, priority=2),
+            "equal": Column("percent", digits=1, priority=2),
+        },
         notes=(
             *sorted(sizes),
             "Agree: the halves agree which run is better, and whether significantly. Disagree: they disagree "
             "and at least one is significant. Partly: the rest. Significant: in at least one half. Equal: "
             "both find the runs equally good, which counts as agreement.",
         ),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
@@ -312,29 +278,19 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
 
 def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) -> Table:
     """Return one row for each finding."""
-    return Table(
-        title="Findings",
-        columns=(
-            Column(name="rule", priority=0),
-            Column(name="submissions", kind="integer"),
-            Column(name="team", priority=2),
-            Column(name="ids", priority=2),
-            Column(name="value", kind="number", digits=2),
-            Column(name="words", head="what was found"),
-        ),
-        rows=tuple(
-            (
-                str(found.rule),
-                len(found.submissions),
-                found.team or None,
-                ", ".join(found.submissions),
-                found.value,
-                found.words,
-            )
-            for found in audit.findings
-        ),
+    return table(
+        "Findings",
+        audit.findings,
+        {
+            "rule": Column(priority=0, value=lambda found: str(found.rule)),
+            "submissions": Column("integer", value=lambda found: len(found.submissions)),
+            "team": Column(priority=2, value=lambda found: found.team or None),
+            "ids": Column(priority=2, value=lambda found: ", ".join(found.submissions)),
+            "value": Column("number", digits=2),
+            "words": Column(head="what was found"),
+        },
         notes=_audit_notes(audit),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
@@ -359,10 +315,13 @@ def summary_table(audit: Audit) -> Table:
     """Return how many findings each rule has."""
     tau = "not defined" if isnan(audit.tau) else f"{audit.tau:.2f}"
     counted = Counter(found.rule for found in audit.findings)
-    return Table(
-        title="Findings by rule",
-        columns=(Column(name="rule", priority=0), Column(name="findings", kind="integer")),
-        rows=tuple((str(rule), counted[rule]) for rule in Rule if audit.rules.ours or rule not in OURS),
+    return table(
+        "Findings by rule",
+        [rule for rule in Rule if audit.rules.ours or rule not in OURS],
+        {
+            "rule": Column(priority=0, value=str),
+            "findings": Column("integer", value=lambda rule: counted[rule]),
+        },
         notes=(
             f"{many(audit.submissions, 'submission')} of {many(len(audit.teams), 'team')}, "
             f"{audit.first} to {audit.last}; {len(audit.anonymous):,} are anonymous.",
@@ -377,41 +336,36 @@ def summary_table(audit: Audit) -> Table:
 
 def teams_table(audit: Audit, *, top: int = 15) -> Table:
     """Return the teams with most submissions, and the names that they go by."""
-    return Table(
-        title="Teams with most submissions",
-        columns=(
-            Column(name="team", priority=0),
-            Column(name="submissions", kind="integer"),
-            Column(name="names", kind="integer", priority=2),
-        ),
-        rows=tuple(
-            (short_name(team.name), len(team.submissions), len(team.names)) for team in audit.teams[:top]
-        ),
+    return table(
+        "Teams with most submissions",
+        audit.teams[:top],
+        {
+            "team": Column(priority=0, value=lambda team: short_name(team.name)),
+            "submissions": Column("integer", value=lambda team: len(team.submissions)),
+            "names": Column("integer", priority=2, value=lambda team: len(team.names)),
+        },
     )
 
 
 def institutions_table(audit: Audit, *, top: int = 15) -> Table:
     """Return the institutions with most submissions (Craswell et al., SIGIR 2021, section 3.3)."""
-    best = {name: place for place, name in enumerate(reversed(audit.records), 1)}
-    return Table(
-        title="Institutions with most submissions",
-        columns=(
-            Column(name="institution", priority=0),
-            Column(name="submissions", kind="integer"),
-            Column(name="records", kind="integer", priority=2),
-            Column(name="last_record", head="latest record", priority=3),
-            Column(name="names", priority=4),
-        ),
-        rows=tuple(
-            (
-                short_name(one.name),
-                len(one.submissions),
-                sum(name in best for name in one.submissions),
-                min((name for name in one.submissions if name in best), key=best.__getitem__, default=None),
-                "; ".join(map(short_name, one.names)),
-            )
-            for one in audit.institutions[:top]
-        ),
+    latest = [*reversed(audit.records)]
+    return table(
+        "Institutions with most submissions",
+        audit.institutions[:top],
+        {
+            "institution": Column(priority=0, value=lambda one: short_name(one.name)),
+            "submissions": Column("integer", value=lambda one: len(one.submissions)),
+            "records": Column(
+                "integer", priority=2, value=lambda one: len({*latest}.intersection(one.submissions))
+            ),
+            "last_record": Column(
+                head="latest record",
+                priority=3,
+                value=lambda one: next((name for name in latest if name in one.submissions), None),
+            ),
+            "names": Column(priority=4, value=lambda one: "; ".join(map(short_name, one.names))),
+        },
         notes=(
             f"{many(len(audit.institutions), 'institution')}; a joint submission counts at each, and "
             f"{many(len(audit.anonymous), 'submission is', 'submissions are')} anonymous. "
@@ -422,20 +376,17 @@ def institutions_table(audit: Audit, *, top: int = 15) -> Table:
 
 def shifts_table(audit: Audit, *, top: int = 10) -> Table:
     """Return the submissions whose rank changes most from the dev to the eval queries."""
-    moved = sorted(audit.standings, key=lambda row: (-abs(row.shift), row.eval_rank))[:top]
-    return Table(
-        title="Largest shifts from dev to eval rank",
-        columns=(
-            Column(name="submission", priority=0),
-            Column(name="dev", kind="number", digits=3, priority=2),
-            Column(name="eval", kind="number", digits=3, priority=2),
-            Column(name="dev_rank", head="dev rank", kind="integer"),
-            Column(name="eval_rank", head="eval rank", kind="integer"),
-            Column(name="shift", head="rises", kind="integer"),
-        ),
-        rows=tuple(
-            (row.submission, row.dev, row.eval, row.dev_rank, row.eval_rank, row.shift) for row in moved
-        ),
+    return table(
+        "Largest shifts from dev to eval rank",
+        sorted(audit.standings, key=lambda row: (-abs(row.shift), row.eval_rank))[:top],
+        {
+            "submission": Column(priority=0),
+            "dev": Column("number", digits=3, priority=2),
+            "eval": Column("number", digits=3, priority=2),
+            "dev_rank": Column("integer", "dev rank"),
+            "eval_rank": Column("integer", "eval rank"),
+            "shift": Column("integer", "rises"),
+        },
     )
 
 
@@ -444,22 +395,30 @@ def shifts_table(audit: Audit, *, top: int = 10) -> Table:
 
 def versions_table(rows: Iterable[Mapping[str, Cell]]) -> Table:
     """Return a row per version, from mappings with the columns' names."""
-    columns = (
-        Column(name="version", kind="integer", priority=0),
-        Column(name="made", priority=2),
-        Column(name="queries", kind="integer", priority=3),
-        Column(name="answers", kind="integer", priority=3),
-        Column(name="challenge", kind="integer"),
-        Column(name="newcomers", kind="integer"),
-        Column(name="changed", kind="integer"),
-        Column(name="moved", head="runs moved", kind="integer"),
+    columns = {
+        "version": Column("integer", priority=0),
+        "made": Column(priority=2),
+        "queries": Column("integer", priority=3),
+        "answers": Column("integer", priority=3),
+        "challenge": Column("integer"),
+        "newcomers": Column("integer"),
+        "changed": Column("integer"),
+        "moved": Column("integer", "runs moved"),
+    }
+    note = "changed: queries whose answers differ from those of the version before."
+    return table(
+        "Versions of the best-known answers",
+        rows,
+        {
+            **_of_mappings(columns),
+        },
+        notes=(note,),
     )
-    return Table(
-        title="Versions of the best-known answers",
-        columns=columns,
-        rows=tuple(tuple(row[column.name] for column in columns) for row in rows),
-        notes=("changed: queries whose answers differ from those of the version before.",),
-    )
+
+
+def _of_mappings(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return columns that show what mappings have under their keys."""
+    return {name: replace(column, value=itemgetter(name)) for name, column in columns.items()}
 
 
 def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]]) -> Table:
@@ -501,19 +460,19 @@ def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]
 
 def moves_table(measure: str, versions: Mapping[int, Sequence[RankShift]]) -> Table:
     """Return a row for each run that a version moves on the leaderboard."""
-    return Table(
-        title=f"Runs that moved, by {measure}",
-        columns=(
-            Column(name="version", kind="integer", priority=0),
-            Column(name="run", priority=0),
-            Column(name="from", head="from rank", kind="integer"),
-            Column(name="to", head="to rank", kind="integer"),
-        ),
-        rows=tuple(
-            (version, shift.run, shift.reference, shift.other)
-            for version, shifts in versions.items()
-            for shift in shifts
-        ),
+    columns = {
+        "version": Column("integer", priority=0, value=lambda version, shift: version),
+        "run": Column(priority=0),
+        "from": Column("integer", "from rank", value=lambda version, shift: shift.reference),
+        "to": Column("integer", "to rank", value=lambda version, shift: shift.other),
+    }
+    moved = [(version, shift) for version, shifts in versions.items() for shift in shifts]
+    return table(
+        f"Runs that moved, by {measure}",
+        moved,
+        {
+            **columns,
+        },
     )
 
 
@@ -525,23 +484,31 @@ Named = tuple[str, RankStability]
 def top_table(part: str, result: RankStability, *, top: int = 5) -> Table:
     """Return the shares of the first ``top`` ranks of the first ``top`` runs (Tables 1 and 2)."""
     shown = min(top, len(result.runs))
-    told = result.share if result.share is not None else np.full((shown, shown), np.nan)
-    return Table(
-        title=f"Ranks of the first {many(shown, 'run')} under bootstrapping: {label(part, result)}",
-        columns=(
-            Column(name="rank", kind="integer"),
-            Column(name="run", head="leaderboard run"),
-            *(
-                Column(name=f"share_{rank}", head=str(rank), kind="percent", digits=1)
+    return table(
+        f"Ranks of the first {many(shown, 'run')} under bootstrapping: {label(part, result)}",
+        range(shown),
+        {
+            "rank": Column("integer", value=lambda place: place + 1),
+            "run": Column(head="leaderboard run", value=lambda place: result.runs[place]),
+            **{
+                f"share_{rank}": Column("percent", str(rank), digits=1, value=_share_at(result, rank))
                 for rank in range(1, shown + 1)
-            ),
-        ),
-        rows=tuple(
-            (place, run, *map(float, shares[:shown]))
-            for place, (run, shares) in enumerate(zip(result.runs[:shown], told[:shown], strict=True), 1)
-        ),
+            },
+        },
         notes=(f"{many(result.trials, 'trial')}; tied runs share their ranks.",),
     )
+
+
+def _share_at(result: RankStability, rank: int, *, likeliest: bool = False) -> Callable[[int], Cell]:
+    """Return what gives the share of a rank for the run at a place; the ``likeliest`` one is bold."""
+
+    def share(place: int) -> Cell:
+        if result.share is None:
+            return nan
+        found = float(result.share[place, rank - 1])
+        return Bold(found) if likeliest and int(np.argmax(result.share[place])) == rank - 1 else found
+
+    return share
 
 
 def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
@@ -549,42 +516,35 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
 
     The likeliest rank of a run is bold.
     """
-    shown = min(top, len(result.runs)) if result.share is not None else 0
-    rows: list[tuple[Cell, ...]] = []
-    for place, run in enumerate(result.runs):
-        shares: list[float] = [] if result.share is None else result.share[place].tolist()
-        likeliest = int(np.argmax(shares)) if shares else None
-        rows.append(
-            (
-                place + 1,
-                run,
-                float(result.mean[place]),
-                int(result.low[place]),
-                int(result.high[place]),
-                *([] if result.expected is None else [float(result.expected[place])]),
-                *(Bold(share) if rank == likeliest else share for rank, share in enumerate(shares[:shown])),
-            )
-        )
-    return Table(
-        title=f"The ranks that runs may have: {label(part, result)}",
-        columns=(
-            Column(name="rank", kind="integer", priority=0),
-            Column(name="run", priority=0),
-            Column(name="mean", head=result.measure, kind="number", priority=2),
-            Column(name="low", head="from", kind="integer"),
-            Column(name="high", head="to", kind="integer"),
-            *(
-                [Column(name="expected", head="expected rank", kind="number", digits=1, priority=2)]
-                if result.expected is not None
-                else []
-            ),
-            *(
-                Column(name=f"share_{rank}", head=f"at {rank}", kind="percent", digits=1, priority=2 + rank)
+    shown, expected = (0 if result.share is None else min(top, len(result.runs))), result.expected
+
+    def at(values: NDArray[Any] | None) -> Callable[[int], Cell]:
+        return lambda place: None if values is None else values[place].item()
+
+    return table(
+        f"The ranks that runs may have: {label(part, result)}",
+        range(len(result.runs)),
+        {
+            "rank": Column("integer", priority=0, value=lambda place: place + 1),
+            "run": Column(priority=0, value=lambda place: result.runs[place]),
+            "mean": Column("number", result.measure, priority=2, value=at(result.mean)),
+            "low": Column("integer", "from", value=at(result.low)),
+            "high": Column("integer", "to", value=at(result.high)),
+            "expected": Column("number", "expected rank", digits=1, priority=2, value=at(expected))
+            if expected is not None
+            else None,
+            **{
+                f"share_{rank}": Column(
+                    "percent",
+                    f"at {rank}",
+                    digits=1,
+                    priority=2 + rank,
+                    value=_share_at(result, rank, likeliest=True),
+                )
                 for rank in range(1, shown + 1)
-            ),
-        ),
-        rows=tuple(rows),
-        notes=(*_notes([result]),),
+            },
+        },
+        notes=_notes([result]),
     )
 
 
@@ -617,29 +577,26 @@ def label(part: str, result: RankStability) -> str:
 
 def conditions_table(named: Sequence[Named]) -> Table:
     """Return the rank interval of each run under several conditions, and its expected rank (Figure 4)."""
-    runs = list(dict.fromkeys(run for _, result in named for run in result.runs))
-    columns = [Column(name="run", priority=0)]
-    for number in range(1, len(named) + 1):
-        columns += [
-            Column(name=f"low_{number}", head=f"({number}) from", kind="integer"),
-            Column(name=f"high_{number}", head="to", kind="integer"),
-            Column(name=f"expected_{number}", head="expected", kind="number", digits=1, priority=2),
-        ]
-    rows = []
-    for run in runs:
-        cells: list[Cell] = [run]
-        for _, result in named:
-            if run in result.runs:
-                place = result.runs.index(run)
-                expected = None if result.expected is None else float(result.expected[place])
-                cells += [int(result.low[place]), int(result.high[place]), expected]
-            else:
-                cells += [None, None, None]
-        rows.append(tuple(cells))
-    return Table(
-        title="Ranks side by side",
-        columns=tuple(columns),
-        rows=tuple(rows),
+
+    def at(result: RankStability, name: str) -> Callable[[str], Cell]:
+        values, place = getattr(result, name), {run: place for place, run in enumerate(result.runs)}
+        return lambda run: values[place[run]].item() if run in place and values is not None else None
+
+    columns = {"run": Column(priority=0, value=str)}
+    for number, (_, result) in enumerate(named, 1):
+        columns |= {
+            f"low_{number}": Column("integer", f"({number}) from", value=at(result, "low")),
+            f"high_{number}": Column("integer", "to", value=at(result, "high")),
+            f"expected_{number}": Column(
+                "number", "expected", digits=1, priority=2, value=at(result, "expected")
+            ),
+        }
+    return table(
+        "Ranks side by side",
+        dict.fromkeys(run for _, result in named for run in result.runs),
+        {
+            **columns,
+        },
         notes=(
             *(f"({number}) {label(part, result)}" for number, (part, result) in enumerate(named, 1)),
             *_notes([result for _, result in named]),
@@ -681,70 +638,76 @@ def _shares(result: RankStability, place: int) -> list[tuple[int | None, float |
 
 # Workers as tables: who works how, and what stands out.
 
-_COLUMNS = (
-    Column(name="worker", priority=0),
-    Column(name="judgments", kind="integer"),
-    Column(name="compared", kind="integer", priority=7),
-    Column(name="agreement", head="agrees", kind="percent", digits=0),
-    Column(name="accuracy", kind="percent", digits=0, priority=5),
-    Column(name="reliability", head="looks", kind="percent", digits=0, priority=2),
-    Column(name="left_when_guessing", head="guesses left", kind="percent", digits=0, priority=6),
-    Column(name="left_rate", head="left", kind="percent", digits=0, priority=4),
-    Column(name="left_p", head="p", kind="p", priority=4),
-    Column(name="longest_run", head="in a row", kind="integer", priority=6),
-    Column(name="gold_right", head="gold right", kind="integer", priority=2),
-    Column(name="gold_missed", head="missed", kind="integer", priority=2),
-    Column(name="repeated", head="seen again", kind="integer", priority=8),
-    Column(name="consistent", head="judged the same", kind="integer", priority=7),
-    Column(name="seconds", kind="number", digits=1, priority=4),
-    Column(name="hurried", kind="integer", priority=3),
-    Column(name="hourly", head="an hour", kind="money", priority=3),
-    Column(name="held", head="pay held", kind="integer", priority=1),
-    Column(name="barred"),
-)
+_WORKERS = {
+    "worker": Column(priority=0),
+    "judgments": Column("integer"),
+    "compared": Column("integer", priority=7),
+    "agreement": Column("percent", "agrees", digits=0),
+    "accuracy": Column("percent", digits=0, priority=5),
+    "reliability": Column("percent", "looks", digits=0, priority=2),
+    "left_when_guessing": Column("percent", "guesses left", digits=0, priority=6),
+    "left_rate": Column("percent", "left", digits=0, priority=4),
+    "left_p": Column("p", "p", priority=4),
+    "longest_run": Column("integer", "in a row", priority=6),
+    "gold_right": Column("integer", "gold right", priority=2),
+    "gold_missed": Column("integer", "missed", priority=2),
+    "repeated": Column("integer", "seen again", priority=8),
+    "consistent": Column("integer", "judged the same", priority=7),
+    "seconds": Column("number", digits=1, priority=4),
+    "hurried": Column("integer", priority=3),
+    "hourly": Column("money", "an hour", priority=3),
+    "held": Column("integer", "pay held", priority=1),
+    "barred": Column(),
+}
 
 
 def workers_table(rows: Sequence[Mapping[str, Cell]], notes: Sequence[str] = ()) -> Table:
     """Return a row per worker; columns that say nothing about anybody are left out."""
-    told = [column for column in _COLUMNS if any(row[column.name] not in (None, "", 0) for row in rows)]
-    return Table(
-        title="Workers, the least reliable first",
-        columns=tuple(told or _COLUMNS[:2]),
-        rows=tuple(tuple(row[column.name] for column in told) for row in rows),
-        notes=tuple(notes),
+    told = {
+        name: one for name, one in _WORKERS.items() if any(row[name] not in (None, "", 0) for row in rows)
+    }
+    told = told or dict(list(_WORKERS.items())[:2])
+    return table(
+        "Workers, the least reliable first",
+        rows,
+        {
+            **_of_mappings(told),
+        },
+        notes=notes,
     )
 
 
 def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     """Return what workers said of pairs and of whole HITs, a row for each remark."""
-    columns = (
-        Column(name="worker", priority=0),
-        Column(name="query"),
-        Column(name="doc_a", head="passage", priority=3),
-        Column(name="doc_b", head="against", priority=3),
-        Column(name="unable", head="could not judge", priority=2),
-        Column(name="comment"),
-    )
-    told = [column for column in columns if any(row[column.name] for row in rows)]
-    return Table(
-        title="What workers said",
-        columns=tuple(told),
-        rows=tuple(tuple(row[column.name] for column in told) for row in rows),
-        notes=(
-            "could not judge: text (broken, or in another language), topic (not known to the worker), other.",
-        ),
+    columns = {
+        "worker": Column(priority=0),
+        "query": Column(),
+        "doc_a": Column(head="passage", priority=3),
+        "doc_b": Column(head="against", priority=3),
+        "unable": Column(head="could not judge", priority=2),
+        "comment": Column(),
+    }
+    told = {name: column for name, column in columns.items() if any(row[name] for row in rows)}
+    note = "could not judge: text (broken, or in another language), topic (not known to the worker), other."
+    return table(
+        "What workers said",
+        rows,
+        {
+            **_of_mappings(told),
+        },
+        notes=(note,),
     )
 
 
 def signs_table(signs: Iterable[Sign]) -> Table:
     """Return what stands out, a row for each sign."""
-    return Table(
-        title="What stands out",
-        columns=(
-            Column(name="worker", priority=0),
-            Column(name="about"),
-            Column(name="sign", head="what was seen"),
-        ),
-        rows=tuple((sign.worker, sign.kind.value, sign.text) for sign in signs),
+    return table(
+        "What stands out",
+        signs,
+        {
+            "worker": Column(priority=0),
+            "about": Column(value=lambda sign: sign.kind.value),
+            "sign": Column(head="what was seen", value=lambda sign: sign.text),
+        },
         notes=("It tells whose work to look at. It is not a reason to refuse pay.",),
     )

@@ -8,7 +8,8 @@ from prefjudge.core.resolving.confidence import ResolvedQuery
 from prefjudge.core.resolving.resolutions import Kind, Variation
 from prefjudge.evaluation.correlation import TwoVotings
 from prefjudge.evaluation.measures.measures import ResultLists
-from prefjudge.show.boards import TWO_VOTINGS, votings_cells, votings_notes
+from prefjudge.show.boards import two_votings_columns, votings_notes
+from prefjudge.show.cells import table
 from prefjudge.show.tables import Bold, Cell, Column, Table
 from prefjudge.words import chance_text, many
 
@@ -23,48 +24,37 @@ def plans_table(
 
     Where the share of wrong votes is not known, the chances at both ends of ``errors`` are shown.
     """
-    rows: list[tuple[Cell, ...]] = []
-    for plan in sorted(plans, key=lambda plan: (plan.money, -plan.chance)):
-        is_chosen = plan is chosen
-        rows.append(
-            (
-                Bold(plan.name) if is_chosen else plan.name,
-                plan.chance,
-                *(plan.ends[::-1] if plan.ends and errors else ()),
-                plan.error,
-                plan.money,
-                plan.least,
-                plan.most,
-                plan.hours,
-                plan.rounds,
-                plan.pairs,
-                plan.judgments,
-                plan.hits,
-                plan.assignments,
-            )
-        )
-    return Table(
-        title="Plans",
-        columns=(
-            Column(name="strategy", priority=0),
-            Column(name="chance", head="finds the best", kind="percent", digits=1),
-            *(
-                Column(name=name, head=f"if {share:.0%} wrong", kind="percent", digits=0)
-                for name, share in zip(("if_few_wrong", "if_many_wrong"), errors or (), strict=False)
-            ),
-            Column(name="error", head="±", kind="percent", digits=1, priority=4),
-            Column(name="money", head="cost", kind="money"),
-            Column(name="least", head="at least", kind="money", priority=2),
-            Column(name="most", head="at most", kind="money", priority=2),
-            Column(name="hours", head="worker hours", kind="number", digits=0, priority=5),
-            Column(name="rounds", kind="integer", priority=3),
-            Column(name="pairs", kind="integer", priority=7),
-            Column(name="judgments", kind="integer", priority=4),
-            Column(name="hits", head="HITs", kind="integer", priority=6),
-            Column(name="assignments", kind="integer", priority=6),
-        ),
-        rows=tuple(rows),
-        notes=tuple(notes),
+
+    def name(plan: Plan) -> Cell:
+        return Bold(plan.name) if plan is chosen else plan.name
+
+    def end(place: int) -> Column | None:
+        if errors is None:
+            return None
+        head = f"if {errors[place]:.0%} wrong"
+        value = lambda plan: plan.ends[1 - place] if plan.ends else None  # noqa: E731
+        return Column("percent", head, digits=0, value=value)
+
+    return table(
+        "Plans",
+        sorted(plans, key=lambda plan: (plan.money, -plan.chance)),
+        {
+            "strategy": Column(priority=0, value=name),
+            "chance": Column("percent", "finds the best", digits=1),
+            "if_few_wrong": end(0),
+            "if_many_wrong": end(1),
+            "error": Column("percent", "±", digits=1, priority=4),
+            "money": Column("money", "cost"),
+            "least": Column("money", "at least", priority=2),
+            "most": Column("money", "at most", priority=2),
+            "hours": Column("number", "worker hours", digits=0, priority=5),
+            "rounds": Column("integer", priority=3),
+            "pairs": Column("integer", priority=7),
+            "judgments": Column("integer", priority=4),
+            "hits": Column("integer", "HITs", priority=6),
+            "assignments": Column("integer", priority=6),
+        },
+        notes=notes,
     )
 
 
@@ -92,34 +82,20 @@ def sensitivity_table(
     ``two_votings`` is how far the orders of runs under other votes like these agree.
     """
     kinds = {kind: sorted((one for one in variations if one.kind is kind), key=_most_first) for kind in Kind}
-    return Table(
-        title=f"What changes the winners of {rule}",
-        columns=(
-            Column(name="change", priority=0),
-            Column(name="name", priority=0),
-            Column(name="resolved", kind="integer", priority=3),
-            Column(name="changed", kind="integer"),
-            Column(name="changed_share", head="share", kind="percent", digits=1, priority=2),
-            Column(name="lost", kind="integer", priority=2),
-            Column(name="gained", kind="integer", priority=2),
-            Column(name="tau", head="tau of runs", kind="number", digits=3),
-            *(TWO_VOTINGS if two_votings else ()),
-        ),
-        rows=tuple(
-            (
-                one.kind.value,
-                one.name,
-                one.resolved,
-                one.changed,
-                one.changed_share,
-                one.lost,
-                one.gained,
-                one.correlation,
-                *(votings_cells(two_votings) if two_votings else ()),
-            )
-            for found in kinds.values()
-            for one in found
-        ),
+    return table(
+        f"What changes the winners of {rule}",
+        [one for found in kinds.values() for one in found],
+        {
+            "change": Column(priority=0, value=lambda one: one.kind.value),
+            "name": Column(priority=0),
+            "resolved": Column("integer", priority=3),
+            "changed": Column("integer"),
+            "changed_share": Column("percent", "share", digits=1, priority=2),
+            "lost": Column("integer", priority=2),
+            "gained": Column("integer", priority=2),
+            "tau": Column("number", "tau of runs", digits=3, value=lambda one: one.correlation),
+            **(two_votings_columns(lambda _: two_votings) if two_votings else {}),
+        },
         notes=(
             *(_total(kind, found) for kind, found in kinds.items() if found),
             "resolved: queries with a winner before and after; changed: those whose winners differ; "
@@ -149,33 +125,24 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
 
 def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
     """Return each query's status, winners and, in their order, the probability that each is the best."""
-    return Table(
-        title="Resolutions",
-        columns=(
-            Column(name="query_id", head="query", priority=0),
-            Column(name="status"),
-            Column(name="winners"),
-            Column(name="margin", kind="number", digits=1, priority=3),
-            Column(name="p_best", head="P(best) each"),
-            Column(name="pool_size", head="pool", kind="integer", priority=4),
-            Column(name="votes", kind="integer", priority=4),
-            Column(name="missing", kind="integer", priority=2),
-        ),
-        rows=tuple(
-            (
-                row.query_id,
-                row.status,
-                " ".join(row.winners),
-                row.margin,
-                " ".join(chance_text(row.p_best.get(doc, 0.0)) for doc in row.winners)
-                if row.p_best
-                else None,
-                row.pool_size,
-                row.votes,
-                row.missing,
-            )
-            for row in rows
-        ),
+
+    def p_best(row: ResolvedQuery) -> str | None:
+        known = row.p_best
+        return " ".join(chance_text(known.get(doc, 0.0)) for doc in row.winners) if known else None
+
+    return table(
+        "Resolutions",
+        rows,
+        {
+            "query_id": Column(head="query", priority=0),
+            "status": Column(),
+            "winners": Column(value=lambda row: " ".join(row.winners)),
+            "margin": Column("number", digits=1, priority=3),
+            "p_best": Column(head="P(best) each", value=p_best),
+            "pool_size": Column("integer", "pool", priority=4),
+            "votes": Column("integer", priority=4),
+            "missing": Column("integer", priority=2),
+        },
     )
 
 
