@@ -5,6 +5,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    told = property
+else:
+
+    class told(property):  # noqa: N801 - a decorator, as property is
+        """What follows from a record's fields, and is told beside them in JSON."""
 
 
 def many(count: int, noun: str, nouns: str = "") -> str:

@@ -1,11 +1,10 @@
 """Makes the command of a verb from the signature and the docstring of its step.
 
-A file of ``_ROOMS`` holds a function of the verb's name that prints the step's ``result`` for people, and
-``VERB_json`` where the document of ``--json`` is not the result's fields. A verb that asks, waits, shows its
-progress, or ends with a code of its own takes the step itself instead, as ``call``, with what was typed
-filled in. Further words are taken by their names: those of the step, and options of the verb's own. One that
-is annotated with ``typer.Option`` takes the place of the step's. ``VERB_ENVIRONMENT`` names the options that
-are read from the environment where they are not typed.
+A file of ``_ROOMS`` holds a function of the verb's name that prints the step's ``result`` for people. A verb
+that asks, waits, shows its progress, or ends with a code of its own takes the step itself instead, as
+``call``, with what was typed filled in. Further words are taken by their names: those of the step, and
+options of the verb's own. One that is annotated with ``typer.Option`` takes the place of the step's.
+``VERB_ENVIRONMENT`` names the options that are read from the environment where they are not typed.
 """
 
 import os
@@ -233,7 +232,7 @@ def verb_function(name: str) -> Callable[..., None]:
         if first == "result":
             with at_work(verb):
                 result = call()
-            _print(result, show, _printed(f"{name}_json"), bool(given["json"]), said)
+            _print(result, show, bool(given["json"]), said)
         else:
             show(call, **said)
 
@@ -257,7 +256,6 @@ def _processes() -> int | None:
 def _print(
     result: Any,
     show: Callable[..., None],
-    to_json: Callable[..., object] | None,
     json: bool,
     words: Mapping[str, object],
 ) -> None:
@@ -266,13 +264,10 @@ def _print(
     if json or "details" not in words:  # one screen has its notes below what was found
         notice(notices)
         stamp(getattr(result, "rehearsal", None))
-    if not json:
+    if json:
+        print_json(result, notices)
+    else:
         show(result, **words)
-        return
-    if to_json is not None:
-        wanted = signature(to_json).parameters.keys() & words.keys()
-        result = to_json(result, **{word: words[word] for word in wanted})
-    print_json(result, notices)
 
 
 def _plain(value: object) -> object:

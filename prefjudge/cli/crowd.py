@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefjudge.cli.options import Details, Format, Json
-from prefjudge.cli.output import briefly, notice, print_json, print_tables, progress, say, stamp, to_plain
+from prefjudge.cli.output import briefly, notice, print_json, print_tables, progress, say, stamp
 from prefjudge.errors import InputError, NotFinished, quoted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.field.crowd import Address
     from prefjudge.steps.judge.judge import JudgeResult
-    from prefjudge.steps.judge.worth import WorthResult
     from prefjudge.steps.pay import PayResult
     from prefjudge.steps.reject import RejectResult
     from prefjudge.steps.serve import AdminToken, IssuedKey
@@ -34,20 +33,11 @@ def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:
     notice(result.notices)
     stamp(result.rehearsal)
     if json:
-        print_json(_worth_json(result) if worth else result, result.notices)
+        print_json(result, result.notices)
     elif worth:
         print_tables(result.tables(), rehearsal=result.rehearsal)
     else:
         _show_judge(result)
-
-
-def _worth_json(result: "WorthResult") -> dict[str, object]:
-    """Return the documented JSON of ``--worth``, with what a gate comes to."""
-    derived = ("open", "enough", "winning_rate")
-    gates = [
-        {**to_plain(one), **{name: to_plain(getattr(one, name)) for name in derived}} for one in result.gates
-    ]
-    return {**to_plain(result), "gates": gates}
 
 
 def _show_judge(result: "JudgeResult") -> None:

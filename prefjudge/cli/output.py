@@ -5,10 +5,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
-from decimal import Decimal
-from enum import Enum
-from math import isfinite
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -34,29 +30,10 @@ def print_json(record: object, notices: Sequence[str] = ()) -> None:
 
     Every document says under ``notices`` what was odd in the input: the result's own, or those given.
     """
+    from prefjudge.show.results import plain
     from prefjudge.words import json_text
 
-    sys.stdout.write(json_text({"notices": list(notices), **to_plain(record)}) + "\n")
-
-
-def to_plain(value: object) -> Any:
-    """Return a record as what JSON can say: money as text, numbers that are not finite as null.
-
-    What a record leaves out of its ``repr`` is bulk, and left out here.
-    """
-    if is_dataclass(value):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value) if field.repr}
-    if isinstance(value, dict):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [to_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Decimal | Path):
-        return str(value)
-    if isinstance(value, Enum):
-        return value.value
-    return value
+    sys.stdout.write(json_text({"notices": list(notices), **plain(record)}) + "\n")
 
 
 def say(text: str = "", color: str | None = None, *, err: bool = True) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefjudge.cli.options import Details, Json
-from prefjudge.cli.output import at_work, briefly, notice, print_json, say, stamp, to_plain
+from prefjudge.cli.output import at_work, briefly, notice, print_json, say, stamp
 from prefjudge.cli.road import score
 from prefjudge.cli.sure import Form
 from prefjudge.errors import quoted
@@ -79,7 +79,7 @@ def release(call: "Callable[..., ReleaseResult]", *, json: Json = False) -> None
     notice(result.notices)
     stamp(result.rehearsal)
     if json:
-        print_json({**to_plain(result), "ok": result.ok})
+        print_json(result)
     else:
         show_release(result)
     if not result.ok:
@@ -128,7 +128,7 @@ def board(
     result = call(folder=folder)
     stamp(result.rehearsal)
     if json:
-        print_json({**to_plain(result), "ok": result.ok})
+        print_json(result)
     elif result.action == "runs":
         for one in result.submissions:
             typer.echo(Path(folder, one.run))

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prefjudge.cli.options import Details, Format, Json
-from prefjudge.cli.output import briefly, print_json, print_tables, print_words, say, to_plain
+from prefjudge.cli.output import briefly, print_json, print_tables, print_words, say
 
 if TYPE_CHECKING:
     from prefjudge.steps.agreement import AgreementResult
     from prefjudge.steps.audit import AuditResult
     from prefjudge.steps.check import CheckResult
-    from prefjudge.steps.compare import CompareResult, Comparison
-    from prefjudge.steps.stability import Condition, StabilityResult
+    from prefjudge.steps.compare import CompareResult
+    from prefjudge.steps.stability import StabilityResult
     from prefjudge.steps.winratio import WinRatioResult
 
 
@@ -35,8 +35,7 @@ def check(
     """Print what was found; the exit code is 1 where a file cannot be used."""
     result = call()
     if json:
-        files_plain = [{**to_plain(file), "ok": file.ok} for file in result.files]
-        print_json({**to_plain(result), "files": files_plain, "ok": result.ok})
+        print_json(result)
     elif format is Form.GITHUB:
         annotate_check(result)
     elif not briefly(result, details):
@@ -93,22 +92,6 @@ def winratio(result: "WinRatioResult", *, format: Format = "terminal", details: 
         say(f"wrote {path}")
 
 
-def winratio_json(result: "WinRatioResult") -> dict[str, Any]:
-    """Return the documented JSON of ``winratio``."""
-    against = result.against_qrel
-    return {
-        **to_plain(result.winratio),
-        "pairs": [{**to_plain(pair), "ratio": to_plain(pair.ratio)} for pair in result.winratio.pairs],
-        "against_qrel": against and {**to_plain(against), "shares": to_plain(against.shares)},
-        "examples": to_plain(result.examples),
-        "provenance": result.provenance,
-        "inputs": to_plain(result.inputs),
-        "rehearsal": to_plain(result.rehearsal),
-        "out": result.out,
-        "files": list(result.files),
-    }
-
-
 def compare(result: "CompareResult", *, details: Details = False) -> None:
     """Print which runs differ; or the tests and the outcomes, each with its sentences."""
     if not briefly(result, details):
@@ -141,48 +124,6 @@ def _show_comparisons(result: "CompareResult") -> None:
 _COMPARE_SENTENCES = 12
 
 
-def compare_json(result: "CompareResult") -> dict[str, Any]:
-    """Return the documented JSON of ``compare``."""
-    return {
-        "comparisons": [_comparison_json(one) for one in result.comparisons],
-        "provenance": result.provenance,
-        "inputs": to_plain(result.inputs),
-        "rehearsal": to_plain(result.rehearsal),
-        "out": result.out,
-    }
-
-
-def _comparison_json(one: "Comparison") -> dict[str, Any]:
-    tested = one.significance
-    columns = ("difference", "low", "high", "effect", "wins_a", "wins_b", "p", "p_adjusted", "identical")
-    return {
-        "measure": tested.measure,
-        "qrels": tested.qrels,
-        "queries": tested.queries,
-        "test": tested.test,
-        "variant": tested.variant,
-        "reason": tested.reason,
-        "correction": tested.correction,
-        "alpha": tested.alpha,
-        "resamples": tested.resamples,
-        "pairs": [
-            {
-                "a": tested.runs[tested.a[pair]],
-                "b": tested.runs[tested.b[pair]],
-                **{name: getattr(tested, name)[pair].item() for name in columns},
-                "significant": tested.significant[pair].item(),
-                "words": words,
-            }
-            for pair, words in enumerate(one.words)
-        ],
-        "outcomes": [
-            {**to_plain(row), "words": words}
-            for row, words in zip(one.outcomes, one.outcome_words, strict=True)
-        ],
-        "no_outcomes": one.no_outcomes or None,
-    }
-
-
 def stability(result: "StabilityResult", *, details: Details = False) -> None:
     """Print who may be first; or the ranks under each condition, and how far votings agree."""
     if not briefly(result, details):
@@ -191,45 +132,6 @@ def stability(result: "StabilityResult", *, details: Details = False) -> None:
             print_words(words)
     for path in result.out:
         say(f"wrote {path}")
-
-
-def stability_json(result: "StabilityResult") -> dict[str, Any]:
-    """Return the documented JSON of ``stability``."""
-    return {
-        "conditions": [_condition_json(one) for one in result.conditions],
-        "two_votings": [
-            {"qrels": one.qrels, "measure": one.measure, **to_plain(one.two_votings)} for one in result.voted
-        ],
-        "provenance": result.provenance,
-        "inputs": to_plain(result.inputs),
-        "rehearsal": to_plain(result.rehearsal),
-        "out": result.out,
-    }
-
-
-def _condition_json(one: "Condition") -> dict[str, Any]:
-    ranks = one.stability
-    return {
-        "measure": ranks.measure,
-        "qrels": ranks.qrels,
-        "part": one.part,
-        "queries": ranks.queries,
-        "trials": ranks.trials,
-        "confidence": ranks.confidence,
-        "interval": ranks.interval,
-        "runs": [
-            {
-                "run": run,
-                "rank": place + 1,
-                "mean": ranks.mean[place].item(),
-                "low": ranks.low[place].item(),
-                "high": ranks.high[place].item(),
-                "expected": None if ranks.expected is None else ranks.expected[place].item(),
-                "share": None if ranks.share is None else ranks.share[place].tolist(),
-            }
-            for place, run in enumerate(ranks.runs)
-        ],
-    }
 
 
 def agreement(result: "AgreementResult", *, details: Details = False) -> None:
@@ -274,26 +176,3 @@ def _show_audit(result: "AuditResult") -> None:
 
 _AUDIT_SENTENCES = 12
 """At most this many findings of each rule are printed."""
-
-
-def audit_json(result: "AuditResult") -> dict[str, Any]:
-    """Return the documented JSON of ``audit``."""
-    found = result.audit
-    return {
-        "submissions": found.submissions,
-        "first": str(found.first),
-        "last": str(found.last),
-        "as_of": str(found.as_of),
-        "rules": {**to_plain(found.rules), "since": str(found.rules.since) if found.rules.since else None},
-        "findings": to_plain(found.findings),
-        "teams": to_plain(found.teams),
-        "institutions": to_plain(found.institutions),
-        "anonymous": found.anonymous,
-        "standings": [{**to_plain(row), "shift": row.shift} for row in found.standings],
-        "tau": to_plain(found.tau),
-        "records": found.records,
-        "shared_scores": found.shared_scores,
-        "provenance": result.provenance,
-        "inputs": to_plain(result.inputs),
-        "out": result.out,
-    }

@@ -13,6 +13,7 @@ from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, ideal_placings, number_in_group
 from prefjudge.evaluation.tests import Correction, Significance, adjust, sign_test, t_test
+from prefjudge.words import told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -712,7 +713,7 @@ class NotJudged:
     judged: int
     queries: int
 
-    @property
+    @told
     def share(self) -> float:
         """The share of its top passages that is judged; NaN where it has none."""
         return self.judged / self.queries if self.queries else float("nan")

@@ -22,6 +22,7 @@ from prefjudge.evaluation.winratios import (
     top_documents,
     win_ratios,
 )
+from prefjudge.words import told
 
 LEAST_PEOPLE = 3
 LEAST_VOTES = 30
@@ -78,17 +79,17 @@ class ModelGate:
     alpha: float
     repeats: tuple[str, ...] = ()
 
-    @property
+    @told
     def enough(self) -> bool:
         """Whether there are enough votes of people to say anything."""
         return self.people >= LEAST_PEOPLE
 
-    @property
+    @told
     def winning_rate(self) -> float:
         """For how many of the people the model passes; NaN without any."""
         return self.won / self.people if self.people else float("nan")
 
-    @property
+    @told
     def open(self) -> bool:
         """Whether the model passes: for at least half of the people (section 3.4), and is no copy of one."""
         return self.enough and 2 * self.won >= self.people and not self.repeats

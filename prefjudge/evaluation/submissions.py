@@ -17,7 +17,7 @@ from prefjudge.core.runs import Heads
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Leaderboard
 from prefjudge.evaluation.correlation import kendall_tau
-from prefjudge.words import many
+from prefjudge.words import many, told
 
 BASELINE = "🏛"
 RECORD = "🏆"
@@ -80,7 +80,7 @@ class Standing:
     dev_rank: int
     eval_rank: int
 
-    @property
+    @told
     def shift(self) -> int:
         """How many places it rises from the dev to the eval queries."""
         return self.dev_rank - self.eval_rank

@@ -14,6 +14,7 @@ from prefjudge.core.runs import Heads, Qrels, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.placings import Floats, Integers
 from prefjudge.evaluation.tests import VARIANT, sign_flip_p
+from prefjudge.words import told
 
 Votes = NDArray[np.int32]
 
@@ -154,7 +155,7 @@ class WinRatio:
     p: float
     p_bonferroni: float
 
-    @property
+    @told
     def ratio(self) -> float:
         """The share of the wins that went to ``a``; NaN where there is none."""
         decided = self.wins_a + self.wins_b
@@ -525,7 +526,7 @@ class TopAgainstQrel:
             not_retrieved=self.not_retrieved,
         )
 
-    @property
+    @told
     def shares(self) -> tuple[float, float, float, float]:
         """The parts of Figure 2, of the decided queries: rival and qrel of category B, then of A."""
         parts = np.array([self.b.rival, self.b.qrel, self.a.rival, self.a.qrel], dtype=np.float64)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import isnan, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,9 +35,9 @@ from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.outcomes import write_p
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
-from prefjudge.evaluation.winratios import RUNS_SHOWN, Example, TopAgainstQrel, WinRatios, best_runs
+from prefjudge.evaluation.winratios import Example, TopAgainstQrel, WinRatios
 from prefjudge.show.cells import RING, table
-from prefjudge.show.results import Screen
+from prefjudge.show.results import Screen, plain, plain_fields
 from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
 from prefjudge.words import chance_text, many
 
@@ -84,21 +84,30 @@ def leaderboard_table(
     )
 
 
-def leaderboard_records(
-    board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
-) -> list[dict[str, object]]:
-    """Return the rows of one leaderboard for JSON, with all that is known of each."""
-    shown, further = (
-        leaderboard_table(board, standings, ties),
-        table(
-            "",
-            board.rows,
-            {
-                **_DETAILS,
-            },
-        ),
-    )
-    return [one | more for one, more in zip(to_records(shown), to_records(further), strict=True)]
+def board_document(board: Board) -> dict[str, Any]:
+    """Return one leaderboard for JSON, with all that is known of each of its rows."""
+    found, perfect = board.leaderboard, board.leaderboard.perfect
+    shown = leaderboard_table(found, board.standings, board.ties)
+    rows = zip(to_records(shown), to_records(table("", found.rows, _DETAILS)), strict=True)
+    return {
+        **plain_fields(found, "rows"),
+        "interval": found.interval,
+        "perfect": perfect and {"name": perfect.run, "score": perfect.score, "queries": perfect.queries},
+        "rows": [one | more for one, more in rows],
+    }
+
+
+def correlation_document(pair: RankCorrelation) -> dict[str, Any]:
+    """Return the agreement of two boards of one measure for JSON."""
+    (a, b), (measure, _) = pair.qrels, pair.measures
+    compared = ("tau", "tau_ap", "two_votings")
+    return {
+        "a": a,
+        "b": b,
+        "measure": measure,
+        **plain_fields(pair, "reference", "other", "measures", "qrels"),
+        **{name: plain(getattr(pair, name)) for name in compared},
+    }
 
 
 def _if_compared(name: str) -> Callable[..., Cell]:
@@ -523,31 +532,20 @@ def winratio_list(
     )
 
 
-# All the tables of a scoring, and those that are neither leaderboards nor win ratios.
+# What boards say together.
 
 
-def score_tables(
+def boards_tables(
     boards: Sequence[Board],
-    *,
     tau: Sequence[RankCorrelation] = (),
-    winratio: WinRatios | None = None,
-    pair_agreement: Sequence[PairAgreement] = (),
-    pairings: Sequence[Pairings] = (),
-    cycles: int | None = None,
     not_judged: Sequence[NotJudged] = (),
-    left_out: Sequence[LeftOut] = (),
-    left_out_votings: TwoVotings | None = None,
-    samples: Sequence[SampleAgreement] = (),
-    long: bool = False,
+    *,
     provenance: Mapping[str, str] | None = None,
 ) -> list[Table]:
-    """Return what a reader wants of a scoring: the boards of each measure, how they agree, and the rest.
+    """Return the boards of each measure, the runs that they do not rank yet, and how the boards agree.
 
-    A measure under one label set gives a full leaderboard; under several, the boards side by side. ``long``
-    gives one table with every row of every board instead.
+    A measure under one label set gives a full leaderboard; under several, the boards side by side.
     """
-    if long:
-        return [scores_table([board.leaderboard for board in boards], provenance=provenance)]
     tables = []
     for measure in dict.fromkeys(board.leaderboard.measure for board in boards):
         same = [board for board in boards if board.leaderboard.measure == measure]
@@ -560,21 +558,8 @@ def score_tables(
             queries = {(board.leaderboard.queries, frozenset(board.scores.queries)) for board in same}
             shown = [board.leaderboard for board in same]
             tables.append(side_by_side_table(shown, same_queries=len(queries) == 1, provenance=provenance))
-    if not_judged:
-        tables.append(not_judged_table(not_judged))
-    if tau:
-        tables.append(correlation_table(tau))
-    if winratio:
-        tables.append(winratio_matrix(winratio, shown=best_runs(winratio, RUNS_SHOWN)))
-    if any(row.agree + row.disagree for row in pair_agreement):  # none in runs of one document a query
-        tables.append(pair_agreement_table(pair_agreement))
-    if pairings:
-        tables.append(pairings_table(pairings, cycles))
-    if left_out:
-        tables.append(left_out_table(left_out, left_out_votings))
-    if samples:
-        tables.append(samples_table(samples))
-    return tables
+    tables += [not_judged_table(not_judged)] if not_judged else []
+    return [*tables, correlation_table(tau)] if tau else tables
 
 
 def first_words(board: Board) -> tuple[str, ...]:

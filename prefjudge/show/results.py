@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from prefjudge.show.cells import LONGEST, Column, Kind, Table, Value, fit, shorten_words
 from prefjudge.show.tables import render_terminal, to_frame, to_html
-from prefjudge.words import printable
+from prefjudge.words import printable, told
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,6 +86,43 @@ def _words(name: str) -> str:
 
 def _title(record: object) -> str:
     return type(record).__name__.removesuffix("Result").lower()
+
+
+def plain(value: object) -> Any:
+    """Return what JSON can say of a value: money and dates as text, numbers that are not finite as null.
+
+    Of a record these are its fields and what is `told` beside them, or its own ``document``. What it leaves
+    out of its ``repr`` is bulk, and left out here.
+    """
+    if isinstance(value, Documented):
+        return value.document()
+    if is_dataclass(value):
+        return plain_fields(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Decimal | Path | date) else value
+
+
+def plain_fields(record: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a record, and what is `told` beside them, but for those named."""
+    beside = [name for name, one in vars(type(record)).items() if isinstance(one, told)]
+    names = [*(field.name for field in fields(record) if field.repr), *beside]
+    return {name: plain(getattr(record, name)) for name in names if name not in without}
+
+
+@runtime_checkable
+class Documented(Protocol):
+    """A record whose JSON has another form than its fields."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON that is documented."""
+        ...
 
 
 # One screen: what a result says first, at a terminal and as its ``repr``.

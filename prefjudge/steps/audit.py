@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from annotated_types import Ge, Interval
 
@@ -24,7 +24,7 @@ from prefjudge.reading.opened import reading
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_progress
-from prefjudge.show.results import Screen, Shown, first_few
+from prefjudge.show.results import Screen, Shown, first_few, plain, plain_fields
 from prefjudge.show.statistics import (
     findings_table,
     institutions_table,
@@ -59,6 +59,10 @@ class AuditResult(Shown):
         made = (summary_table, institutions_table, teams_table, shifts_table)
         tables = [one(self.audit) for one in made]
         return (*tables[:3], *(table for table in tables[3:] if table.rows))
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON: the audit, and what it was made from."""
+        return {**plain(self.audit), **plain_fields(self, "audit", "submissions", "measure", "notices")}
 
     def plot(self) -> "Figure":
         """Return the leaderboard over time, drawn."""

@@ -37,7 +37,7 @@ from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.records import Reading
 from prefjudge.reading.texts.texts import read_queries, read_records, readable
 from prefjudge.show.results import Screen, Shown, first_few
-from prefjudge.words import many
+from prefjudge.words import many, told
 
 _CHECKED = ("run", "qrels", "judgments", "texts")
 
@@ -63,7 +63,7 @@ class FileCheck:
     health: RunHealth | None
     counts: dict[str, int]
 
-    @property
+    @told
     def ok(self) -> bool:
         """Whether the file can be used."""
         return not self.errors
@@ -84,7 +84,7 @@ class CheckResult(Shown):
     identical: tuple[tuple[str, ...], ...]
     manifest: tuple[FoundFile, ...]
 
-    @property
+    @told
     def ok(self) -> bool:
         """Whether every file can be used and none differs from its manifest."""
         return all(file.ok for file in self.files) and all(found.status != "wrong" for found in self.manifest)

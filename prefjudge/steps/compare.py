@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
 from annotated_types import Ge, Interval
@@ -34,7 +34,7 @@ from prefjudge.reading.opened import reading, tag_of
 from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.runs.runs import renamed
 from prefjudge.show.cells import Table
-from prefjudge.show.results import Screen, Shown, first_few
+from prefjudge.show.results import Screen, Shown, first_few, plain, plain_fields
 from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
 from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal, many
@@ -49,6 +49,29 @@ class Comparison:
     outcomes: "tuple[Outcomes, ...]"
     outcome_words: tuple[str, ...]
     no_outcomes: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON: the tests of all pairs, each with its sentence, and the outcomes."""
+        tested = self.significance
+        of_pairs = ("difference", "low", "high", "effect", "wins_a", "wins_b", "p", "p_adjusted", "identical")
+        columns = {name: getattr(tested, name) for name in (*of_pairs, "significant")}
+        return {
+            **plain_fields(tested, "runs", "a", "b", *of_pairs),
+            "pairs": [
+                {
+                    "a": tested.runs[tested.a[pair]],
+                    "b": tested.runs[tested.b[pair]],
+                    **{name: column[pair].item() for name, column in columns.items()},
+                    "words": words,
+                }
+                for pair, words in enumerate(self.words)
+            ],
+            "outcomes": [
+                {**plain(row), "words": words}
+                for row, words in zip(self.outcomes, self.outcome_words, strict=True)
+            ],
+            "no_outcomes": self.no_outcomes or None,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy as np
 from annotated_types import Ge, Interval
@@ -42,7 +42,7 @@ from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.show.boards import voting_sentence
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
-from prefjudge.show.results import Screen, Shown, first_few
+from prefjudge.show.results import Screen, Shown, first_few, plain, plain_fields
 from prefjudge.show.statistics import conditions_table, label, rank_table, shares_table
 from prefjudge.study.store import Study, generator, open_study, seed_words
 from prefjudge.words import Rehearsal, many
@@ -57,6 +57,22 @@ class Condition:
 
     part: str
     stability: "RankStability"
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON: the ranks of each run."""
+        ranks = self.stability
+        expected = repeat(None) if ranks.expected is None else ranks.expected.tolist()
+        share = repeat(None) if ranks.share is None else ranks.share.tolist()
+        columns = (ranks.runs, count(1), ranks.mean.tolist(), ranks.low.tolist(), ranks.high.tolist())
+        names = ("run", "rank", "mean", "low", "high", "expected", "share")
+        rows = zip(*columns, expected, share, strict=False)
+        return {
+            "measure": ranks.measure,
+            "qrels": ranks.qrels,
+            "part": self.part,
+            **{name: getattr(ranks, name) for name in ("queries", "trials", "confidence", "interval")},
+            "runs": [dict(zip(names, row, strict=True)) for row in rows],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +105,14 @@ class StabilityResult(Shown):
         named = [(one.part, one.stability) for one in self.conditions]
         ranks = [rank_table(part, found) for part, found in named]
         return (*ranks, conditions_table(named)) if len(named) > 1 else tuple(ranks)
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON: the conditions, and how far two votings agree."""
+        votings = [
+            {"qrels": one.qrels, "measure": one.measure, **plain(one.two_votings)} for one in self.voted
+        ]
+        told = plain_fields(self, "conditions", "shown", "voted", "notices")
+        return {"conditions": plain(self.conditions), "two_votings": votings, **told}
 
     def plot(self) -> "Figure":
         """Return the ranks under the last condition, drawn."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from annotated_types import Ge
 
@@ -40,7 +40,7 @@ from prefjudge.show.boards import (
 )
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.plots import plot_examples, plot_shares, plot_win_ratios
-from prefjudge.show.results import Screen, Shown
+from prefjudge.show.results import Screen, Shown, plain, plain_fields
 from prefjudge.study.pools import load_passages, load_queries
 from prefjudge.study.store import Study, generator, open_study
 from prefjudge.words import Rehearsal, many
@@ -82,6 +82,10 @@ class WinRatioResult(Shown):
         against = self.against_qrel
         further = (categories_table(against.split, against.run), preferred_table(against)) if against else ()
         return (winratio_matrix(self.winratio, shown=self.shown, provenance=self.provenance), *further)
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON: the win ratios, and what else there is."""
+        return {**plain(self.winratio), **plain_fields(self, "winratio", "shown", "notices")}
 
     def screen(self) -> Screen:
         """Return how many runs each run beats, and the run against the qrels where that was asked for."""

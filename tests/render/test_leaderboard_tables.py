@@ -2,19 +2,19 @@ import numpy as np
 import pytest
 
 from prefjudge.core.runs import Order, Scores
-from prefjudge.evaluation.boards import Standing, TieSensitivity, leaderboard
+from prefjudge.evaluation.boards import Board, Standing, TieSensitivity, leaderboard
 from prefjudge.evaluation.correlation import correlate
 from prefjudge.evaluation.measures.preferences import PairAgreement
 from prefjudge.show.boards import (
+    board_document,
     correlation_table,
-    leaderboard_records,
     leaderboard_table,
     per_query_table,
-    score_tables,
     scores_table,
     side_by_side_table,
 )
 from prefjudge.show.tables import Bold, Unsure, render_terminal, to_records
+from prefjudge.steps.score.score import ScoreResult
 
 
 def board_scores(measure: str, qrels: str, columns: dict[str, list[float]]) -> Scores:
@@ -66,7 +66,8 @@ def test_the_number_of_queries_stands_by_the_perfect_ranking_and_in_the_heads_wh
 
 def test_every_form_says_the_same_of_a_run_above_the_perfect_ranking() -> None:
     board = leaderboard(MANY, perfect=BEATEN)
-    table, records = leaderboard_table(board), leaderboard_records(board)
+    table = leaderboard_table(board)
+    records = board_document(Board(leaderboard=board, standings=(), ties=(), scores=MANY))["rows"]
     long = to_records(scores_table([board]))
     for shown, record, row, cells in zip(board.rows, records, long, table.rows, strict=True):
         keys = ("run", "queries", "above_perfect", "above_perfect_by", "p_above_perfect")
@@ -183,8 +184,23 @@ def test_tiers_that_interleave_are_explained() -> None:
 def test_agreement_on_no_pair_has_no_table() -> None:
     """Runs of one document a query order no pair of passages."""
     alone = PairAgreement(run="a", agree=0, disagree=0)
-    assert score_tables([], pair_agreement=[alone]) == []
-    both = [alone, PairAgreement(run="b", agree=2, disagree=1)]
-    assert [table.title for table in score_tables([], pair_agreement=both)] == [
-        "Agreement with the preferences"
-    ]
+    assert scored(alone).tables() == ()
+    both = scored(alone, PairAgreement(run="b", agree=2, disagree=1))
+    assert [table.title for table in both.tables()] == ["Agreement with the preferences"]
+
+
+def scored(*agreement: PairAgreement) -> ScoreResult:
+    return ScoreResult(
+        boards=(),
+        tau=(),
+        winratio=None,
+        pair_agreement=agreement,
+        left_out=(),
+        samples=(),
+        health=(),
+        provenance={},
+        inputs=(),
+        out=(),
+        rehearsal=None,
+        notices=(),
+    )

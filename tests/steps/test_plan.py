@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prefjudge.cli.output import to_plain
 from prefjudge.core.planning.rounds import parse_strategy
 from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.core.strategies import error_of_scale, log_weight_of_golds, scale_of_error
 from prefjudge.errors import InputError, StudyError
+from prefjudge.show.results import plain
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.plan.pilot import NoiseModel, pilot_of
@@ -217,7 +217,7 @@ def test_a_study_without_a_pool_has_no_plan(tmp_path: Path) -> None:
 
 def test_json_leaves_the_simulated_pools_out() -> None:
     result = plan(sizes="3:10", error=0.2, strategy=["round-robin:2"], trials=10)
-    (size,) = to_plain(result)["plans"][0]["by_size"]
+    (size,) = plain(result)["plans"][0]["by_size"]
     assert {*size} == {"strategy", "size", "chance", "error", "pairs", "judgments"}
 
 

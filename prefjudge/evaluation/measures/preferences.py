@@ -11,6 +11,7 @@ from prefjudge.core.runs import JudgedRanks, Qrels, Scores, encode
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.formulas import DEPTH, overlap_weights
 from prefjudge.evaluation.measures.placings import NOWHERE, ComparedPairs, Floats, Integers, positions, ratio
+from prefjudge.words import told
 
 
 def greedy_order(votes: Integers, place: Integers) -> Integers:
@@ -332,7 +333,7 @@ class Pairings:
     lost: int
     tied: int
 
-    @property
+    @told
     def share(self) -> float:
         """The share of all pairings that were won; NaN where there is none."""
         total = self.won + self.lost + self.tied

@@ -18,7 +18,7 @@ from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import CONFIG_FILE, Study
-from prefjudge.words import Rehearsal
+from prefjudge.words import Rehearsal, told
 
 
 class BoardAction(StrEnum):
@@ -59,7 +59,7 @@ class BoardResult(Shown):
     logged: int = 0
     rehearsal: Rehearsal | None = None
 
-    @property
+    @told
     def ok(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems

@@ -69,7 +69,7 @@ from prefjudge.study.pools import is_published, load_gold, load_inputs, load_pas
 from prefjudge.study.progress import load_remarks
 from prefjudge.study.store import Study, open_study
 from prefjudge.version import __version__
-from prefjudge.words import Rehearsal, json_text
+from prefjudge.words import Rehearsal, json_text, told
 
 # Writes the files of a release, and its record last: without it a folder is not a whole release.
 
@@ -362,7 +362,7 @@ class ReleaseResult(Shown):
     problems: tuple[str, ...]
     notices: tuple[str, ...]
 
-    @property
+    @told
     def ok(self) -> bool:
         """Whether nothing is wrong with the release."""
         return not self.problems

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 
@@ -19,7 +20,6 @@ from prefjudge.pages.page import Change, Fact, FirstScreen, Passage, Picture, Pl
 from prefjudge.show.boards import (
     leaderboard_table,
     perfect_words,
-    score_tables,
     votings_words,
 )
 from prefjudge.show.cells import Bold, Column, Table
@@ -203,15 +203,7 @@ def boards_section(material: Material) -> list[Section]:
         pictures.append(rank_picture(material, firm))
     if result.winratio and result.winratio.pairs:
         pictures.append(win_ratio_picture(material, result.winratio))
-    tables = score_tables(
-        result.boards,
-        tau=result.tau,
-        winratio=result.winratio,
-        pair_agreement=result.pair_agreement,
-        not_judged=result.not_judged,
-        pairings=result.pairings,
-        cycles=result.cycles,
-    )
+    tables = [replace(table, provenance={}) for table in result.tables()]
     perfect = [one.leaderboard for one in result.boards if one.leaderboard.perfect]
     finding = " ".join(
         [

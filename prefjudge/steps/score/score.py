@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.runs import Order, OrderLike
+from prefjudge.core.runs import Order, OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged, count_judged, on_common_queries
 from prefjudge.evaluation.correlation import RankCorrelation, SampleAgreement, TwoVotings
@@ -16,7 +16,7 @@ from prefjudge.evaluation.intervals import Statistic, named_statistic
 from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
-from prefjudge.evaluation.winratios import WinRatios
+from prefjudge.evaluation.winratios import RUNS_SHOWN, WinRatios, best_runs
 from prefjudge.findings.inputs import (
     InputDigest,
     RunOrder,
@@ -48,21 +48,25 @@ from prefjudge.reading.options import InputOptions, ReadOptions, run_options, te
 from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.show.boards import (
+    board_document,
     boards_screen,
+    boards_tables,
+    correlation_document,
     left_out_table,
     left_out_tau,
     main_boards,
     official_table,
+    pair_agreement_table,
+    pairings_table,
     per_query_table,
     samples_table,
-    score_tables,
     scores_table,
     winratio_matrix,
 )
 from prefjudge.show.cells import Table as ShownTable
 from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
-from prefjudge.show.results import Screen, Shown
-from prefjudge.show.tables import Column, Table, to_frame
+from prefjudge.show.results import Screen, Shown, plain
+from prefjudge.show.tables import Column, Table, to_frame, to_records
 from prefjudge.steps.resolve.resolve import resolve_imported
 from prefjudge.steps.score.boards import (
     Votings,
@@ -117,6 +121,29 @@ class ScoreResult(Shown):
     not_judged: tuple[NotJudged, ...] = ()
     judged_tops: tuple[NotJudged, ...] = ()
     left_out_votings: TwoVotings | None = None
+    per_query: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """Return its JSON, with the score of each query where that was asked for."""
+        beside = ("winratio", "pair_agreement", "pairings", "cycles", "official", "not_judged", "judged_tops")
+        made = ("health", "provenance", "inputs", "rehearsal")
+        return {
+            "leaderboards": [board_document(board) for board in self.boards],
+            "tau": [correlation_document(pair) for pair in self.tau],
+            **{name: plain(getattr(self, name)) for name in (*beside, *made)},
+            "leave_one_out": plain(self.left_out),
+            "leave_one_out_tau": plain(self.left_out_tau),
+            "leave_one_out_two_votings": plain(self.left_out_votings),
+            "samples": to_records(samples_table(self.samples)),
+            "out": self.out[0] if self.out else None,
+            "files": list(self.out),
+            **({"per_query": to_records(per_query_table(self.matrices))} if self.per_query else {}),
+        }
+
+    @property
+    def matrices(self) -> tuple[Scores, ...]:
+        """The scores of every query, for each board and its perfect ranking."""
+        return tuple(scores for board in self.boards for scores in board.matrices)
 
     def screen(self) -> Screen:
         """Return the runs in their order by people's answers, and how sure that order is."""
@@ -152,20 +179,17 @@ class ScoreResult(Shown):
 
     def tables(self) -> tuple[ShownTable, ...]:
         """Return the boards, and what was asked for beside them."""
-        found = score_tables(
-            self.boards,
-            tau=self.tau,
-            winratio=self.winratio,
-            pair_agreement=self.pair_agreement,
-            pairings=self.pairings,
-            cycles=self.cycles,
-            not_judged=self.not_judged,
-            left_out=self.left_out,
-            left_out_votings=self.left_out_votings,
-            samples=self.samples,
-            provenance=self.provenance,
+        ratios = self.winratio
+        judged = any(row.agree + row.disagree for row in self.pair_agreement)  # not of one document a query
+        return (
+            *boards_tables(self.boards, self.tau, self.not_judged, provenance=self.provenance),
+            *([winratio_matrix(ratios, shown=best_runs(ratios, RUNS_SHOWN))] if ratios else []),
+            *([pair_agreement_table(self.pair_agreement)] if judged else []),
+            *([pairings_table(self.pairings, self.cycles)] if self.pairings else []),
+            *([left_out_table(self.left_out, self.left_out_votings)] if self.left_out else []),
+            *([samples_table(self.samples)] if self.samples else []),
+            *([official_table(self.official)] if self.official else []),
         )
-        return (*found, official_table(self.official)) if self.official else tuple(found)
 
 
 # The files that ``score`` leaves behind.
@@ -193,8 +217,7 @@ def write_score(
     if target:
         tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
     if target and per_query:
-        matrices = [scores for board in result.boards for scores in board.matrices]
-        tables[per_query_file(target)] = per_query_table(matrices, provenance=result.provenance)
+        tables[per_query_file(target)] = per_query_table(result.matrices, provenance=result.provenance)
     if target and result.official:
         tables[official_file(target)] = official_table(result.official, provenance=result.provenance)
     own = own_file(found.study, WIN_RATIO_FILE) if found.study else None
@@ -485,6 +508,7 @@ def score(
             pairings=pairings,
             cycles=cycles,
             not_judged=apart,
+            per_query=per_query,
             judged_tops=tops,
             rehearsal=found.rehearsal,
             notices=tuple(dict.fromkeys((*made, *map(str, notices)))),
