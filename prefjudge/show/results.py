@@ -120,7 +120,7 @@ def plain_fields(record: Any, *without: str) -> dict[str, Any]:
 class Documented(Protocol):
     """A record whose JSON has another form than its fields."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Any:
         """Return the JSON that is documented."""
         ...
 

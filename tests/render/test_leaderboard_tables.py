@@ -190,17 +190,5 @@ def test_agreement_on_no_pair_has_no_table() -> None:
 
 
 def scored(*agreement: PairAgreement) -> ScoreResult:
-    return ScoreResult(
-        boards=(),
-        tau=(),
-        winratio=None,
-        pair_agreement=agreement,
-        left_out=(),
-        samples=(),
-        health=(),
-        provenance={},
-        inputs=(),
-        out=(),
-        rehearsal=None,
-        notices=(),
-    )
+    empty = dict.fromkeys(("boards", "tau", "left_out", "samples", "health", "inputs", "out", "notices"), ())
+    return ScoreResult(pair_agreement=agreement, winratio=None, provenance={}, rehearsal=None, **empty)
