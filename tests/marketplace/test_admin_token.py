@@ -102,7 +102,11 @@ def test_a_link_of_the_admin_opens_one_session_soon_and_is_in_no_address(
     link = market.sign_in_link()
     address, code = link.split("#once=")
     assert address == f"{market.admin}/signin"
-    assert urllib3.request("GET", address).status == 200
+    page = urllib3.request("GET", address)
+    assert page.status == 200
+    for way in (b"prefjudge serve", b"marketplace.db.admin-token", b"--print-admin-token"):  # and no secret
+        assert way in page.data
+    assert market.admin_token.encode() not in page.data
     assert once(market, code, Origin="https://evil.example").status == 403
     assert once(market, code[:-1]).status == 401
     opened = once(market, code)
