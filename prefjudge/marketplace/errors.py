@@ -107,6 +107,9 @@ def missing(kind: str, ident: str) -> RequestError:
 Params = Mapping[str, Any]
 """What an operation is asked, by Mechanical Turk's names: the wire has checked members, types and limits."""
 
+View = dict[str, Any]
+"""What a page and JSON show: a function names its values, and templates and programs read them."""
+
 # Amounts of money: whole cents inside, decimal strings outside.
 
 _AMOUNT = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,2}))?")

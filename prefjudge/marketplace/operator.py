@@ -9,9 +9,9 @@ from pathlib import Path
 
 from prefjudge.database import Connection, Database, Value, redacted
 from prefjudge.errors import ConfigError, InputError, quoted
-from prefjudge.marketplace.errors import RequestError
+from prefjudge.marketplace.errors import RequestError, View
 from prefjudge.marketplace.hits import overview
-from prefjudge.marketplace.hits.overview import Receipt, sweep
+from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.people.requesters import LOCAL_KEY as LOCAL_KEY
 from prefjudge.marketplace.people.requesters import Key
@@ -106,7 +106,7 @@ def known_of(store_url: str, worker_id: str) -> dict[str, Rows]:
         return overview.known_of(tx, worker_id)
 
 
-def forget_person(store_url: str, worker_id: str, *, unpaid: bool = False) -> Receipt:
+def forget_person(store_url: str, worker_id: str, *, unpaid: bool = False) -> View:
     """Forget a person, also in the store's bytes."""
     with _opened(store_url) as marketplace:
         with marketplace.transaction() as tx:

@@ -2,8 +2,9 @@
 
 import html
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 from xml.sax.saxutils import escape
 
@@ -15,17 +16,33 @@ from prefjudge.resources import UnreadableXmlError, read_xml
 MAX_BYTES = 65_535
 
 
-def parse_xml(xml: str, where: str) -> Any:
+class _Wrong(Exception):  # noqa: N818 - the reader of a parameter says which one
+    """What is wrong with the XML of a parameter, and the TurkErrorCode of it."""
+
+    def __init__(self, problem: str, code: str = "XMLParseError") -> None:
+        super().__init__(problem)
+        self.code = code
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Refuse what is wrong in the block, as the parameter of this name."""
+    try:
+        yield
+    except _Wrong as wrong:
+        raise refused(wrong.code, f"{where}: {wrong}") from wrong.__cause__
+
+
+def _parse(xml: str) -> Any:
     """Parse XML of at most 65,535 bytes, refusing document types and entities."""
     size = len(xml.encode())
     if size > MAX_BYTES:
-        raise refused(
-            "InvalidParameterValue", f"{where}: {size} bytes are more than the maximum of {MAX_BYTES}."
-        )
+        problem = f"{size} bytes are more than the maximum of {MAX_BYTES}."
+        raise _Wrong(problem, "InvalidParameterValue")
     try:
         return read_xml(xml)
     except UnreadableXmlError as error:
-        raise refused("XMLParseError", f"{where}: not well-formed XML: {error}") from error
+        raise _Wrong(f"not well-formed XML: {error}") from error
 
 
 def local(tag: str) -> str:
@@ -54,26 +71,25 @@ class Question:
 
 
 def read_question(xml: str, where: str = "Question") -> Question:
-    """Read and check a Question."""
-    root = parse_xml(xml, where)
-    kind = KINDS.get(local(root.tag))
-    if kind is None or not root.tag.startswith("{" + SCHEMAS):
-        raise refused("XMLParseError", f"{where}: expected one of {', '.join(KINDS)} in its namespace.")
-    if kind == "form":
-        read_form(root, where)
-        return Question(kind=kind, content="", height=0)
-    texts = _texts(root)
-    content, height = (
-        texts.get("HTMLContent" if kind == "html" else "ExternalURL", ""),
-        texts.get("FrameHeight", ""),
-    )
-    if not content:
-        raise refused("XMLParseError", f"{where}: the {local(root.tag)} has no content.")
-    if not re.fullmatch(r"[0-9]{1,5}", height):
-        raise refused("XMLParseError", f"{where}: FrameHeight must be a whole number of pixels.")
-    if kind == "external" and not _secure(content):
-        raise refused("InvalidParameterValue", f"{where}: ExternalURL must be an https address.")
-    return Question(kind=kind, content=content, height=int(height))
+    """Read and check a Question, which a parameter of the name ``where`` holds."""
+    with _named(where):
+        root = _parse(xml)
+        kind = KINDS.get(local(root.tag))
+        if kind is None or not root.tag.startswith("{" + SCHEMAS):
+            raise _Wrong(f"expected one of {', '.join(KINDS)} in its namespace.")
+        if kind == "form":
+            _form(root)
+            return Question(kind=kind, content="", height=0)
+        texts = _texts(root)
+        content = texts.get("HTMLContent" if kind == "html" else "ExternalURL", "")
+        height = texts.get("FrameHeight", "")
+        if not content:
+            raise _Wrong(f"the {local(root.tag)} has no content.")
+        if not re.fullmatch(r"[0-9]{1,5}", height):
+            raise _Wrong("FrameHeight must be a whole number of pixels.")
+        if kind == "external" and not _secure(content):
+            raise _Wrong("ExternalURL must be an https address.", "InvalidParameterValue")
+        return Question(kind=kind, content=content, height=int(height))
 
 
 def _secure(url: str) -> bool:
@@ -88,12 +104,12 @@ _KEPT_TAGS = frozenset(_HARMLESS.split())
 _KEPT_ATTRIBUTES = frozenset({"href", "src", "alt", "title", "colspan", "rowspan"})
 
 
-def sanitised(markup: str, where: str) -> str:
+def sanitised(markup: str) -> str:
     """Return the markup with only harmless elements and attributes."""
     try:
         root = read_xml(f"<div>{markup}</div>")
     except UnreadableXmlError as error:
-        raise refused("XHTMLParseError", f"{where}: FormattedContent is not well-formed: {error}") from error
+        raise _Wrong(f"FormattedContent is not well-formed: {error}", "XHTMLParseError") from error
     return _inside(root)
 
 
@@ -140,14 +156,8 @@ OTHER = ".other"
 """The end of the name of a form field that holds another answer than those offered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """One piece of text, markup, list or media; ``value`` depends on ``kind``."""
-
-    kind: str
-    value: Any
-    media_type: str = ""
-    alt: str = ""
+Content = dict[str, Any]
+"""A piece of text, markup, list or media, as a page shows it; its keys depend on its ``kind``."""
 
 
 class Pattern(TypedDict):
@@ -162,7 +172,7 @@ class Option(TypedDict):
     """One of the selections on offer."""
 
     identifier: str
-    content: "ContentView"
+    content: Content
 
 
 class TextAnswer(TypedDict):
@@ -190,99 +200,47 @@ class SelectionAnswer(TypedDict):
     other: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormQuestion:
+class FormQuestion(TypedDict):
     """One question: what it shows, and how it is answered."""
 
     identifier: str
     display_name: str
     required: bool
-    content: tuple[Content, ...]
+    content: list[Content]
     answer: TextAnswer | SelectionAnswer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """A QuestionForm."""
+class Form(TypedDict):
+    """A QuestionForm, as a page shows it."""
 
-    overview: tuple[Content, ...] = ()
-    questions: tuple[FormQuestion, ...] = field(default=())
+    overview: list[Content]
+    questions: list[FormQuestion]
 
 
 def parse_form(xml: str, where: str) -> Form:
-    """Read a QuestionForm from its text; see :func:`read_form`."""
-    return read_form(parse_xml(xml, where), where)
+    """Read a QuestionForm, which a parameter of the name ``where`` holds."""
+    with _named(where):
+        return _form(_parse(xml))
 
 
-def read_form(root: Any, where: str) -> Form:
-    """Read a QuestionForm."""
-    overview: list[Content] = []
-    questions: list[FormQuestion] = []
+def _form(root: Any) -> Form:
+    form: Form = {"overview": [], "questions": []}
     for child in root:
         name = local(child.tag)
         if name == "Overview":
-            overview += _contents(child, where)
+            form["overview"] += _contents(child)
         elif name == "Question":
-            questions.append(_question(child, where))
+            form["questions"].append(_question(child))
         else:
-            raise _wrong(where, f"{name} is not allowed in a QuestionForm")
+            raise _Wrong(f"{name} is not allowed in a QuestionForm.")
+    questions = form["questions"]
     if not questions:
-        raise _wrong(where, "a QuestionForm needs a Question")
-    fields = [question.identifier for question in questions]
-    fields += [question.identifier + OTHER for question in questions if question.answer.get("other")]
+        raise _Wrong("a QuestionForm needs a Question.")
+    fields = [one["identifier"] for one in questions]
+    fields += [one["identifier"] + OTHER for one in questions if one["answer"].get("other")]
     if len(set(fields)) < len(fields):
-        raise _wrong(where, "two questions have the same QuestionIdentifier")
-    return Form(overview=tuple(overview), questions=tuple(questions))
-
-
-ContentView = dict[str, Any]
-"""A piece of content; its keys depend on its kind."""
-
-
-class QuestionView(TypedDict):
-    """A question, as a page shows it."""
-
-    identifier: str
-    display_name: str
-    required: bool
-    content: list[ContentView]
-    answer: TextAnswer | SelectionAnswer
-
-
-class FormView(TypedDict):
-    """A form, as a page shows it."""
-
-    overview: list[ContentView]
-    questions: list[QuestionView]
-
-
-def form_view(form: Form) -> FormView:
-    """Show a form as plain values, for a page to render."""
-    return {
-        "overview": [_view(content) for content in form.overview],
-        "questions": [
-            {
-                "identifier": question.identifier,
-                "display_name": question.display_name,
-                "required": question.required,
-                "content": [_view(content) for content in question.content],
-                "answer": question.answer,
-            }
-            for question in form.questions
-        ],
-    }
-
-
-def _view(content: Content) -> ContentView:
-    named = {"html": "html", "list": "items", "binary": "url"}.get(content.kind, "text")
-    shown: ContentView = {"kind": content.kind, named: content.value}
-    if content.kind == "binary":
-        shown |= {"type": content.media_type, "alt": content.alt}
-    return shown
-
-
-def _wrong(where: str, problem: str) -> Exception:
-    return refused("XMLParseError", f"{where}: {problem}.")
+        raise _Wrong("two questions have the same QuestionIdentifier.")
+    return form
 
 
 def _parts(element: Any) -> Mapping[str, Any]:
@@ -293,35 +251,33 @@ def _text(element: Any, default: str = "") -> str:
     return default if element is None else (element.text or "").strip()
 
 
-def _question(element: Any, where: str) -> FormQuestion:
+def _question(element: Any) -> FormQuestion:
     parts = _parts(element)
     identifier = _text(parts.get("QuestionIdentifier"))
     if not identifier:
-        raise _wrong(where, "a Question needs a QuestionIdentifier")
+        raise _Wrong("a Question needs a QuestionIdentifier.")
     if "AnswerSpecification" not in parts or "QuestionContent" not in parts:
-        raise _wrong(where, f"the question {identifier!r} needs a QuestionContent and an AnswerSpecification")
-    answer = _answer(parts["AnswerSpecification"], identifier, where)
-    return FormQuestion(
-        identifier=identifier,
-        display_name=_text(parts.get("DisplayName")),
+        raise _Wrong(f"the question {identifier!r} needs a QuestionContent and an AnswerSpecification.")
+    answer = _answer(parts["AnswerSpecification"], identifier)
+    return {
+        "identifier": identifier,
+        "display_name": _text(parts.get("DisplayName")),
         # by the API's documentation, a minimum length also makes an answer required
-        required=_text(parts.get("IsRequired")) == "true" or bool(answer.get("min_length")),
-        content=tuple(_contents(parts["QuestionContent"], where)),
-        answer=answer,
-    )
+        "required": _text(parts.get("IsRequired")) == "true" or bool(answer.get("min_length")),
+        "content": _contents(parts["QuestionContent"]),
+        "answer": answer,
+    }
 
 
-def _answer(specification: Any, identifier: str, where: str) -> TextAnswer | SelectionAnswer:
+def _answer(specification: Any, identifier: str) -> TextAnswer | SelectionAnswer:
     parts = _parts(specification)
     if "FreeTextAnswer" in parts:
         return _free_text(parts["FreeTextAnswer"])
     if "SelectionAnswer" in parts:
-        return _selection(parts["SelectionAnswer"], identifier, where)
+        return _selection(parts["SelectionAnswer"], identifier)
     if "FileUploadAnswer" in parts:
-        raise _wrong(
-            where, f"the question {identifier!r} asks for a file, which this marketplace does not accept"
-        )
-    raise _wrong(where, f"the question {identifier!r} needs a FreeTextAnswer or a SelectionAnswer")
+        raise _Wrong(f"the question {identifier!r} asks for a file, which this marketplace does not accept.")
+    raise _Wrong(f"the question {identifier!r} needs a FreeTextAnswer or a SelectionAnswer.")
 
 
 def _number(text: str | None) -> int | None:
@@ -353,21 +309,21 @@ def _free_text(element: Any) -> TextAnswer:
     }
 
 
-def _selection(element: Any, identifier: str, where: str) -> SelectionAnswer:
+def _selection(element: Any, identifier: str) -> SelectionAnswer:
     parts = _parts(element)
     options: list[Option] = [
         {
             "identifier": _text(_parts(option).get("SelectionIdentifier")),
-            "content": _view(next(iter(_contents(option, where)), Content(kind="text", value=""))),
+            "content": next(iter(_contents(option)), {"kind": "text", "text": ""}),
         }
         for option in parts.get("Selections", ())
         if local(option.tag) == "Selection"
     ]
     if not options or not all(option["identifier"] for option in options):
-        raise _wrong(where, f"the question {identifier!r} needs Selections, each with a SelectionIdentifier")
+        raise _Wrong(f"the question {identifier!r} needs Selections, each with a SelectionIdentifier.")
     style = _text(parts.get("StyleSuggestion")) or "radiobutton"
     if style not in STYLES:
-        raise _wrong(where, f"the question {identifier!r} has an unknown StyleSuggestion {style!r}")
+        raise _Wrong(f"the question {identifier!r} has an unknown StyleSuggestion {style!r}.")
     least = _number(_text(parts.get("MinSelectionCount")))
     return {
         "kind": "selection",
@@ -379,23 +335,21 @@ def _selection(element: Any, identifier: str, where: str) -> SelectionAnswer:
     }
 
 
-def _contents(element: Any, where: str) -> list[Content]:
+def _contents(element: Any) -> list[Content]:
     """Read the pieces of an Overview, a QuestionContent or a Selection, in order."""
-    found = []
+    found: list[Content] = []
     for child in element:
         name = local(child.tag)
         if name in ("Title", "Text"):
-            found.append(Content(kind=name.lower(), value=_text(child)))
+            found.append({"kind": name.lower(), "text": _text(child)})
         elif name == "FormattedContent":
-            found.append(Content(kind="html", value=sanitised(_text(child), where)))
+            found.append({"kind": "html", "html": sanitised(_text(child))})
         elif name == "List":
-            found.append(Content(kind="list", value=[_text(item) for item in child]))
+            found.append({"kind": "list", "items": [_text(item) for item in child]})
         elif name in ("Binary", "EmbeddedBinary"):
             found.append(_binary(child))
         elif name in ("Application", "JavaApplet", "Flash"):
-            found.append(
-                Content(kind="text", value="(This part needs a program that browsers no longer run.)")
-            )
+            found.append({"kind": "text", "text": "(This part needs a program that browsers no longer run.)"})
     return found
 
 
@@ -403,12 +357,12 @@ def _binary(element: Any) -> Content:
     parts = _parts(element)
     kind = _parts(parts["MimeType"]) if "MimeType" in parts else {}
     url = _text(parts.get("DataURL"))
-    return Content(
-        kind="binary",
-        value=url if re.match(r"https?://", url) else "",
-        media_type=_text(kind.get("Type")),
-        alt=_text(parts.get("AltText")),
-    )
+    return {
+        "kind": "binary",
+        "url": url if re.match(r"https?://", url) else "",
+        "type": _text(kind.get("Type")),
+        "alt": _text(parts.get("AltText")),
+    }
 
 
 # A worker's answers, as QuestionFormAnswers XML.
@@ -476,11 +430,6 @@ def visible_time(fields: Fields) -> tuple[int, int]:
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-def write_answers_to(form_xml: str, where: str, fields: Fields) -> str:
-    """Write the answers to a form that is given as XML, ``where`` a parameter of that name says it is."""
-    return write_form_answers(parse_form(form_xml, where), fields)
-
-
 def write_form_answers(form: Form, fields: Fields) -> str:
     """Write the answers as QuestionFormAnswers: selections by their identifiers, text as text.
 
@@ -492,23 +441,23 @@ def write_form_answers(form: Form, fields: Fields) -> str:
         given.setdefault(name, []).append(text)
     answers: list[tuple[str, list[Part]]] = []
     problems: list[str] = []
-    for number, question in enumerate(form.questions, 1):
-        texts, answer = given.get(question.identifier, []), question.answer
+    for number, question in enumerate(form["questions"], 1):
+        texts, answer = given.get(question["identifier"], []), question["answer"]
         if answer["kind"] == "text":
-            problem = _text_problem(answer, texts[-1] if texts else "", required=question.required)
+            problem = _text_problem(answer, texts[-1] if texts else "", required=question["required"])
             parts = [("FreeText", text) for text in texts[-1:]]
         else:
             chosen = [text for text in texts if text]
-            written_in = given.get(question.identifier + OTHER, []) if answer["other"] else []
+            written_in = given.get(question["identifier"] + OTHER, []) if answer["other"] else []
             other = [text for text in written_in[-1:] if text.strip()]
             count = len(chosen) + len(other)
-            problem = _selection_problem(answer, chosen, count, required=question.required)
+            problem = _selection_problem(answer, chosen, count, required=question["required"])
             parts = [("SelectionIdentifier", one) for one in chosen]
             parts += [("OtherSelectionText", text) for text in other]
         if problem:
-            problems.append(f"{question.display_name or f'Question {number}'}: {problem}.")
+            problems.append(f"{question['display_name'] or f'Question {number}'}: {problem}.")
         elif parts:
-            answers.append((question.identifier, parts))
+            answers.append((question["identifier"], parts))
     if problems:
         raise Refusal("incomplete", " ".join(problems), 422)
     return write_document(answers)
@@ -593,17 +542,18 @@ class AnswerKey:
 
 def read_answer_key(xml: str) -> AnswerKey:
     """Read an AnswerKey."""
-    root = parse_xml(xml, "AnswerKey")
-    if local(root.tag) != "AnswerKey":
-        raise refused("XMLParseError", "AnswerKey: expected an AnswerKey.")
-    try:
-        questions = tuple(_key_question(child) for child in root if local(child.tag) == "Question")
-        key = _mapped(root, questions)
-    except (ValueError, KeyError) as error:
-        raise refused("XMLParseError", f"AnswerKey: a part is missing or is not a number: {error}") from error
-    if not questions:
-        raise refused("XMLParseError", "AnswerKey: it has no Question.")
-    return key
+    with _named("AnswerKey"):
+        root = _parse(xml)
+        if local(root.tag) != "AnswerKey":
+            raise _Wrong("expected an AnswerKey.")
+        try:
+            questions = tuple(_key_question(child) for child in root if local(child.tag) == "Question")
+            key = _mapped(root, questions)
+        except (ValueError, KeyError) as error:
+            raise _Wrong(f"a part is missing or is not a number: {error}") from error
+        if not questions:
+            raise _Wrong("it has no Question.")
+        return key
 
 
 def _whole(text: str) -> int:

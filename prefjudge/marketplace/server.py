@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +20,8 @@ import uvicorn
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.hits.overview import sweep
 from prefjudge.marketplace.people import panels, requesters
-from prefjudge.marketplace.settings import ON_THIS_MACHINE, Settings, Wording
+from prefjudge.marketplace.settings import Settings as Settings
+from prefjudge.marketplace.settings import Wording as Wording
 from prefjudge.marketplace.site.app import build_app
 from prefjudge.marketplace.site.state import AppState, limited
 from prefjudge.marketplace.store.store import Clock, Executor, Marketplace, Rules
@@ -165,43 +167,22 @@ def start(
 
 def serve(
     store_url: str,
-    host: str = "127.0.0.1",
-    port: int = 0,
+    settings: Settings,
     *,
     sandbox: bool = True,
-    public_url: str | None = None,
-    plain_http: bool = False,
-    proxy: str = ON_THIS_MACHINE,
-    admin_token: str | None = None,
-    admin_header: str = "",
-    task: str = "",
-    language: str = "",
     keep_days: int | None = None,
-    pairs: Callable[[], tuple[int, int]] | None = None,
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve a marketplace until the program is told to stop.
 
-    ``ready`` is called with the server, which knows its addresses, once requests are answered.
-    ``public_url`` is the address of the web server in front that adds TLS; without one, a public ``host`` is
-    refused unless ``plain_http`` allows clear text; ``proxy`` is where that web server calls from;
-    ``admin_token`` takes the place of the one that is made from the store's secret, and ``admin_header`` is
-    believed about who administers; ``task`` stands for "HIT" on the worker site, which speaks ``language`` or
-    the browser's. After ``keep_days`` without work people are forgotten. ``pairs`` tells the admin's page how
-    many pairs of the study are judged, and of how many. The environment variables
-    ``PREFJUDGE_PUBLIC_URL`` and ``PREFJUDGE_PLAIN_HTTP=1`` are the defaults.
+    ``ready`` is called with the server, which knows its addresses, once requests are answered. After
+    ``keep_days`` without work people are forgotten. The environment variables ``PREFJUDGE_PUBLIC_URL`` and
+    ``PREFJUDGE_PLAIN_HTTP=1`` stand for what the settings leave out.
     """
-    settings = Settings(
-        host=host,
-        port=port,
-        public_url=public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
-        plain_http=plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
-        proxy=proxy,
-        admin_token=admin_token,
-        admin_header=admin_header,
-        wording=Wording(task=task),
-        language=language,
-        pairs=pairs,
+    settings = replace(
+        settings,
+        public_url=settings.public_url or os.environ.get("PREFJUDGE_PUBLIC_URL") or None,
+        plain_http=settings.plain_http or os.environ.get("PREFJUDGE_PLAIN_HTTP") == "1",
     )
     server = Server(store_url, settings, sandbox=sandbox, rules=Rules(keep_days=keep_days))
     log_to_stderr()

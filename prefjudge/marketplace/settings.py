@@ -28,28 +28,18 @@ _LITERAL = re.compile(r'"([^"\n]+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The site's own words in one language, as a file of site/languages has them.
-
-    Attributes
-    ----------
-    name : str
-        What the language calls itself.
-    thousands : str
-        What stands between the thousands of a number.
-    words : dict of str
-        What the language calls a HIT, one and several.
-    counts : dict of str to list of str
-        By an English noun: how one is counted, and several, or the one form for all.
-    pages, script, said : dict of str
-        By the English text: those of the templates, of the pages' script, and what the server says.
-        ``{1}``, ``{2}`` stand for what is filled in.
-    """
+    """The site's own words in one language, as a file of site/languages has them."""
 
     name: str
+    """What the language calls itself."""
     thousands: str = ","
+    """What stands between the thousands of a number."""
     words: Mapping[str, str] = field(default_factory=dict)
+    """What the language calls a HIT, one and several."""
     counts: Mapping[str, list[str]] = field(default_factory=dict)
+    """By an English noun: how one is counted, and several, or the one form for all."""
     pages: Mapping[str, str] = field(default_factory=dict)
+    """The templates' texts by the English one, as those of the next two; ``{1}`` stands for a value."""
     script: Mapping[str, str] = field(default_factory=dict)
     said: Mapping[str, str] = field(default_factory=dict)
 
@@ -194,41 +184,27 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a marketplace is served.
-
-    Parameters
-    ----------
-    host, port
-        Where to listen; port 0 takes a free one.
-    public_url
-        The address by which workers and requesters reach it through a web server that adds TLS.
-    plain_http
-        Allow a public address without TLS.
-    proxy
-        The addresses and networks, comma-separated, of web servers in front: they are believed about who
-        calls.
-    admin_token
-        What the admin signs in with; by default it is made from the store's secret.
-    admin_header
-        The header by which a web server in front says who administers, for the log; empty: none is believed.
-    wording
-        What stands for "HIT" on the worker site.
-    language
-        The site's language until a worker chooses another; empty: the browser's.
-    pairs
-        Says how many pairs of a study are judged, and of how many; None: it serves no study.
-    """
+    """How a marketplace is served."""
 
     host: str = "127.0.0.1"
     port: int = 0
+    """Where to listen; 0 takes a free port."""
     public_url: str | None = None
+    """The address by which workers and requesters reach it through a web server that adds TLS."""
     plain_http: bool = False
+    """Allow a public address without TLS."""
     proxy: str = ON_THIS_MACHINE
+    """The addresses and networks of web servers in front, which are believed about who calls."""
     admin_token: str | None = None
+    """What the admin signs in with; by default it is made from the store's secret."""
     admin_header: str = ""
+    """The header by which a web server in front says who administers; empty: none is believed."""
     wording: Wording = field(default_factory=Wording)
+    """What stands for "HIT" on the worker site."""
     language: str = ""
+    """The site's language until a worker chooses another; empty: the browser's."""
     pairs: Callable[[], tuple[int, int]] | None = None
+    """Says how many pairs of a study are judged, and of how many; None: it serves no study."""
 
     def check(self) -> None:
         """Refuse to listen to the world in clear text, and a proxy that is not an address."""

@@ -174,6 +174,7 @@ def serve(
         Called once it answers.
     """
     from prefjudge.marketplace import operator
+    from prefjudge.marketplace.server import Settings, Wording
     from prefjudge.marketplace.server import serve as run
 
     opened = open_study(study or None)
@@ -207,20 +208,23 @@ def serve(
             screener.start()
 
     try:
-        run(
-            url,
+        settings = Settings(
             host=host,
             port=port,
-            sandbox=not live,
             public_url=public_url,
             plain_http=plain_http,
             proxy=proxy,
             admin_token=token,
             admin_header=admin_header,
-            task=opened.config.words.task if opened else "",
+            wording=Wording(task=opened.config.words.task if opened else ""),
             language=opened.config.design.language if opened else "",
-            keep_days=opened.config.workers.keep_days if opened else None,
             pairs=partial(_judged, opened) if opened else None,
+        )
+        run(
+            url,
+            settings,
+            sandbox=not live,
+            keep_days=opened.config.workers.keep_days if opened else None,
             ready=told,
         )
     finally:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 _PROGRAM = """
 import json, sys
-from prefjudge.marketplace.server import serve
+from prefjudge.marketplace.server import Settings, serve
 say = lambda server: print(json.dumps({"endpoint": server.endpoint, "token": server.admin_token}), flush=True)
-serve(sys.argv[1], port=int(sys.argv[2]), ready=say)
+serve(sys.argv[1], Settings(port=int(sys.argv[2])), ready=say)
 """
 
 

@@ -101,8 +101,8 @@ def test_patterns_are_handed_to_the_page_with_what_they_say():
     constraints = (
         '<AnswerFormatRegex regex="\\S" errorText="Blank."/><AnswerFormatRegex regex="x" flags="i"/>'
     )
-    (read,) = parse_form(question_form(question("q", text(constraints))), "Question").questions
-    assert read.answer["patterns"] == [
+    (read,) = parse_form(question_form(question("q", text(constraints))), "Question")["questions"]
+    assert read["answer"]["patterns"] == [
         {"regex": "\\S", "flags": "", "error": "Blank."},
         {"regex": "x", "flags": "i", "error": "Invalid input supplied."},
     ]

@@ -26,7 +26,7 @@ BALANCE = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
 def test_a_public_address_needs_tls_or_a_word(tmp_path):
     url = f"sqlite:///{tmp_path}/m.db"
     with pytest.raises(ConfigError, match="without TLS"):
-        serve(url, host="0.0.0.0")
+        serve(url, Settings(host="0.0.0.0"))
     assert not (tmp_path / "m.db").exists()
     Settings(host="0.0.0.0", public_url="https://judge.example.org").check()
     Settings(host="0.0.0.0", plain_http=True).check()

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from prefjudge.marketplace.errors import (
     Params,
     Refusal,
-    RequestError,
     invalid,
     missing,
     refused,
@@ -20,9 +19,10 @@ from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions import (
     Fields,
     expected_pay,
+    parse_form,
     visible_time,
     write_answers,
-    write_answers_to,
+    write_form_answers,
 )
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Transaction, new_id
@@ -55,7 +55,7 @@ def work_of(tx: Transaction, visit: Visit) -> VisitWork:
     counts = tx.tally(
         "SELECT status, count(*) FROM assignments WHERE visit = :v GROUP BY status", v=visit.visit
     )
-    last = tx.rows(
+    last = tx.value(
         "SELECT status FROM assignments WHERE visit = :v AND ended_at IS NOT NULL"
         " ORDER BY ended_at DESC, seq DESC LIMIT 1",
         v=visit.visit,
@@ -64,7 +64,7 @@ def work_of(tx: Transaction, visit: Visit) -> VisitWork:
         wanted=panels.find(tx, visit.panel).hits,
         held=counts.get("Accepted", 0),
         done=sum(counts.get(status, 0) for status in DONE),
-        last=str(last[0][0]) if last else "",
+        last=last or "",
     )
 
 
@@ -76,9 +76,7 @@ def need_room(tx: Transaction, number: int) -> None:
             "visit_over", "Your visit has ended. Your way back to your panel is on the page of all HITs."
         )
     wanted = panels.find(tx, visit.panel).hits
-    (taken,) = tx.rows(
-        f"SELECT count(*) FROM assignments WHERE visit = :v AND status IN {HAD}", v=visit.visit
-    )[0]
+    taken = tx.value(f"SELECT count(*) FROM assignments WHERE visit = :v AND status IN {HAD}", v=visit.visit)
     if 0 < wanted <= taken:
         raise Refusal("visit_over", "You have the last HIT of your visit. Submit it to get your code.")
 
@@ -124,8 +122,7 @@ class Assignment:
 
 def get(tx: Transaction, assignment_id: str, *, lock: bool = False) -> Assignment | None:
     """Return an assignment in any state."""
-    clause = tx.locked if lock else ""
-    return tx.find(Assignment, f"FROM assignments WHERE assignment_id = :id{clause}", id=assignment_id)
+    return tx.get(Assignment, "assignments", lock=lock, assignment_id=assignment_id)
 
 
 def find(
@@ -259,9 +256,9 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
         raise Refusal("being_checked" if waits == qualifications.BEING_CHECKED else "no_more", waits, 403)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
-    (held,) = tx.rows(
+    held = tx.value(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
-    )[0]
+    )
     if held >= MAX_HELD:
         raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
 
@@ -278,19 +275,18 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
     fields = list(fields)
     visible_ms, visible_pairs = visible_time(fields)
     expected = expected_pay(fields)
-    tx.run(
-        "UPDATE assignments SET status = :status, submitted_at = :now, ended_at = :now, draft = NULL,"
-        " auto_approve_at = :auto, answer = :answer, visible_ms = :ms, visible_pairs = :pairs,"
-        " expected = :expected WHERE assignment_id = :id",
-        status="Submitted" if counts else UNCONFIRMED,
-        now=tx.now,
-        auto=tx.now + hit.auto_approval_delay if counts else None,
-        answer=_answer(tx, hit, fields),
-        ms=visible_ms,
-        pairs=visible_pairs,
-        expected=None if expected is None else min(expected, assignment.reward),
-        id=assignment_id,
-    )
+    work = {
+        "status": "Submitted" if counts else UNCONFIRMED,
+        "submitted_at": tx.now,
+        "ended_at": tx.now,
+        "draft": None,
+        "auto_approve_at": tx.now + hit.auto_approval_delay if counts else None,
+        "answer": _answer(tx, hit, fields),
+        "visible_ms": visible_ms,
+        "visible_pairs": visible_pairs,
+        "expected": None if expected is None else min(expected, assignment.reward),
+    }
+    tx.update("assignments", work, assignment_id=assignment_id)
     if counts:
         hits.note(tx, "AssignmentSubmitted", hit, assignment_id, assignment.worker_id)
         hits.shift(tx, hit, pending=-1, submitted=1)
@@ -302,7 +298,7 @@ def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str |
 def _answer(tx: Transaction, hit: Hit, fields: Fields) -> str:
     if hit.kind != "form":
         return write_answers(fields)
-    return write_answers_to(hits.question(tx, hit.hit_id), "Question", fields)
+    return write_form_answers(parse_form(hits.question(tx, hit.hit_id), "Question"), fields)
 
 
 def _held(tx: Transaction, assignment_id: str, worker_id: str | None) -> Assignment:
@@ -335,11 +331,8 @@ def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> None:
 
 def take_back(tx: Transaction, assignment: Assignment) -> None:
     """End an assignment that its worker has no part in any more; answers that do not count go with it."""
-    tx.run(
-        "UPDATE assignments SET answer = NULL, submitted_at = NULL, visible_ms = NULL, visible_pairs = NULL,"
-        " expected = NULL WHERE assignment_id = :id",
-        id=assignment.assignment_id,
-    )
+    work = ("answer", "submitted_at", "visible_ms", "visible_pairs", "expected")
+    tx.update("assignments", dict.fromkeys(work), assignment_id=assignment.assignment_id)
     _end(tx, assignment, "Returned", "AssignmentReturned")
 
 
@@ -349,12 +342,8 @@ def abandon(tx: Transaction, assignment: Assignment) -> None:
 
 
 def _end(tx: Transaction, assignment: Assignment, status: str, event: str) -> None:
-    tx.run(
-        "UPDATE assignments SET status = :status, ended_at = :now, draft = NULL WHERE assignment_id = :id",
-        status=status,
-        now=tx.now,
-        id=assignment.assignment_id,
-    )
+    ended = {"status": status, "ended_at": tx.now, "draft": None}
+    tx.update("assignments", ended, assignment_id=assignment.assignment_id)
     hit = hits.taken(tx, assignment.hit_id)
     hits.note(tx, event, hit, assignment.assignment_id, assignment.worker_id)
     hits.shift(tx, hit, pending=-1, available=1)
@@ -380,12 +369,7 @@ def save_draft(
     _refuse_ended(tx, assignment)
     if after is not None and (assignment.draft_tab or "") not in (tab, after):
         raise Refusal("other_tab", "You have worked on this HIT in another tab or on another device.", 412)
-    tx.run(
-        "UPDATE assignments SET draft = :draft, draft_tab = :tab WHERE assignment_id = :id",
-        draft=draft,
-        tab=tab,
-        id=assignment_id,
-    )
+    tx.update("assignments", {"draft": draft, "draft_tab": tab}, assignment_id=assignment_id)
 
 
 # Decisions: a submitted assignment is approved, and paid for, or rejected.
@@ -505,8 +489,8 @@ class Bonus:
 def send_bonus(tx: Transaction, requester_id: str, params: Params) -> None:
     """Pay a worker a bonus."""
     token = params.get("UniqueRequestToken")
-    if hits.earlier_result(tx, requester_id, "bonus", token) is not None:
-        raise _repeated(token)
+    if hits.claim_token(tx, requester_id, "bonus", token, params["AssignmentId"]):
+        raise refused("DuplicateRequest", f"A bonus was paid with the UniqueRequestToken {token}.")
     assignment = find(tx, requester_id, params["AssignmentId"])
     worker_id, reference = params["WorkerId"], params["AssignmentId"]
     if assignment.worker_id != worker_id:
@@ -516,8 +500,6 @@ def send_bonus(tx: Transaction, requester_id: str, params: Params) -> None:
     cents = to_cents(params["BonusAmount"], "BonusAmount")
     if cents < 1:
         raise invalid("BonusAmount", "is less than a cent")
-    if not hits.remember(tx, requester_id, "bonus", token, reference):
-        raise _repeated(token)
     fee = tx.marketplace.rules.fees.on(cents)
     account = ledger.hold(requester_id)
     ledger.spend(tx, requester_id, account, cents + fee, "bonus", reference)
@@ -535,7 +517,3 @@ def send_bonus(tx: Transaction, requester_id: str, params: Params) -> None:
             granted=tx.now,
         ),
     )
-
-
-def _repeated(token: str | None) -> RequestError:
-    return refused("DuplicateRequest", f"A bonus was paid with the UniqueRequestToken {token}.")

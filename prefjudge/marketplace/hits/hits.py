@@ -7,13 +7,23 @@ status has to be kept up to date.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from prefjudge.database import columns_of, row_of
-from prefjudge.marketplace.errors import Params, Refusal, from_cents, invalid, missing, refused, to_cents
+from prefjudge.database import Value, columns_of, in_list, row_of
+from prefjudge.marketplace.errors import (
+    Params,
+    Refusal,
+    View,
+    from_cents,
+    invalid,
+    missing,
+    refused,
+    to_cents,
+)
 from prefjudge.marketplace.people import qualifications, workers
+from prefjudge.marketplace.people.qualifications import Standing
 from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions import Question, read_question
 from prefjudge.marketplace.store import ledger
@@ -22,39 +32,33 @@ from prefjudge.marketplace.store.store import Transaction, iso, new_id
 # UniqueRequestTokens: a call that is repeated with one within a day does nothing again.
 
 
-def earlier_result(tx: Transaction, requester_id: str, kind: str, token: str | None) -> str | None:
-    """Return what a call with this token made, if it was made within the token's life."""
+def claim_token(tx: Transaction, requester_id: str, kind: str, token: str | None, result: str) -> str | None:
+    """Keep a result under a token; return the result of an earlier call with it instead, if there was one.
+
+    A token is forgotten after its life. A call that is refused later keeps nothing, as all that it did is
+    undone. Of two calls at once the second waits here for the first.
+    """
     if token is None:
         return None
-    rows = tx.rows(
-        "SELECT result FROM request_tokens WHERE requester_id = :requester AND kind = :kind"
-        " AND token = :token AND created > :since",
-        requester=requester_id,
-        kind=kind,
-        token=token,
-        since=tx.now - tx.marketplace.rules.token_life,
-    )
-    return str(rows[0][0]) if rows else None
-
-
-def remember(tx: Transaction, requester_id: str, kind: str, token: str | None, result: str) -> bool:
-    """Keep the result under the token; False where another process was first."""
-    if token is None:
-        return True
+    since = tx.now - tx.marketplace.rules.token_life
     kept = tx.insert(
         "request_tokens",
-        {
-            "requester_id": requester_id,
-            "kind": kind,
-            "token": token,
-            "result": result,
-            "created": tx.now,
-        },
+        {"requester_id": requester_id, "kind": kind, "token": token, "result": result, "created": tx.now},
         "ON CONFLICT (requester_id, kind, token) DO UPDATE SET result = excluded.result,"
         " created = excluded.created WHERE request_tokens.created <= :since RETURNING result",
-        since=tx.now - tx.marketplace.rules.token_life,
+        since=since,
     )
-    return bool(kept)
+    if kept:
+        return None
+    return str(
+        tx.value(
+            "SELECT result FROM request_tokens WHERE requester_id = :requester AND kind = :kind"
+            " AND token = :token",
+            requester=requester_id,
+            kind=kind,
+            token=token,
+        )
+    )
 
 
 # HIT types: the properties that HITs share, and that group them for workers.
@@ -127,22 +131,17 @@ def ensure_type(tx: Transaction, requester_id: str, params: Params) -> str:
 
 def _known_type(tx: Transaction, requester_id: str, fingerprint: str) -> str:
     """Return the id of the HIT type with these properties, empty where there is none."""
-    rows = tx.rows(
+    found = tx.value(
         "SELECT hit_type_id FROM hit_types WHERE requester_id = :requester AND fingerprint = :fingerprint",
         requester=requester_id,
         fingerprint=fingerprint,
     )
-    return str(rows[0][0]) if rows else ""
+    return str(found or "")
 
 
 def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
     """Return a requester's HIT type."""
-    found = tx.find(
-        HitType,
-        "FROM hit_types WHERE hit_type_id = :id AND requester_id = :requester",
-        id=hit_type_id,
-        requester=requester_id,
-    )
+    found = tx.get(HitType, "hit_types", hit_type_id=hit_type_id, requester_id=requester_id)
     if found is None:
         raise missing("HITType", hit_type_id)
     return found
@@ -207,19 +206,17 @@ def unit_cost(tx: Transaction, reward: int, max_assignments: int) -> int:
 
 def create(tx: Transaction, requester_id: str, hit_type_id: str, params: Params) -> Hit:
     """Offer a HIT."""
-    token = params.get("UniqueRequestToken")
-    _refuse_repeat(earlier_result(tx, requester_id, "hit", token))
+    hit_id = new_id()
+    if made := claim_token(tx, requester_id, "hit", params.get("UniqueRequestToken"), hit_id):
+        raise refused("HitAlreadyExists", f"The HIT {made} was made with this UniqueRequestToken.")
     hit_type = find_type(tx, requester_id, hit_type_id)
     lifetime = seconds_between(params, "LifetimeInSeconds", 30, YEAR)
     count = params.get("MaxAssignments", 1)
     if not 1 <= count <= MAX_ASSIGNMENTS:
         raise invalid("MaxAssignments", f"{count} is not between 1 and {MAX_ASSIGNMENTS}")
     asked = _question(params)
-    hit_id, cost = new_id(), unit_cost(tx, hit_type.reward, count) * count
+    cost = unit_cost(tx, hit_type.reward, count) * count
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
-    # another process may have used the token since: its HIT stands, and all of this is rolled back
-    if not remember(tx, requester_id, "hit", token, hit_id):
-        _refuse_repeat(earlier_result(tx, requester_id, "hit", token))
     hit = Hit(
         **{name: getattr(hit_type, name) for name in TERMS},
         hit_id=hit_id,
@@ -262,16 +259,8 @@ def note(
 def count_submissions(tx: Transaction, requester_id: str) -> int:
     """Return how often work was submitted to a requester."""
     # Counted: the last event's number would hide one of a smaller number that another process commits later.
-    (count,) = tx.rows(
-        "SELECT count(*) FROM events WHERE requester_id = :id AND event = 'AssignmentSubmitted'",
-        id=requester_id,
-    )[0]
-    return int(count)
-
-
-def _refuse_repeat(hit_id: str | None) -> None:
-    if hit_id is not None:
-        raise refused("HitAlreadyExists", f"The HIT {hit_id} was made with this UniqueRequestToken.")
+    sql = "SELECT count(*) FROM events WHERE requester_id = :id AND event = 'AssignmentSubmitted'"
+    return int(tx.value(sql, id=requester_id))
 
 
 def _question(params: Params) -> Question:
@@ -311,7 +300,7 @@ def taken(tx: Transaction, hit_id: str) -> Hit:
 
 def question(tx: Transaction, hit_id: str) -> str:
     """Return a HIT's question as it was given."""
-    return str(tx.rows("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id)[0][0])
+    return str(tx.value("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id))
 
 
 def shift(tx: Transaction, hit: Hit, **changes: int) -> None:
@@ -331,12 +320,8 @@ def announce(tx: Transaction, hit: Hit) -> None:
     if reviewable and not hit.told_reviewable:
         note(tx, "HITReviewable", hit)
     if (expired, reviewable) != (hit.told_expired, hit.told_reviewable):
-        tx.run(
-            "UPDATE hits SET told_expired = :expired, told_reviewable = :reviewable WHERE hit_id = :hit",
-            expired=expired,
-            reviewable=reviewable,
-            hit=hit.hit_id,
-        )
+        told = {"told_expired": expired, "told_reviewable": reviewable}
+        tx.update("hits", told, hit_id=hit.hit_id)
 
 
 def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
@@ -345,7 +330,7 @@ def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
     if time > tx.now + YEAR:
         raise invalid("ExpireAt", "is more than a year ahead")
     hit = replace(hit, expiration=max(time, hit.created))
-    tx.run("UPDATE hits SET expiration = :time WHERE hit_id = :hit", time=hit.expiration, hit=hit.hit_id)
+    tx.update("hits", {"expiration": hit.expiration}, hit_id=hit.hit_id)
     if time > tx.now:
         note(tx, "HITExtended", hit)
     announce(tx, hit)
@@ -354,7 +339,7 @@ def expire_at(tx: Transaction, hit: Hit, time: float) -> None:
 def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
     """Ask for more assignments."""
     requester_id, hit_id = hit.requester_id, hit.hit_id
-    if earlier_result(tx, requester_id, "extension", token) is not None:
+    if claim_token(tx, requester_id, "extension", token, hit_id):
         raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
     _must_be(tx, hit, "Assignable", "Unassignable", "Reviewable", "Reviewing")
     total = hit.max_assignments + more
@@ -367,9 +352,7 @@ def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
         )
     cost = unit_cost(tx, hit.reward, hit.first_max) * more
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit_id)
-    if not remember(tx, requester_id, "extension", token, hit_id):
-        raise refused("DuplicateRequest", f"The HIT {hit_id} was extended with this UniqueRequestToken.")
-    tx.run("UPDATE hits SET reviewing = 0 WHERE hit_id = :hit", hit=hit_id)
+    tx.update("hits", {"reviewing": 0}, hit_id=hit_id)
     hit = replace(hit, reviewing=0)
     note(tx, "HITExtended", hit)
     shift(tx, hit, max_assignments=more, available=more, held=cost)
@@ -378,7 +361,7 @@ def extend(tx: Transaction, hit: Hit, more: int, token: str | None) -> None:
 def review(tx: Transaction, hit: Hit, *, revert: bool) -> None:
     """Move a HIT from Reviewable to Reviewing, or back."""
     _must_be(tx, hit, "Reviewing" if revert else "Reviewable")
-    tx.run("UPDATE hits SET reviewing = :on WHERE hit_id = :hit", on=int(not revert), hit=hit.hit_id)
+    tx.update("hits", {"reviewing": int(not revert)}, hit_id=hit.hit_id)
 
 
 def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
@@ -391,12 +374,7 @@ def move(tx: Transaction, hit: Hit, hit_type_id: str) -> None:
     cost = unit_cost(tx, hit_type.reward, hit.first_max) * hit.available
     _release(tx, hit, hit.held)
     ledger.spend(tx, requester_id, ledger.hold(requester_id), cost, "hold", hit.hit_id)
-    tx.run(
-        "UPDATE hits SET hit_type_id = :type, held = :held WHERE hit_id = :hit",
-        type=hit_type_id,
-        held=cost,
-        hit=hit.hit_id,
-    )
+    tx.update("hits", {"hit_type_id": hit_type_id, "held": cost}, hit_id=hit.hit_id)
 
 
 def dispose(tx: Transaction, hit: Hit) -> None:
@@ -405,7 +383,7 @@ def dispose(tx: Transaction, hit: Hit) -> None:
     if hit.submitted:
         raise refused("InvalidHITState", f"{hit.hit_id} has assignments to approve or reject.")
     _release(tx, hit, hit.held)
-    tx.run("UPDATE hits SET disposed = 1, held = 0 WHERE hit_id = :hit", hit=hit.hit_id)
+    tx.update("hits", {"disposed": 1, "held": 0}, hit_id=hit.hit_id)
     note(tx, "HITDisposed", hit)
 
 
@@ -475,14 +453,6 @@ class Group(TypedDict):
     can_preview: bool
 
 
-class GroupPage(TypedDict):
-    """One page of groups."""
-
-    groups: list[Group]
-    page: int
-    pages: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
     """A group and a HIT of it to look at; ``reason`` says why it cannot be accepted."""
@@ -492,31 +462,23 @@ class Preview:
     reason: str
 
 
-def groups(tx: Transaction, worker_id: str, number: int = 1) -> GroupPage:
+def groups(tx: Transaction, worker_id: str, number: int = 1) -> View:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
     worker = qualifications.standing(tx, worker_id)
-    found = _open_to(tx, worker_id, worker)
+    found = _open_to(tx, worker)
     pages = max(1, -(-len(found) // PER_PAGE))
     number = min(max(number, 1), pages)
     shown = found[(number - 1) * PER_PAGE : number * PER_PAGE]
-    rows = _offers(tx, {f"seq{place}": seq for place, seq in enumerate(shown)})
-    return {
-        "groups": [_view(tx, row, worker, _count(tx, worker_id, row)) for row in rows],
-        "page": number,
-        "pages": pages,
-    }
+    return {"groups": _offered(tx, worker, shown), "page": number, "pages": pages}
 
 
 def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
-    worker = qualifications.standing(tx, worker_id)
-    found = _open_to(tx, worker_id, worker, group_id)
-    rows = _offers(tx, {"seq0": found[0]} if found else {})
-    return _view(tx, rows[0], worker, _count(tx, worker_id, rows[0])) if rows else None
+    return _group(tx, qualifications.standing(tx, worker_id), group_id)
 
 
-def _count(tx: Transaction, worker_id: str, row: Offer) -> int:
-    return count_open(tx, worker_id, row.hit_type_id)
+def _group(tx: Transaction, worker: Standing, group_id: str) -> Group | None:
+    return next(iter(_offered(tx, worker, _open_to(tx, worker, group_id)[:1])), None)
 
 
 def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
@@ -526,25 +488,23 @@ def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
     open HIT among the worker's would be a thousand searches for every page. SQLite keeps to the order of a
     CROSS JOIN; of another it would take all open HITs first.
     """
-    (done,) = tx.rows(
+    done = tx.value(
         "SELECT count(*) FROM assignments a CROSS JOIN hits h WHERE h.hit_id = a.hit_id"
         f" AND a.worker_id = :worker AND {_TAKEN} AND h.hit_type_id = :type AND {OPEN}",
         type=group_id,
         worker=worker_id,
         now=tx.now,
-    )[0]
-    (number,) = tx.rows(
+    )
+    number = tx.value(
         f"SELECT count(*) FROM (SELECT 1 FROM hits h WHERE h.hit_type_id = :type AND {OPEN}"
         f" LIMIT {COUNTED + int(done)}) AS counted",
         type=group_id,
         now=tx.now,
-    )[0]
+    )
     return int(number) - int(done)
 
 
-def _open_to(
-    tx: Transaction, worker_id: str, worker: qualifications.Standing, group_id: str = ""
-) -> list[int]:
+def _open_to(tx: Transaction, worker: Standing, group_id: str = "") -> list[int]:
     """Return the first HIT, by its number, of each group that the worker may see, best paid first.
 
     A marketplace has thousands of groups, and few ways to require something: each is looked at once, and no
@@ -556,7 +516,7 @@ def _open_to(
         f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
         f" WHERE NOT {workers.HIDDEN} AND NOT {workers.BLOCKED}"
         ") o WHERE o.first_seq IS NOT NULL ORDER BY o.reward DESC, o.first_seq",
-        worker=worker_id,
+        worker=worker.worker_id,
         now=tx.now,
         **({"group": group_id} if group_id else {}),
     )
@@ -566,20 +526,26 @@ def _open_to(
     return [int(seq) for seq, asked in rows if not hidden[asked]]
 
 
-def _offers(tx: Transaction, numbers: Mapping[str, int]) -> list[Offer]:
-    """Return the HITs with these numbers as offers, best paid first."""
-    if not numbers:
-        return []
+def _offered(tx: Transaction, worker: Standing, numbers: Sequence[int]) -> list[Group]:
+    """Return the groups whose first HITs have these numbers, best paid first."""
+    listed, named = in_list("seq", numbers)
+    return [
+        _view(tx, row, worker, count_open(tx, worker.worker_id, row.hit_type_id))
+        for row in _offers(tx, f"h.seq IN ({listed})", **named)
+    ]
+
+
+def _offers(tx: Transaction, where: str, **named: Value) -> list[Offer]:
     return tx.select(
         Offer,
         f"FROM hits h JOIN {OF_TYPE} USING (hit_type_id)"
         " JOIN (SELECT requester_id, name FROM requesters) r USING (requester_id)"
-        f" WHERE h.seq IN ({', '.join(f':{name}' for name in numbers)}) ORDER BY t.reward DESC, h.seq",
-        **numbers,
+        f" WHERE {where} ORDER BY t.reward DESC, h.seq",
+        **named,
     )
 
 
-def _view(tx: Transaction, row: Offer, worker: qualifications.Standing, available: int) -> Group:
+def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> Group:
     asked = row.requirements
     missing = qualifications.unmet(asked, worker)
     return {
@@ -614,22 +580,12 @@ def preview(
     worker = qualifications.standing(tx, worker_id)
     if qualifications.unmet(asked, worker, "discover"):
         raise Refusal("no_hit", "There is no such HIT, or none is left for you.", 404)
-    offer = group(tx, worker_id, hit.hit_type_id) or _closed(tx, hit, worker)
+    offer = _group(tx, worker, hit.hit_type_id)
+    if offer is None:
+        (closed,) = _offers(tx, "h.hit_id = :hit", hit=hit.hit_id)
+        offer = _view(tx, closed, worker, 0)
     is_open = status(hit, tx.now) == "Assignable"
     reason = "" if offer["qualified"] else offer["waits"] or "You do not meet the requirements."
     if not is_open or not offer["available"]:
         reason = "This HIT is no longer open to you."
     return Preview(group=offer, hit=hit, reason=reason)
-
-
-def _closed(tx: Transaction, hit: Hit, worker: qualifications.Standing) -> Group:
-    (name,) = tx.rows("SELECT name FROM requesters WHERE requester_id = :id", id=hit.requester_id)[0]
-    offer = Offer(
-        **{term: getattr(hit, term) for term in TERMS},
-        hit_id=hit.hit_id,
-        hit_type_id=hit.hit_type_id,
-        requester_id=hit.requester_id,
-        name=str(name),
-        expiration=hit.expiration,
-    )
-    return _view(tx, offer, worker, 0)

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import TypedDict
 
 from prefjudge.database import Value
-from prefjudge.marketplace.errors import from_cents, refused
+from prefjudge.marketplace.errors import View, from_cents, refused
 from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.hits.assignments import Assignment
-from prefjudge.marketplace.hits.own_work import Dispute, disputes
+from prefjudge.marketplace.hits.own_work import disputes
 from prefjudge.marketplace.people import panels, workers
 from prefjudge.marketplace.people.qualifications import MASTERS, SIMULATED
 from prefjudge.marketplace.store import ledger
@@ -25,108 +24,30 @@ _STATUS_SQL = (
 )
 
 
-class Counts(TypedDict):
-    """HITs and assignments by status, workers and requesters.
+def counts(tx: Transaction) -> View:
+    """Count HITs and assignments by status, workers and requesters.
 
     Assignments are ``done`` of ``all`` that are done, in hand or open; ``waiting`` is what waits for a
     decision: work, disputes and requests of qualifications.
     """
-
-    hits: dict[str, int]
-    assignments: dict[str, int]
-    done: int
-    all: int
-    waiting: int
-    workers: int
-    active_workers: int
-    requesters: int
-
-
-class Money(TypedDict):
-    """What was paid and is owed, in dollars."""
-
-    paid: str
-    bonus: str
-    fees: str
-    held: str
-    owed: str
-    paid_out: str
-
-
-class WorkerView(TypedDict):
-    """A worker, as the admin page and JSON show it."""
-
-    worker_id: str
-    name: str | None
-    locale: str
-    done: int
-    pairs: int
-    working: bool
-    submitted: int
-    approved: int
-    rejected: int
-    earned: str
-    owed: str
-    blocked: bool
-    simulated: bool
-    master: bool
-
-
-class RequesterView(TypedDict):
-    """A requester, as the admin page and JSON show it."""
-
-    requester_id: str
-    name: str
-    balance: str
-    access_keys: list[str]
-
-
-class EventView(TypedDict):
-    """An event, as the admin page and JSON show it."""
-
-    time: str | None
-    event: str
-    hit_id: str
-    assignment_id: str | None
-    worker_id: str | None
-
-
-class Overview(TypedDict):
-    """The admin page."""
-
-    counts: Counts
-    money: Money
-    seconds_per_pair: float | None
-    rejected: int
-    workers: list[WorkerView]
-    requesters: list[RequesterView]
-    events: list[EventView]
-    disputes: list[Dispute]
-    ledger_imbalance: list[str]
-
-
-def counts(tx: Transaction) -> Counts:
-    """Count HITs and assignments by status, workers and requesters."""
-    (workers,) = tx.rows("SELECT count(*) FROM workers")[0]
-    (requesters,) = tx.rows("SELECT count(*) FROM requesters")[0]
-    (active,) = tx.rows(
+    active = tx.value(
         "SELECT count(DISTINCT worker_id) FROM assignments"
         " WHERE accepted_at > :since OR submitted_at > :since",
         since=tx.now - ACTIVE_WITHIN,
-    )[0]
+    )
     by_status = tx.tally(
         "SELECT status, count(*) FROM assignments WHERE status <> 'Unconfirmed'"
         " GROUP BY status ORDER BY status"
     )
-    (opened,) = tx.rows(
+    opened = tx.value(
         "SELECT sum(available) FROM hits WHERE available > 0 AND disposed = 0 AND expiration > :now",
         now=tx.now,
-    )[0]
-    (asked,) = tx.rows(
+    )
+    asked = tx.value(
         "SELECT (SELECT count(*) FROM qualification_requests WHERE status = 'Submitted')"
         " + (SELECT count(*) FROM assignments WHERE dispute IS NOT NULL AND dispute_answer IS NULL"
         " AND status = 'Rejected')"
-    )[0]
+    )
     done = sum(by_status.get(status, 0) for status in ("Submitted", "Approved", "Rejected"))
     return {
         "hits": dict.fromkeys(STATUSES, 0) | tx.tally(_STATUS_SQL, now=tx.now),
@@ -134,20 +55,20 @@ def counts(tx: Transaction) -> Counts:
         "done": done,
         "all": done + by_status.get("Accepted", 0) + int(opened or 0),
         "waiting": by_status.get("Submitted", 0) + int(asked),
-        "workers": workers,
+        "workers": tx.value("SELECT count(*) FROM workers"),
         "active_workers": active,
-        "requesters": requesters,
+        "requesters": tx.value("SELECT count(*) FROM requesters"),
     }
 
 
-def overview(tx: Transaction) -> Overview:
+def overview(tx: Transaction) -> View:
     """Return everything on the admin's page."""
     paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE kind IN ('reward', 'bonus', 'fee')"
         " AND target <> source AND target NOT LIKE 'hold:%' GROUP BY kind"
     )
-    (held,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")[0]
-    (owed,) = tx.rows("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")[0]
+    held = tx.value("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")
+    owed = tx.value("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")
     (spent, pairs) = tx.rows(
         "SELECT sum(visible_ms), sum(visible_pairs) FROM assignments WHERE status <> 'Unconfirmed'"
     )[0]
@@ -172,7 +93,7 @@ def overview(tx: Transaction) -> Overview:
     }
 
 
-def worker_list(tx: Transaction) -> list[WorkerView]:
+def worker_list(tx: Transaction) -> list[View]:
     """List the workers, newest first."""
     rows = tx.rows(
         "SELECT w.worker_id, w.name, w.locale, w.approved, w.rejected, a.cents"
@@ -221,7 +142,7 @@ def _who_has(tx: Transaction, type_id: str) -> set[str]:
     return {str(worker_id) for (worker_id,) in rows}
 
 
-def _requesters(tx: Transaction) -> list[RequesterView]:
+def _requesters(tx: Transaction) -> list[View]:
     rows = tx.rows(
         "SELECT r.requester_id, r.name, a.cents FROM requesters r"
         " LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id ORDER BY r.name"
@@ -240,7 +161,7 @@ def _requesters(tx: Transaction) -> list[RequesterView]:
     ]
 
 
-def last_events(tx: Transaction, most: int = EVENTS) -> list[EventView]:
+def last_events(tx: Transaction, most: int = EVENTS) -> list[View]:
     """List the last events, newest first."""
     rows = tx.rows(
         "SELECT time, event, hit_id, assignment_id, worker_id FROM events ORDER BY seq DESC LIMIT :most",
@@ -324,16 +245,6 @@ _PERSON = (
 )
 
 
-class Receipt(TypedDict):
-    """What was forgotten: the rows of each kind, and what stays; ``forgotten`` is the time."""
-
-    worker_id: str
-    forgotten: str | None
-    erased: dict[str, int]
-    kept: dict[str, int]
-    ledger: str
-
-
 def known_of(tx: Transaction, worker_id: str) -> dict[str, list[Mapping[str, Value]]]:
     """Return everything that is stored about a worker, by kind, as rows of names and values."""
     workers.find(tx, worker_id)
@@ -370,8 +281,11 @@ def _take_back(tx: Transaction, worker_id: str, status: str) -> int:
     return len(held)
 
 
-def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> Receipt:
-    """Forget the person behind a worker id; a repeat changes nothing more."""
+def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> View:
+    """Forget the person behind a worker id; a repeat changes nothing more.
+
+    Returns how many rows of each kind were erased, and what stays.
+    """
     workers.find(tx, worker_id)
     owed = ledger.balance(tx, ledger.earned(worker_id), lock=True)
     if not unpaid and _is_paid(tx, worker_id):
@@ -384,7 +298,7 @@ def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> R
         erased[kind] = len(tx.rows(f"{sql} RETURNING worker_id", worker=worker_id))
     erased["comments"] = _erase_comments(tx, worker_id)
     tx.run(_PERSON, worker=worker_id, now=tx.now)
-    (work,) = tx.rows("SELECT count(*) FROM assignments WHERE worker_id = :w", w=worker_id)[0]
+    work = tx.value("SELECT count(*) FROM assignments WHERE worker_id = :w", w=worker_id)
     return {
         "worker_id": worker_id,
         "forgotten": iso(tx.now),
@@ -402,11 +316,11 @@ def _is_paid(tx: Transaction, worker_id: str) -> bool:
 
 
 def _refuse_unpaid(tx: Transaction, worker_id: str, owed: int) -> None:
-    (waiting,) = tx.rows(
+    waiting = tx.value(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker"
         " AND status IN ('Submitted', 'Unconfirmed')",
         worker=worker_id,
-    )[0]
+    )
     if owed or waiting:
         raise refused(
             "InvalidWorkerState",
@@ -424,9 +338,7 @@ def _erase_comments(tx: Transaction, worker_id: str) -> int:
     ):
         without = _COMMENT.sub("", str(answer))
         if without != answer:
-            tx.run(
-                "UPDATE assignments SET answer = :answer WHERE assignment_id = :id", answer=without, id=ident
-            )
+            tx.update("assignments", {"answer": without}, assignment_id=ident)
             changed += 1
     return changed
 

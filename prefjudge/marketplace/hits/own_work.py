@@ -1,9 +1,8 @@
 """A worker's own work: what is open and what is past, its pace and earnings, and disputes of rejections."""
 
 from dataclasses import dataclass
-from typing import TypedDict
 
-from prefjudge.marketplace.errors import Refusal, from_cents
+from prefjudge.marketplace.errors import Refusal, View, from_cents
 from prefjudge.marketplace.hits.assignments import UNCONFIRMED, is_paid_in_part
 from prefjudge.marketplace.hits.hits import count_open
 from prefjudge.marketplace.people import workers
@@ -48,66 +47,6 @@ class OwnAssignment:
     name: str
 
 
-class AssignmentView(TypedDict):
-    """An assignment, as a worker's page and JSON show it."""
-
-    assignment_id: str
-    hit_id: str
-    group_id: str
-    title: str
-    reward: str
-    expected: str | None
-    requester: str
-    status: str
-    in_part: bool
-    accepted: str | None
-    deadline: str | None
-    duration: int
-    seconds_left: int
-    submitted: str | None
-    feedback: str
-    bonus: str
-    dispute: str
-    dispute_answer: str
-
-
-class Earnings(TypedDict):
-    """What a worker has earned, in dollars, and for how much work."""
-
-    approved: str
-    bonus: str
-    pending: str
-    balance: str
-    approved_count: int
-    rejected_count: int
-    submitted_count: int
-
-
-class Progress(TypedDict):
-    """How many HITs are done of those that a worker has had or can have, and how many pairs were judged.
-
-    A pair counts as soon as it is submitted, whatever comes of it, and a gold pair as any other.
-    """
-
-    done: int
-    total: int
-    pairs: int
-
-
-class History(TypedDict):
-    """One page of a worker's past work."""
-
-    progress: Progress
-    assignments: list[AssignmentView]
-    page: int
-    pages: int
-    earnings: Earnings
-
-
-Message = TypedDict("Message", {"subject": str, "text": str, "from": str, "sent": str | None, "read": bool})
-"""A message, as the inbox and JSON show it."""
-
-
 def find(tx: Transaction, worker_id: str, assignment_id: str) -> OwnAssignment:
     """Return a worker's own assignment, with its HIT."""
     found = tx.find(
@@ -121,9 +60,9 @@ def find(tx: Transaction, worker_id: str, assignment_id: str) -> OwnAssignment:
     return found
 
 
-def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
+def view(tx: Transaction, row: OwnAssignment) -> View:
     """Show an assignment to its worker."""
-    rows = tx.rows("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row.assignment_id)
+    bonus = tx.value("SELECT sum(cents) FROM bonuses WHERE assignment_id = :id", id=row.assignment_id)
     left = max(0, int(row.deadline - tx.now)) if row.status == "Accepted" else 0
     return {
         "assignment_id": row.assignment_id,
@@ -141,13 +80,13 @@ def view(tx: Transaction, row: OwnAssignment) -> AssignmentView:
         "seconds_left": left,
         "submitted": iso(row.submitted_at),
         "feedback": row.feedback or "",
-        "bonus": from_cents(int(rows[0][0] or 0)),
+        "bonus": from_cents(int(bonus or 0)),
         "dispute": row.dispute or "",
         "dispute_answer": row.dispute_answer or "",
     }
 
 
-def held(tx: Transaction, worker_id: str, visit: int | None = None) -> list[AssignmentView]:
+def held(tx: Transaction, worker_id: str, visit: int | None = None) -> list[View]:
     """Return what the worker has accepted, for a panel's ``visit`` if any, and not yet submitted."""
     of_visit = "" if visit is None else " AND a.visit = :visit"
     rows = tx.select(
@@ -161,7 +100,7 @@ def held(tx: Transaction, worker_id: str, visit: int | None = None) -> list[Assi
     return [view(tx, row) for row in rows]
 
 
-def history(tx: Transaction, worker_id: str, number: int = 1) -> History:
+def history(tx: Transaction, worker_id: str, number: int = 1) -> View:
     """Return one page of the worker's past work, newest first, and what it earned."""
     counts = tx.tally(
         "SELECT status, count(*) FROM assignments WHERE worker_id = :w GROUP BY status", w=worker_id
@@ -186,21 +125,21 @@ def history(tx: Transaction, worker_id: str, number: int = 1) -> History:
     }
 
 
-def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnings:
+def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> View:
     account = ledger.earned(worker_id)
     paid = tx.tally(
         "SELECT kind, sum(cents) FROM transfers WHERE target = :account GROUP BY kind", account=account
     )
-    (pending,) = tx.rows(
+    pending = tx.value(
         "SELECT sum(coalesce(expected, reward)) FROM assignments"
         " WHERE worker_id = :worker AND status IN ('Submitted', 'Unconfirmed')",
         worker=worker_id,
-    )[0]
-    (in_part,) = tx.rows(
+    )
+    in_part = tx.value(
         "SELECT count(*) FROM assignments a WHERE a.worker_id = :worker AND a.status = 'Rejected' AND EXISTS"
         " (SELECT 1 FROM bonuses b WHERE b.assignment_id = a.assignment_id AND b.granted <= a.rejected_at)",
         worker=worker_id,
-    )[0]
+    )
     return {
         "approved": from_cents(int(paid.get("reward", 0))),
         "bonus": from_cents(int(paid.get("bonus", 0))),
@@ -212,7 +151,7 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> Earnin
     }
 
 
-def inbox(tx: Transaction, worker_id: str) -> list[Message]:
+def inbox(tx: Transaction, worker_id: str) -> list[View]:
     """Return the worker's messages, newest first, and count them as read from now on."""
     rows = tx.rows(
         "SELECT m.subject, m.body, r.name, m.sent, m.is_read"
@@ -220,7 +159,7 @@ def inbox(tx: Transaction, worker_id: str) -> list[Message]:
         " WHERE m.worker_id = :worker ORDER BY m.message_id DESC LIMIT 200",
         worker=worker_id,
     )
-    tx.run("UPDATE messages SET is_read = 1 WHERE worker_id = :worker AND is_read = 0", worker=worker_id)
+    tx.update("messages", {"is_read": 1}, worker_id=worker_id, is_read=0)
     return [
         {"subject": subject, "text": body, "from": name or "", "sent": iso(sent), "read": bool(is_read)}
         for subject, body, name, sent, is_read in rows
@@ -234,19 +173,11 @@ _ENOUGH = 60
 """Seconds of work from which on an hourly pay says something."""
 
 
-class Pace(Progress):
-    """What a worker's page and JSON show of the progress in a group and of the pay.
+def pace(tx: Transaction, worker_id: str, group_id: str) -> View:
+    """Return how far the worker has come, and what the work has paid in the last 24 hours.
 
-    ``today`` is what was earned in the last 24 hours, what awaits review included, and ``hourly`` what an
-    hour of it paid.
+    ``today`` is what was earned, what awaits review included, and ``hourly`` what an hour of it paid.
     """
-
-    today: str
-    hourly: str | None
-
-
-def pace(tx: Transaction, worker_id: str, group_id: str) -> Pace:
-    """Return how far the worker has come, and what the work has paid in the last 24 hours."""
     cents, seconds = _recent(tx, worker_id)
     hourly = from_cents(round(3600 * cents / seconds)) if cents and seconds >= _ENOUGH else None
     return {
@@ -256,8 +187,11 @@ def pace(tx: Transaction, worker_id: str, group_id: str) -> Pace:
     }
 
 
-def progress(tx: Transaction, worker_id: str, available: int, group_id: str = "") -> Progress:
-    """Return how far the worker has come, in a group or in all, where so many more HITs can be had."""
+def progress(tx: Transaction, worker_id: str, available: int, group_id: str = "") -> View:
+    """Return how far the worker has come, in a group or in all, where so many more HITs can be had.
+
+    A pair counts as soon as it is submitted, whatever comes of it, and a gold pair as any other.
+    """
     of_group = " AND h.hit_type_id = :group" if group_id else ""
     had, held, pairs = tx.rows(
         "SELECT count(*), sum(CASE a.status WHEN 'Accepted' THEN 1 ELSE 0 END), sum(a.visible_pairs)"
@@ -284,32 +218,18 @@ def _recent(tx: Transaction, worker_id: str) -> tuple[int, float]:
         worker=worker_id,
         since=tx.now - _DAY,
     )[0]
-    (bonuses,) = tx.rows(
+    bonuses = tx.value(
         "SELECT sum(b.cents) FROM assignments a JOIN bonuses b USING (assignment_id)"
         " WHERE a.worker_id = :worker AND a.submitted_at > :since",
         worker=worker_id,
         since=tx.now - _DAY,
-    )[0]
+    )
     return int(cents or 0) + int(bonuses or 0), float(seconds or 0.0)
 
 
 # Disputes: what a worker says against a rejection, and what the requester's side answers, each once.
 
 LONGEST_DISPUTE = 2000
-
-
-class Dispute(TypedDict):
-    """A dispute, as the admin page and JSON show it; ``answer`` is empty until there is one."""
-
-    assignment_id: str
-    worker_id: str
-    requester: str
-    title: str
-    status: str
-    feedback: str
-    text: str
-    raised: str | None
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,12 +263,8 @@ def dispute(tx: Transaction, worker_id: str, assignment_id: str, text: str) -> N
         raise Refusal("not_rejected", "Only a rejection can be disputed.")
     if row.dispute is not None:
         raise Refusal("disputed", "You have disputed this rejection already.")
-    tx.run(
-        "UPDATE assignments SET dispute = :text, disputed_at = :now WHERE assignment_id = :id",
-        text=_said(text),
-        now=tx.now,
-        id=assignment_id,
-    )
+    said = {"dispute": _said(text), "disputed_at": tx.now}
+    tx.update("assignments", said, assignment_id=assignment_id)
 
 
 def answer(tx: Transaction, assignment_id: str, text: str) -> None:
@@ -366,7 +282,7 @@ def answer(tx: Transaction, assignment_id: str, text: str) -> None:
     workers.tell(tx, requester_id, worker_id, "An answer to your dispute", said)
 
 
-def disputes(tx: Transaction) -> list[Dispute]:
+def disputes(tx: Transaction) -> list[View]:
     """Return the disputes, those without an answer first, then the newest."""
     rows = tx.rows(
         "SELECT a.assignment_id, a.worker_id, r.name, t.title, a.status, a.feedback, a.dispute,"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.database import Value
-from prefjudge.marketplace.errors import Refusal, from_cents, invalid
+from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid
 from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.hits.assignments import DONE, Assignment, work_of
 from prefjudge.marketplace.people import panels, qualifications, workers
@@ -20,23 +20,6 @@ from prefjudge.marketplace.store.store import Transaction, iso
 WORKING = "working"
 FINAL = ("submitted", "none_left", "screened_out")
 """Outcomes that stand once their code was shown; who has returned a HIT, or was late, may take another."""
-
-
-class Ending(TypedDict):
-    """The way back that a participant is shown; ``outcome`` says why."""
-
-    outcome: str
-    code: str
-    url: str
-
-
-class Progress(TypedDict):
-    """How far a participant's visit is, as its pages show it; ``wanted`` is 0 where all HITs are."""
-
-    wanted: int
-    done: int
-    held: int
-    over: bool
 
 
 def outcome_of(tx: Transaction, visit: Visit) -> str:
@@ -58,7 +41,7 @@ def outcome_of(tx: Transaction, visit: Visit) -> str:
     return "submitted" if work.done else "none_left"
 
 
-def ending(tx: Transaction, number: int | None) -> Ending | None:
+def ending(tx: Transaction, number: int | None) -> View | None:
     """Return the way back from a visit that has ended; None for others, and for workers of no panel."""
     if number is None:
         return None
@@ -76,8 +59,8 @@ def ending(tx: Transaction, number: int | None) -> Ending | None:
     return {"outcome": outcome, **way}
 
 
-def progress(tx: Transaction, number: int | None) -> Progress | None:
-    """Return how far a visit is; None for workers of no panel."""
+def progress(tx: Transaction, number: int | None) -> View | None:
+    """Return how far a visit is, for its pages; None for workers of no panel."""
     if number is None:
         return None
     visit = panels.find_visit(tx, number)
@@ -120,14 +103,11 @@ def confirm(tx: Transaction, visit: Visit) -> None:
     """Let a visit, which is locked, count: its panel has sent the participant. A repeat changes nothing."""
     if visit.confirmed:
         return
-    tx.run("UPDATE visits SET confirmed = 1 WHERE visit = :visit", visit=visit.visit)
+    tx.update("visits", {"confirmed": 1}, visit=visit.visit)
     for waiting in _assignments(tx, visit, assignments.UNCONFIRMED):
         hit = hits.taken(tx, waiting.hit_id)
-        tx.run(
-            "UPDATE assignments SET status = 'Submitted', auto_approve_at = :auto WHERE assignment_id = :id",
-            auto=tx.now + hit.auto_approval_delay,
-            id=waiting.assignment_id,
-        )
+        counts = {"status": "Submitted", "auto_approve_at": tx.now + hit.auto_approval_delay}
+        tx.update("assignments", counts, assignment_id=waiting.assignment_id)
         hits.note(tx, "AssignmentSubmitted", hit, waiting.assignment_id, waiting.worker_id)
         hits.shift(tx, hit, pending=-1, submitted=1)
 
@@ -162,7 +142,7 @@ def _prospect(tx: Transaction, worker_id: str) -> str:
             return WORKING
         barred = barred or blocked
         closed += unmet
-    if barred or (closed and _is_barred(tx, worker_id, worker, closed)):
+    if barred or (closed and _is_barred(tx, worker, closed)):
         return "screened_out"
     return "none_left"
 
@@ -179,7 +159,7 @@ def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
     return [(bool(blocked), str(asked)) for blocked, asked in rows]
 
 
-def _is_barred(tx: Transaction, worker_id: str, worker: Standing, closed: list[Requirement]) -> bool:
+def _is_barred(tx: Transaction, worker: Standing, closed: list[Requirement]) -> bool:
     """Tell whether what is closed to a worker is so because of the worker, and not of a single HIT.
 
     A study may close one HIT to those who have judged its pairs before, which is no verdict on them: it asks
@@ -188,7 +168,7 @@ def _is_barred(tx: Transaction, worker_id: str, worker: Standing, closed: list[R
     rows = tx.rows(
         "SELECT DISTINCT t.requirements FROM assignments a JOIN hits h USING (hit_id)"
         " JOIN hit_types t USING (hit_type_id) WHERE a.worker_id = :worker",
-        worker=worker_id,
+        worker=worker.worker_id,
     )
     if not rows:
         return True
@@ -201,14 +181,6 @@ def _is_barred(tx: Transaction, worker_id: str, worker: Standing, closed: list[R
 
 
 # What a panel's participants did and are owed: the admin's list, the panel's files, and payments.
-
-
-class TakenView(TypedDict):
-    """An assignment of a visit."""
-
-    assignment_id: str
-    hit_id: str
-    status: str
 
 
 class VisitView(TypedDict):
@@ -237,7 +209,7 @@ class VisitView(TypedDict):
     approve: bool
     bonus: str
     paid: str | None
-    assignments: list[TakenView]
+    assignments: list[View]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +368,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
         cents = _cents(row["earned"]) - paid[_paid_key(visit)]
         if cents:
             workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
-        tx.run("UPDATE visits SET paid = :now WHERE visit = :visit", now=tx.now, visit=number)
+        tx.update("visits", {"paid": tx.now}, visit=number)
         recorded += 1
     return recorded
 
@@ -420,13 +392,8 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
         )
         for full, cents in last:
             ledger.transfer(tx, ledger.PAID_OUT, account, int(cents), "payout refused", str(full))
-            tx.run(
-                "UPDATE transfers SET kind = 'payout refused' WHERE source = :account AND kind = 'payout'"
-                " AND reference = :full",
-                account=account,
-                full=full,
-            )
-        tx.run("UPDATE visits SET paid = NULL WHERE visit = :visit", visit=number)
+            tx.update("transfers", {"kind": "payout refused"}, source=account, kind="payout", reference=full)
+        tx.update("visits", {"paid": None}, visit=number)
         taken += 1
     return taken
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
-from prefjudge.marketplace.errors import Params, Refusal, RequestError, from_cents, invalid, missing, to_cents
+from prefjudge.marketplace.errors import (
+    Params,
+    Refusal,
+    RequestError,
+    View,
+    from_cents,
+    invalid,
+    missing,
+    to_cents,
+)
 from prefjudge.marketplace.people import requesters, workers
 from prefjudge.marketplace.store.store import Transaction, iso
 
@@ -63,26 +72,6 @@ class Way(TypedDict):
     url: str
 
 
-class PanelView(TypedDict):
-    """A panel, as the admin page and JSON show it."""
-
-    panel: str
-    participant: str
-    study: str
-    session: str
-    locale: str
-    completion: dict[str, Way]
-    signed: bool
-    hits: int
-    reward: str
-    confirm: bool
-    keys: str
-    requester: str
-    closed: bool
-    created: str | None
-    path: str | None
-
-
 _CHECKS = (
     "participant", "study", "session", "locale", "completion", "signed", "hits", "reward", "confirm", "keys",
     "requester",
@@ -110,19 +99,17 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
 
 def save(tx: Transaction, name: str, wanted: Params) -> Panel:
     """Register a panel, or change what ``wanted`` names of one; a repeat changes nothing."""
-    known = tx.find(Panel, f"FROM panels WHERE panel = :name{tx.locked}", name=name)
+    known = tx.get(Panel, "panels", lock=True, panel=name)
     if known is None:
         return create(tx, name, wanted)
     panel = _changed(tx, known, wanted, sure=known.vouched)
-    sets = ", ".join(f"{column} = :{column}" for column in _CHECKS)
-    values = {column: getattr(panel, column) for column in _CHECKS}
-    tx.run(f"UPDATE panels SET {sets} WHERE panel = :name", {**values, "name": name})
+    tx.update("panels", {column: getattr(panel, column) for column in _CHECKS}, panel=name)
     return panel
 
 
 def find(tx: Transaction, name: str) -> Panel:
     """Return a panel."""
-    found = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    found = tx.get(Panel, "panels", panel=name)
     if found is None:
         raise missing("Panel", name)
     return found
@@ -136,7 +123,7 @@ def every(tx: Transaction) -> list[Panel]:
 def close(tx: Transaction, name: str, *, closed: bool) -> None:
     """Let no new visit in, or again; visits under way go on."""
     find(tx, name)
-    tx.run("UPDATE panels SET closed = :time WHERE panel = :name", time=tx.now if closed else None, name=name)
+    tx.update("panels", {"closed": tx.now if closed else None}, panel=name)
 
 
 def remove(tx: Transaction, name: str) -> None:
@@ -148,7 +135,7 @@ def remove(tx: Transaction, name: str) -> None:
     tx.run("DELETE FROM panels WHERE panel = :name", name=name)
 
 
-def view(tx: Transaction, panel: Panel) -> PanelView:
+def view(tx: Transaction, panel: Panel) -> View:
     """Show a panel to the admin; ``path`` is its link's, None where that was shown once and is not kept."""
     key = link_key(tx, panel.panel, panel.created)
     return {
@@ -363,7 +350,7 @@ def arrival(panel: Panel, participant: str, study: str, session: str, *, confirm
 
 def open_panel(tx: Transaction, name: str, key: str) -> Panel:
     """Return the panel that a link's key opens."""
-    panel = tx.find(Panel, "FROM panels WHERE panel = :name", name=name)
+    panel = tx.get(Panel, "panels", panel=name)
     if panel is None or not opens(panel, key):
         raise bad_link()
     return panel
@@ -376,13 +363,7 @@ def bad_link() -> Refusal:
 
 def arrive(tx: Transaction, who: Arrival) -> Visit:
     """Return the visit that begins or goes on; its worker is registered if new."""
-    known = tx.find(
-        Visit,
-        "FROM visits WHERE panel = :panel AND participant = :participant AND session = :session",
-        panel=who.panel,
-        participant=who.participant,
-        session=who.session,
-    )
+    known = tx.get(Visit, "visits", panel=who.panel, participant=who.participant, session=who.session)
     panel = find(tx, who.panel)
     if known is None and _was_forgotten(tx, who):
         raise Refusal("forgotten", "This visit was erased with all that was known of you. It is over.", 410)
@@ -423,17 +404,17 @@ def _worker(tx: Transaction, who: Arrival, locale: str) -> str:
 
 def worker_of(tx: Transaction, who: Arrival) -> str | None:
     """Return the worker whom a participant is, or None the first time."""
-    rows = tx.rows(
+    known: str | None = tx.value(
         "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
         panel=who.panel,
         participant=who.participant,
     )
-    return str(rows[0][0]) if rows else None
+    return known
 
 
 def find_visit(tx: Transaction, number: int, *, lock: bool = False) -> Visit:
     """Return a visit by its number, locked until the transaction ends where ``lock`` is set."""
-    found = tx.find(Visit, f"FROM visits WHERE visit = :visit{tx.locked if lock else ''}", visit=number)
+    found = tx.get(Visit, "visits", lock=lock, visit=number)
     assert found is not None, "visits are not deleted one by one"
     return found
 
@@ -446,11 +427,8 @@ def forget_visits(tx: Transaction, worker_id: str) -> int:
         worker=worker_id,
     )
     for visit in known:
-        tx.run(
-            "UPDATE visits SET participant = '', study = '', session = :mark WHERE visit = :visit",
-            mark=_mark(tx, visit) or f"forgotten {visit.visit}",
-            visit=visit.visit,
-        )
+        mark = _mark(tx, visit) or f"forgotten {visit.visit}"
+        tx.update("visits", {"participant": "", "study": "", "session": mark}, visit=visit.visit)
     return len(known)
 
 

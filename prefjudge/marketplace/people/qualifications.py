@@ -9,7 +9,13 @@ from typing import Any, TypedDict
 from prefjudge.marketplace.errors import Params, Refusal, invalid, missing, refused, wrong_state
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.workers import HAD
-from prefjudge.marketplace.questions import Fields, read_answer_key, read_question, write_answers_to
+from prefjudge.marketplace.questions import (
+    Fields,
+    parse_form,
+    read_answer_key,
+    read_question,
+    write_form_answers,
+)
 from prefjudge.marketplace.store.store import Transaction, new_id
 
 LOCALE = "00000000000000000071"
@@ -113,6 +119,7 @@ class Standing:
     many of these nobody has approved or rejected yet.
     """
 
+    worker_id: str
     values: dict[str, int | None]
     country: str
     subdivision: str
@@ -196,7 +203,14 @@ def standing(tx: Transaction, worker_id: str) -> Standing:
     )
     country, _, subdivision = locale.partition("-")
     taken, undecided = _count_taken(tx, worker_id)
-    return Standing(values=values, country=country, subdivision=subdivision, taken=taken, undecided=undecided)
+    return Standing(
+        worker_id=worker_id,
+        values=values,
+        country=country,
+        subdivision=subdivision,
+        taken=taken,
+        undecided=undecided,
+    )
 
 
 def _count_taken(tx: Transaction, worker_id: str) -> tuple[Counter[str], Counter[str]]:
@@ -386,11 +400,7 @@ def update_type(tx: Transaction, requester_id: str, params: Params) -> Qualifica
     kind = replace(kind, **changes)
     _check_type(kind, params)
     if changes:
-        sets = ", ".join(f"{column} = :{column}" for column in changes)
-        tx.run(
-            f"UPDATE qualification_types SET {sets} WHERE qualification_type_id = :id",
-            {**changes, "id": kind.qualification_type_id},
-        )
+        tx.update("qualification_types", changes, qualification_type_id=kind.qualification_type_id)
     return kind
 
 
@@ -431,11 +441,7 @@ def find_type(tx: Transaction, type_id: str, requester_id: str | None = None) ->
 
 def get_type(tx: Transaction, type_id: str) -> QualificationType | None:
     """Return any requester's qualification type that is in use."""
-    return tx.find(
-        QualificationType,
-        "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0",
-        id=type_id,
-    )
+    return tx.get(QualificationType, "qualification_types", qualification_type_id=type_id, deleted=0)
 
 
 def list_types(tx: Transaction, worker_id: str) -> list[QualificationType]:
@@ -461,12 +467,7 @@ def list_types(tx: Transaction, worker_id: str) -> list[QualificationType]:
 
 def get_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant | None:
     """Return what a worker was granted of a type, in any state."""
-    return tx.find(
-        Grant,
-        "FROM qualifications WHERE qualification_type_id = :type AND worker_id = :worker",
-        type=type_id,
-        worker=worker_id,
-    )
+    return tx.get(Grant, "qualifications", qualification_type_id=type_id, worker_id=worker_id)
 
 
 def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
@@ -478,7 +479,7 @@ def check_readable(tx: Transaction, type_id: str, requester_id: str) -> None:
 def delete_type(tx: Transaction, requester_id: str, type_id: str) -> None:
     """Take a qualification type out of use; its name is free again."""
     find_type(tx, type_id, requester_id)
-    tx.run("UPDATE qualification_types SET deleted = 1 WHERE qualification_type_id = :id", id=type_id)
+    tx.update("qualification_types", {"deleted": 1}, qualification_type_id=type_id)
 
 
 def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
@@ -530,13 +531,8 @@ def make_master(tx: Transaction, worker_id: str, *, wanted: bool) -> None:
 
 
 def _revoke(tx: Transaction, type_id: str, worker_id: str, reason: str | None = None) -> None:
-    tx.run(
-        "UPDATE qualifications SET status = 'Revoked', reason = :reason"
-        " WHERE qualification_type_id = :type AND worker_id = :worker",
-        reason=reason,
-        type=type_id,
-        worker=worker_id,
-    )
+    revoked = {"status": "Revoked", "reason": reason}
+    tx.update("qualifications", revoked, qualification_type_id=type_id, worker_id=worker_id)
 
 
 def find_grant(tx: Transaction, type_id: str, worker_id: str) -> Grant:
@@ -606,12 +602,8 @@ def begin_request(tx: Transaction, type_id: str, worker_id: str) -> None:
 
 
 def _requestable(tx: Transaction, type_id: str) -> QualificationType:
-    kind = tx.find(
-        QualificationType,
-        "FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0 AND status = 'Active'",
-        id=type_id,
-    )
-    if kind is None:
+    kind = get_type(tx, type_id)
+    if kind is None or kind.status != "Active":
         raise _closed()
     return kind
 
@@ -646,7 +638,7 @@ def finish_request(tx: Transaction, type_id: str, worker_id: str, fields: Fields
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
         " WHERE request_id = :id AND status = 'Open' RETURNING seq",
         now=tx.now,
-        answer=None if kind.test is None else write_answers_to(kind.test, "Test", fields),
+        answer=None if kind.test is None else write_form_answers(parse_form(kind.test, "Test"), fields),
         id=request.request_id,
     )
     if not handed_in:
@@ -663,11 +655,12 @@ def _no_request() -> Refusal:
 
 def find_request(tx: Transaction, requester_id: str, request_id: str) -> QualificationRequest:
     """Return a request that waits for its requester."""
-    found = tx.find(
+    found = tx.get(
         QualificationRequest,
-        f"FROM qualification_requests WHERE request_id = :id AND requester_id = :requester{tx.locked}",
-        id=request_id,
-        requester=requester_id,
+        "qualification_requests",
+        lock=True,
+        request_id=request_id,
+        requester_id=requester_id,
     )
     if found is None or found.status == "Open":
         raise missing("QualificationRequest", request_id)
@@ -688,9 +681,4 @@ def reject_request(tx: Transaction, request: QualificationRequest, reason: str |
 
 
 def _close_request(tx: Transaction, request: QualificationRequest, status: str, reason: str | None) -> None:
-    tx.run(
-        "UPDATE qualification_requests SET status = :status, reason = :reason WHERE request_id = :id",
-        status=status,
-        reason=reason,
-        id=request.request_id,
-    )
+    tx.update("qualification_requests", {"status": status, "reason": reason}, request_id=request.request_id)

@@ -41,8 +41,7 @@ def ensure(tx: Transaction, name: str) -> str:
 
 def find(tx: Transaction, name: str) -> str:
     """Return the id of the requester of that name, empty where there is none."""
-    rows = tx.rows("SELECT requester_id FROM requesters WHERE name = :name", name=name)
-    return str(rows[0][0]) if rows else ""
+    return str(tx.value("SELECT requester_id FROM requesters WHERE name = :name", name=name) or "")
 
 
 def new_key(tx: Transaction, name: str) -> Key:
@@ -171,12 +170,7 @@ def begin_entry(tx: Transaction, admin: str, act: str, about: str) -> int:
 
 def end_entry(tx: Transaction, seq: int, status: int, about: str) -> None:
     """Write what came of it, and whom it was about, where that is known only now."""
-    tx.run(
-        "UPDATE admin_log SET status = :status, about = :about WHERE seq = :seq",
-        status=status,
-        about=about,
-        seq=seq,
-    )
+    tx.update("admin_log", {"status": status, "about": about}, seq=seq)
 
 
 def log_entries(tx: Transaction, before: int | None = None) -> list[Entry]:

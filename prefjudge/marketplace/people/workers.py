@@ -67,7 +67,7 @@ def locale(text: str) -> str:
 
 def find(tx: Transaction, worker_id: str) -> Worker:
     """Return a worker."""
-    found = tx.find(Worker, "FROM workers WHERE worker_id = :worker", worker=worker_id)
+    found = tx.get(Worker, "workers", worker_id=worker_id)
     if found is None:
         raise missing("Worker", worker_id)
     return found
@@ -151,8 +151,8 @@ def revoke(tx: Transaction, worker_id: str) -> None:
 
 def _epoch(tx: Transaction, worker_id: str) -> str:
     """Return the worker's epoch: an invitation belongs to one, and is void in the next."""
-    rows = tx.rows("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
-    return str(rows[0][0]) if rows else ""
+    epoch = tx.value("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
+    return "" if epoch is None else str(epoch)
 
 
 def read_invite(tx: Transaction, text: str) -> str:
@@ -211,9 +211,7 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
 
 def turn_to(tx: Transaction, secret: str, visit: int) -> None:
     """Let a session go on with another visit of its worker."""
-    tx.run(
-        "UPDATE sessions SET visit = :visit WHERE session_hash = :hash", visit=visit, hash=hash_secret(secret)
-    )
+    tx.update("sessions", {"visit": visit}, session_hash=hash_secret(secret))
 
 
 def close_session(tx: Transaction, secret: str | None) -> None:
@@ -261,7 +259,7 @@ def set_name(tx: Transaction, worker_id: str, name: str) -> None:
     taken = tx.rows("SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id)
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
-    tx.run("UPDATE workers SET name = :name WHERE worker_id = :id", name=name, id=worker_id)
+    tx.update("workers", {"name": name}, worker_id=worker_id)
 
 
 def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, secret: str = "") -> None:
@@ -294,21 +292,21 @@ def agree(tx: Transaction, worker_id: str, assignment_id: str, page: str) -> Non
     """Keep that a worker has agreed to what a requester's pages call ``page``; a repeat changes nothing."""
     if not _PAGE_NAME.fullmatch(page):
         raise Refusal("invalid", "This is not the name of what a page asks a worker to agree to.", 400)
-    rows = tx.rows(
+    requester_id = tx.value(
         "SELECT requester_id FROM assignments WHERE assignment_id = :id AND worker_id = :worker",
         id=assignment_id,
         worker=worker_id,
     )
-    if not rows:
+    if requester_id is None:
         raise Refusal("no_assignment", "You have no such assignment.", 404)
-    known = agreed(tx, worker_id, rows[0][0])
+    known = agreed(tx, worker_id, requester_id)
     if page in known:
         return
     if len(known) >= _MOST_AGREEMENTS:
         raise Refusal("invalid", "This requester's pages have asked for too many agreements.", 400)
     tx.insert(
         "agreements",
-        {"worker_id": worker_id, "requester_id": rows[0][0], "page": page, "agreed": tx.now},
+        {"worker_id": worker_id, "requester_id": requester_id, "page": page, "agreed": tx.now},
         "ON CONFLICT DO NOTHING",
     )
 
@@ -352,6 +350,7 @@ def offers_nothing(tx: Transaction, requester_id: str, worker_id: str) -> bool:
 
 def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> None:
     """Keep the worker from the requester's HITs."""
+    find(tx, worker_id)
     tx.insert(
         "blocks",
         Block(requester_id=requester_id, worker_id=worker_id, reason=reason),
@@ -361,6 +360,7 @@ def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> No
 
 def unblock(tx: Transaction, requester_id: str, worker_id: str) -> None:
     """Lift a block."""
+    find(tx, worker_id)
     tx.run(
         "DELETE FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
         requester=requester_id,

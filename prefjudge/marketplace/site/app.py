@@ -5,8 +5,7 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -19,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.api import wire
 from prefjudge.marketplace.api.operations import OPERATIONS
+from prefjudge.marketplace.api.operations import Call as ApiCall
 from prefjudge.marketplace.api.wire import Fault, mturk
 from prefjudge.marketplace.errors import (
     AccessDenied,
@@ -34,20 +34,14 @@ from prefjudge.marketplace.people import requesters
 from prefjudge.marketplace.people.qualifications import TAKEN
 from prefjudge.marketplace.settings import ENGLISH, LOOPBACK, catalogues
 from prefjudge.marketplace.site import admin, pages, panels, signin, work
-from prefjudge.marketplace.site.pages import Page, respond
-from prefjudge.marketplace.site.signin import (
-    PublicRoute,
-    WorkerRoute,
-    admin_handler,
-    public_handler,
-    session_of,
-    worker_handler,
-)
-from prefjudge.marketplace.site.state import AppState, drop_connection, read_body
+from prefjudge.marketplace.site.pages import Call, Page
+from prefjudge.marketplace.site.signin import endpoint, for_admins, for_everybody, for_workers
+from prefjudge.marketplace.site.state import AppState, drop_connection
 from prefjudge.marketplace.store.store import Transaction
 from prefjudge.version import __version__
 
-WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
+Routes = tuple[tuple[str, str, signin.Route], ...]
+WORKER_ROUTES: Routes = (
     ("POST", "/signout", signin.sign_out),
     ("GET", "/account", signin.show_account),
     ("POST", "/account/password", signin.set_password),
@@ -70,7 +64,7 @@ WORKER_ROUTES: tuple[tuple[str, str, WorkerRoute], ...] = (
     ("GET", "/qualifications/{type_id}", work.show_type),
     ("POST", "/qualifications/{type_id}", work.request_type),
 )
-PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
+PUBLIC_ROUTES: Routes = (
     ("GET", "/signin", signin.show_sign_in),
     ("POST", "/signin", signin.sign_in),
     ("POST", "/language", signin.choose_language),
@@ -79,7 +73,7 @@ PUBLIC_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
     ("GET", "/panel/{panel}/{key}", panels.show_arrival),
     ("POST", "/panel/{panel}/{key}", panels.arrive),
 )
-ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
+ADMIN_ROUTES: Routes = (
     ("GET", "/admin", admin.show),
     ("GET", "/admin/overview", admin.show),
     ("POST", "/admin/signout", signin.admin_sign_out),
@@ -119,66 +113,79 @@ ADMIN_ROUTES: tuple[tuple[str, str, PublicRoute], ...] = (
 )
 
 
+async def _home(call: Call) -> Response:
+    if call.method == "POST":
+        return refuse_topics() if is_for_topics(call) else await requester_api(call)
+    location = "/hits" if await call.find_session() else "/signin"
+    return call.respond(Page(name="hits", location=location))
+
+
+async def _group_by_old_address(call: Call) -> Response:
+    group_id = call.query_params.get("groupId", "")
+    location = f"/groups/{group_id}" if group_id.isalnum() else "/hits"
+    return call.respond(Page(name="preview", location=location))
+
+
+async def _health(call: Call) -> Response:
+    await call.look(lambda tx: tx.rows("SELECT 1"))
+    market = call.running.marketplace
+    kind = {"marketplace": market.ident, "sandbox": market.sandbox}
+    return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})
+
+
+async def _asset(call: Call) -> Response:
+    language = call.query_params.get("language", ENGLISH)
+    wording = call.running.settings.wording.speaking(language if language in catalogues() else ENGLISH)
+    found = pages.asset(call.path_params["name"], wording)
+    if found is None:
+        return Response(status_code=404)
+    content, media_type = found
+    return Response(content, media_type=media_type, headers={"Cache-Control": "max-age=300"})
+
+
+OPEN_ROUTES: tuple[tuple[list[str], str, Callable[[Call], Awaitable[Response]]], ...] = (
+    (["GET", "POST"], "/", _home),
+    (["GET"], "/healthz", _health),
+    (["GET"], "/mturk/preview", _group_by_old_address),
+    (["GET", "POST"], "/mturk/externalSubmit", work.external_submit),
+    (["GET"], "/frames/{hit_id}", work.show_frame),
+    (["GET"], "/assets/{name}", _asset),
+)
+"""What nobody need be signed in for, and no refusal is caught of."""
+
+
 def build_app(state: AppState) -> Starlette:
     """Put the routes together."""
 
-    async def home(request: Request) -> Response:
-        if request.method == "POST":
-            return refuse_topics() if is_for_topics(request) else await requester_api(state, request)
-        session = await session_of(state, request)
-        return respond(state, request, Page(name="hits", location="/hits" if session else "/signin"))
+    def called(act: Callable[[Call], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+        async def answer(request: Request, _: Exception | None = None) -> Response:
+            return await act(Call(state, request))
 
-    async def group_by_old_address(request: Request) -> Response:
-        group_id = request.query_params.get("groupId", "")
-        location = f"/groups/{group_id}" if group_id.isalnum() else "/hits"
-        return respond(state, request, Page(name="preview", location=location))
+        return answer
 
-    async def frame(request: Request) -> Response:
-        return await work.show_frame(state, request)
-
-    async def submit(request: Request) -> Response:
-        return await work.external_submit(state, request)
-
-    async def health(request: Request) -> Response:
-        await state.executor.run(lambda tx: tx.rows("SELECT 1"), write=False)
-        kind = {"marketplace": state.marketplace.ident, "sandbox": state.marketplace.sandbox}
-        return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})
-
-    async def asset(request: Request) -> Response:
-        language = request.query_params.get("language", ENGLISH)
-        wording = state.settings.wording.speaking(language if language in catalogues() else ENGLISH)
-        found = pages.asset(request.path_params["name"], wording)
-        if found is None:
-            return Response(status_code=404)
-        content, media_type = found
-        return Response(content, media_type=media_type, headers={"Cache-Control": "max-age=300"})
-
-    routes = [
-        Route("/", home, methods=["GET", "POST"]),
-        Route("/healthz", health),
-        Route("/mturk/preview", group_by_old_address),
-        Route("/mturk/externalSubmit", submit, methods=["GET", "POST"]),
-        Route("/frames/{hit_id}", frame),
-        Route("/assets/{name}", asset),
-    ]
-    routes += [Route(path, worker_handler(state, act), methods=[verb]) for verb, path, act in WORKER_ROUTES]
-    public = PUBLIC_ROUTES
-    routes += [Route(path, public_handler(state, act), methods=[verb]) for verb, path, act in public]
-    routes += [Route(path, admin_handler(state, act), methods=[verb]) for verb, path, act in ADMIN_ROUTES]
-
-    async def lost(request: Request, _: Exception) -> Response:
-        said = {"status": 404, "title": "Page not found", "text": "There is no page at this address."}
-        return respond(state, request, Page(name="error", context=said, status=404))
-
-    async def broken(request: Request, _: Exception) -> Response:
-        said = {"status": 500, "title": "Something broke", "text": "This is not your fault. Try again."}
-        return respond(state, request, Page(name="error", context=said, status=500))
-
+    guarded = ((for_everybody, PUBLIC_ROUTES), (for_workers, WORKER_ROUTES), (for_admins, ADMIN_ROUTES))
     return Starlette(
-        routes=routes,
+        routes=[
+            *(Route(path, called(act), methods=verbs) for verbs, path, act in OPEN_ROUTES),
+            *(
+                Route(path, endpoint(state, guard, act), methods=[verb])
+                for guard, routes in guarded
+                for verb, path, act in routes
+            ),
+        ],
         middleware=[Middleware(SecurityMiddleware, state=state)],
-        exception_handlers={404: lost, 500: broken},
+        exception_handlers={404: called(_lost), 500: called(_broken)},
     )
+
+
+async def _lost(call: Call) -> Response:
+    said = {"status": 404, "title": "Page not found", "text": "There is no page at this address."}
+    return call.respond(Page(name="error", context=said, status=404))
+
+
+async def _broken(call: Call) -> Response:
+    said = {"status": 500, "title": "Something broke", "text": "This is not your fault. Try again."}
+    return call.respond(Page(name="error", context=said, status=500))
 
 
 # Refuses what no honest client sends, adds security headers to every answer, and logs without secrets.
@@ -205,7 +212,7 @@ class SecurityMiddleware:
         self.state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one call."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -285,28 +292,28 @@ _PASSED_ON = ("x-forwarded-", "forwarded", "x-real-ip", "via")
 _CALLS = logging.getLogger("prefjudge.marketplace.api")
 
 
-async def requester_api(state: AppState, request: Request) -> Response:
+async def requester_api(call: Call) -> Response:
     """Answer one call of the requester API."""
     request_id = secrets.token_hex(16)
-    operation = request.headers.get("x-amz-target", "").removeprefix(mturk().target_prefix + ".")
-    request.state.operation = operation if operation in OPERATIONS else "unknown"
-    request.state.invocation = request.headers.get("amz-sdk-invocation-id", "")
-    fault = state.faults.next(operation)
+    operation = call.headers.get("x-amz-target", "").removeprefix(mturk().target_prefix + ".")
+    call.state.operation = operation if operation in OPERATIONS else "unknown"
+    call.state.invocation = call.headers.get("amz-sdk-invocation-id", "")
+    fault = call.running.faults.next(operation)
     try:
         await _before(fault)
-        body, pulse = await _answer(state, request, operation)
+        body, pulse = await _answer(call, operation)
     except ApiError as error:
         return _failed(error, request_id)
     except ClientDisconnect:
         raise
     except PrefjudgeError as error:  # of its store: not a bug, so no traceback in the log
-        _CALLS.error("request %s of %s failed: %s", request_id, request.state.operation, error.message)
+        _CALLS.error("request %s of %s failed: %s", request_id, call.state.operation, error.message)
         return _failed(ServiceFault(f"The marketplace's store failed: {error.__cause__}."), request_id)
     except Exception:
-        _CALLS.exception("request %s of %s failed", request_id, request.state.operation)
+        _CALLS.exception("request %s of %s failed", request_id, call.state.operation)
         return _failed(ServiceFault("The marketplace failed. Try again."), request_id)
     if fault and fault.kind == "drop":
-        return drop_connection(request)
+        return drop_connection(call)
     headers = {"x-amzn-RequestId": request_id, **({PULSE: str(pulse)} if pulse is not None else {})}
     return Response(body, media_type=MEDIA_TYPE, headers=headers)
 
@@ -322,30 +329,31 @@ async def _before(fault: Fault | None) -> None:
         raise ServiceFault("A fault that the admin asked for.")
 
 
-async def _answer(state: AppState, request: Request, operation: str) -> tuple[bytes, int | None]:
+async def _answer(call: Call, operation: str) -> tuple[bytes, int | None]:
     """Return the response, and with the balance the requester's count of submissions: see ``PULSE``."""
     act = OPERATIONS.get(operation)
     if act is None:
         raise UnknownOperation(f"There is no operation {operation[:64]!r}.")
     try:
-        body = await read_body(request)
+        body = await call.body()
     except Refusal as refusal:
         raise RequestError(refusal.message, "AWS.MalformedInput") from refusal
-    headers = dict(request.headers)
+    headers, unsigned = dict(call.headers), may_be_unsigned(call)
     now = time.time()  # signatures follow real clocks, and the marketplace's may be a test's
 
     def answer(tx: Transaction) -> tuple[bytes, int | None]:
-        requester_id = caller(tx, headers, body, partial(may_be_unsigned, state, request), now)
+        requester_id = caller(tx, headers, body, unsigned, now)
         pulse = count_submissions(tx, requester_id) if operation == "GetAccountBalance" else None
-        return wire.serialize(operation, act(tx, requester_id, wire.parse(operation, body)) or {}), pulse
+        result = act(ApiCall(tx, requester_id, wire.parse(operation, body))) or {}
+        return wire.serialize(operation, result), pulse
 
-    return await state.executor.run(answer)
+    return await call.run(answer)
 
 
-def is_for_topics(request: Request) -> bool:
+def is_for_topics(call: Call) -> bool:
     """Tell whether a call is for Amazon's notification service (SNS): a form without a target."""
-    form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
-    return form and "x-amz-target" not in request.headers and "authorization" in request.headers
+    form = call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    return form and "x-amz-target" not in call.headers and "authorization" in call.headers
 
 
 def refuse_topics() -> Response:
@@ -358,35 +366,29 @@ def refuse_topics() -> Response:
     return Response(said, status_code=400, media_type="text/xml")
 
 
-def may_be_unsigned(state: AppState, request: Request) -> bool:
+def may_be_unsigned(call: Call) -> bool:
     """Tell whether only this machine can call, and no web server forwarded the call.
 
     Otherwise anybody who makes a web server on this machine call here would be the requester.
     """
-    client = request.client.host if request.client else ""
-    forwarded = any(name.startswith(_PASSED_ON) for name in request.headers)
+    client = call.client.host if call.client else ""
+    forwarded = any(name.startswith(_PASSED_ON) for name in call.headers)
     return (
-        state.settings.is_private
+        call.running.settings.is_private
         and client in LOOPBACK
-        and request.url.hostname in LOOPBACK
+        and call.url.hostname in LOOPBACK
         and not forwarded
     )
 
 
-def caller(
-    tx: Transaction,
-    headers: dict[str, str],
-    body: bytes,
-    unsigned: Callable[[], bool],
-    now: float,
-) -> str:
+def caller(tx: Transaction, headers: Mapping[str, str], body: bytes, unsigned: bool, now: float) -> str:
     """Return the requester who calls.
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
 
     def is_open() -> bool:
-        return unsigned() and not requesters.keys_issued(tx)
+        return unsigned and not requesters.keys_issued(tx)
 
     authorization = headers.get("authorization")
     if authorization is None:

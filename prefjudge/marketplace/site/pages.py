@@ -16,12 +16,18 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from prefjudge.marketplace.api import wire
 from prefjudge.marketplace.errors import Refusal
-from prefjudge.marketplace.people.workers import Session
+from prefjudge.marketplace.people.workers import Session, find_session
 from prefjudge.marketplace.settings import ENGLISH, Wording, catalogues
 from prefjudge.marketplace.site.state import AppState, read_body
+from prefjudge.marketplace.store.store import R, Transaction
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+Pairs = list[tuple[str, str]]
+"""What a form sent, in order."""
+MAX_FIELDS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +35,7 @@ class Page:
     """What a route answers.
 
     ``location`` redirects a browser, after a change, instead of showing it the page. ``cookies`` maps a
-    cookie's name to its value, or to None to delete it.
+    cookie's purpose to its value, or to None to delete it.
     """
 
     name: str
@@ -41,62 +47,170 @@ class Page:
     frame_source: str = "'self'"
 
 
-def wants_json(request: Request) -> bool:
-    """Tell whether the client asks for JSON."""
-    return "application/json" in request.headers.get("accept", "")
+class Call(Request):
+    """A request to the site, and the running marketplace that answers it."""
 
+    signed_in: Session | None = None
+    """The worker's session, once a guard of the route has looked for it."""
+    csrf = ""
+    """What a change by somebody who administers must bring back."""
 
-def respond(
-    state: AppState, request: Request, page: Page, session: Session | None = None, csrf: str = ""
-) -> Response:
-    """Write a page in the form that the client asks for."""
-    if page.name == "refused":  # its sentence is the site's own, for people in JSON, too
-        wording = state.settings.wording.speaking(language_of(state, request))
-        said = wording.say(str(page.context["error"]))
-        page = replace(page, context={**page.context, "error": said})
-    if wants_json(request):
-        answer: Response = JSONResponse(dict(page.context), page.status)
-    elif page.location is not None:
-        answer = RedirectResponse(page.location, 303)
-    else:
-        answer = _html(state, request, page, session, csrf)
-    answer.headers["Cache-Control"] = "no-store"
-    for name, value in page.cookies.items():
-        if value is None:
-            answer.delete_cookie(name, path="/")
-        else:
-            answer.set_cookie(
-                name, value, path="/", httponly=True, samesite="lax", secure=state.settings.secure_cookies
+    def __init__(self, running: AppState, request: Request) -> None:
+        super().__init__(request.scope, request.receive)
+        self.running = running
+
+    async def run(self, act: Callable[[Transaction], R]) -> R:
+        """Call ``act`` in a transaction; its result is durable when this returns."""
+        return await self.running.executor.run(act)
+
+    async def look(self, act: Callable[[Transaction], R]) -> R:
+        """Call ``act`` in a transaction that only reads."""
+        return await self.running.executor.run(act, write=False)
+
+    def secret(self, purpose: str) -> str:
+        """Return the cookie of a purpose, empty where there is none."""
+        return self.cookies.get(self.running.cookie(purpose), "")
+
+    async def find_session(self) -> Session | None:
+        """Return the session of the worker who calls, if any."""
+        secret = self.secret("worker")
+        return await self.look(lambda tx: find_session(tx, secret)) if secret else None
+
+    @property
+    def worker(self) -> Session:
+        """The session, where only workers are let in."""
+        assert self.signed_in is not None, "the guard lets only workers in"
+        return self.signed_in
+
+    @property
+    def worker_id(self) -> str:
+        """Who calls, where only workers are let in."""
+        return self.worker.worker_id
+
+    @property
+    def origin(self) -> str:
+        """The address by which this client reaches the marketplace."""
+        return self.running.origin(self)
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the client asks for JSON."""
+        return "application/json" in self.headers.get("accept", "")
+
+    @property
+    def sends_json(self) -> bool:
+        """Whether the client sends JSON."""
+        return self.headers.get("content-type", "").startswith("application/json")
+
+    @property
+    def language(self) -> str:
+        """The language that somebody chose, else the study's, else the first known one of the browser.
+
+        Who administers reads English.
+        """
+        if self.url.path.startswith("/admin"):
+            return ENGLISH
+        known = catalogues()
+        for language in (self.secret(LANGUAGE), self.running.settings.language):
+            if language in known:
+                return language
+        return preferred(self.headers.get("accept-language", ""))
+
+    async def body(self) -> bytes:
+        """Read the body, up to a limit; a second call returns the same."""
+        if not hasattr(self.state, "body"):
+            self.state.body = await read_body(self)
+        return bytes(self.state.body)
+
+    async def json(self) -> Mapping[str, Any]:
+        """Read a JSON object."""
+        try:
+            value = wire.read_json(await self.body())
+        except ValueError as error:
+            raise Refusal("bad_form", f"The request is not JSON: {error}", 400) from error
+        if not isinstance(value, dict):
+            raise Refusal("bad_form", "The request is not a JSON object.", 400)
+        return value
+
+    async def form_pairs(self) -> Pairs:
+        """Read the fields of a form, in order, sent as a browser sends them."""
+        body, media = await self.body(), self.headers.get("content-type", "")
+        try:
+            if media.startswith("multipart/form-data"):
+                return _clean(_multipart(media, body))
+            return _clean(
+                parse_qsl(
+                    body.decode(),
+                    keep_blank_values=True,
+                    max_num_fields=MAX_FIELDS,
+                    encoding="utf-8",
+                    errors="replace",
+                )
             )
-    return answer
+        except ValueError as error:
+            raise Refusal("bad_form", f"The form cannot be read: {error}", 400) from error
 
+    async def pairs(self) -> Pairs:
+        """Read a form, or a JSON object with its fields: once, for the token and for the route."""
+        if not hasattr(self.state, "pairs"):
+            if self.sends_json:
+                given = (await self.json()).items()
+                self.state.pairs = _clean([(name, str(value)) for name, value in given if value is not None])
+            else:
+                self.state.pairs = await self.form_pairs()
+        return list(self.state.pairs)
 
-def _html(state: AppState, request: Request, page: Page, session: Session | None, csrf: str) -> Response:
-    nonce = secrets.token_urlsafe(16)
-    wording = state.settings.wording.speaking(language_of(state, request))
-    common = {
-        "csrf": session.csrf if session else csrf,
-        "nonce": nonce,
-        "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
-        "unread": session.unread if session else 0,
-        "path": request.url.path,
-        "here": f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/",
-        "framed": page.framed,
-        "marketplace": state.about,
-        "paid": session is not None and state.pays(session),
-    }
-    answer = Response(
-        render_page(page.name, {**common, **page.context}, wording),
-        page.status,
-        media_type="text/html",
-    )
-    answer.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}';"
-        " img-src 'self' data:; font-src 'self'; connect-src 'self';"
-        f" frame-src {page.frame_source}; form-action 'self'; base-uri 'none';"
-        f" frame-ancestors {chr(39)}{'self' if page.framed else 'none'}{chr(39)}"
-    )
-    return answer
+    async def fields(self) -> dict[str, str]:
+        """Read a form whose names occur once."""
+        return dict(await self.pairs())
+
+    def respond(self, page: Page) -> Response:
+        """Write a page in the form that the client asks for."""
+        if page.name == "refused":  # its sentence is the site's own, for people in JSON, too
+            said = self._wording.say(str(page.context["error"]))
+            page = replace(page, context={**page.context, "error": said})
+        if self.wants_json:
+            answer: Response = JSONResponse(dict(page.context), page.status)
+        elif page.location is not None:
+            answer = RedirectResponse(page.location, 303)
+        else:
+            answer = self._html(page)
+        answer.headers["Cache-Control"] = "no-store"
+        for purpose, value in page.cookies.items():
+            name = self.running.cookie(purpose)
+            if value is None:
+                answer.delete_cookie(name, path="/")
+            else:
+                secure = self.running.settings.secure_cookies
+                answer.set_cookie(name, value, path="/", httponly=True, samesite="lax", secure=secure)
+        return answer
+
+    @property
+    def _wording(self) -> Wording:
+        return self.running.settings.wording.speaking(self.language)
+
+    def _html(self, page: Page) -> Response:
+        session, nonce = self.signed_in, secrets.token_urlsafe(16)
+        common = {
+            "csrf": session.csrf if session else self.csrf,
+            "nonce": nonce,
+            "worker": {"worker_id": session.worker_id, "name": session.name} if session else None,
+            "unread": session.unread if session else 0,
+            "path": self.url.path,
+            "here": f"{self.url.path}?{self.url.query}" if self.method == "GET" else "/",
+            "framed": page.framed,
+            "marketplace": self.running.about,
+            "paid": session is not None and self.running.pays(session),
+        }
+        text = render_page(page.name, {**common, **page.context}, self._wording)
+        answer = Response(text, page.status, media_type="text/html")
+        answer.headers["Content-Security-Policy"] = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}';"
+            " img-src 'self' data:; font-src 'self'; connect-src 'self';"
+            f" frame-src {page.frame_source}; form-action 'self'; base-uri 'none';"
+            f" frame-ancestors {chr(39)}{'self' if page.framed else 'none'}{chr(39)}"
+        )
+        return answer
 
 
 def refused_page(refusal: Refusal, *, framed: bool = False) -> Page:
@@ -109,23 +223,8 @@ def refused_page(refusal: Refusal, *, framed: bool = False) -> Page:
     )
 
 
-# In which language the site speaks to somebody.
-
-LANGUAGE_COOKIE = "language"
-
-
-def language_of(state: AppState, request: Request) -> str:
-    """Return the language that somebody chose, else the study's, else the first known one of the browser.
-
-    Who administers reads English.
-    """
-    if request.url.path.startswith("/admin"):
-        return ENGLISH
-    known = catalogues()
-    for language in (request.cookies.get(state.cookie(LANGUAGE_COOKIE), ""), state.settings.language):
-        if language in known:
-            return language
-    return preferred(request.headers.get("accept-language", ""))
+LANGUAGE = "language"
+"""The purpose of the cookie that keeps the language which somebody chose."""
 
 
 def preferred(header: str) -> str:
@@ -244,58 +343,7 @@ def asset(name: str, wording: Wording = _USUAL) -> tuple[bytes, str] | None:
 
 # Reads submitted forms.
 
-Pairs = list[tuple[str, str]]
-MAX_FIELDS = 2000
 _ESCAPED = {"%22": '"', "%0D": "\r", "%0A": "\n"}  # what browsers write for these in a name
-
-
-async def read_pairs(request: Request) -> Pairs:
-    """Read the fields of a form, in order, sent as a browser sends them."""
-    body = await read_body(request)
-    media = request.headers.get("content-type", "")
-    try:
-        if media.startswith("multipart/form-data"):
-            return _clean(_multipart(media, body))
-        return _clean(
-            parse_qsl(
-                body.decode(),
-                keep_blank_values=True,
-                max_num_fields=MAX_FIELDS,
-                encoding="utf-8",
-                errors="replace",
-            )
-        )
-    except ValueError as error:
-        raise Refusal("bad_form", f"The form cannot be read: {error}", 400) from error
-
-
-async def remembered_pairs(request: Request) -> Pairs:
-    """Read a form, or a JSON object with its fields; once, for the check of the token and for the route."""
-    if not hasattr(request.state, "pairs"):
-        if request.headers.get("content-type", "").startswith("application/json"):
-            given = await read_json(request)
-            request.state.pairs = _clean(
-                [(name, str(value)) for name, value in given.items() if value is not None]
-            )
-        else:
-            request.state.pairs = await read_pairs(request)
-    return list(request.state.pairs)
-
-
-async def remembered_fields(request: Request) -> dict[str, str]:
-    """Read a form whose names occur once."""
-    return dict(await remembered_pairs(request))
-
-
-async def read_json(request: Request) -> Mapping[str, Any]:
-    """Read a JSON object."""
-    try:
-        value = wire.read_json(await read_body(request))
-    except ValueError as error:
-        raise Refusal("bad_form", f"The request is not JSON: {error}", 400) from error
-    if not isinstance(value, dict):
-        raise Refusal("bad_form", "The request is not a JSON object.", 400)
-    return value
 
 
 def _clean(pairs: Pairs) -> Pairs:

@@ -12,22 +12,15 @@ from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Refusal, RequestError
 from prefjudge.marketplace.people import requesters, workers
-from prefjudge.marketplace.people.workers import Session, find_session
+from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.settings import catalogues
-from prefjudge.marketplace.site.pages import (
-    LANGUAGE_COOKIE,
-    Page,
-    refused_page,
-    remembered_fields,
-    respond,
-    wants_json,
-)
+from prefjudge.marketplace.site.pages import LANGUAGE, Call, Page, refused_page
 from prefjudge.marketplace.site.state import AppState, limits
 from prefjudge.marketplace.store.store import Transaction
 
-PublicRoute = Callable[[AppState, Request], Awaitable[Page | Response]]
-WorkerRoute = Callable[[AppState, Request, Session], Awaitable[Page | Response]]
-Handler = Callable[[Request], Awaitable[Response]]
+Route = Callable[[Call], Awaitable[Page | Response]]
+Guard = Callable[[Call, Route], Awaitable[Page | Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 LOGGED_READS = frozenset({"/admin/workers/{worker_id}/export.json", "/admin/panels/{panel}/{file}"})
 """What is logged though it changes nothing: data of people leave the marketplace."""
@@ -45,99 +38,81 @@ _OWN = ("/account", "/history", "/inbox")
 """Pages about a worker's other days: not for somebody who may have typed the worker's id into a link."""
 
 
-def public_handler(state: AppState, route: PublicRoute) -> Handler:
+def endpoint(running: AppState, guard: Guard, route: Route) -> Endpoint:
+    """Answer by a route those whom its guard lets in; what is refused is a page, too."""
+
+    async def answer(request: Request) -> Response:
+        call = Call(running, request)
+        try:
+            page = await guard(call, route)
+        except Refusal as refusal:
+            page = refused_page(refusal)
+        except RequestError as error:
+            page = refused_page(Refusal("invalid", error.message, 400))
+        return page if isinstance(page, Response) else call.respond(page)
+
+    return answer
+
+
+async def for_everybody(call: Call, route: Route) -> Page | Response:
     """Let everybody in."""
-
-    async def handler(request: Request) -> Response:
-        try:
-            page = await route(state, request)
-        except Refusal as refusal:
-            page = refused_page(refusal)
-        except RequestError as error:
-            page = refused_page(Refusal("invalid", error.message, 400))
-        return (
-            page
-            if isinstance(page, Response)
-            else respond(state, request, page, await session_of(state, request))
-        )
-
-    return handler
+    call.signed_in = await call.find_session()
+    return await route(call)
 
 
-def worker_handler(state: AppState, route: WorkerRoute) -> Handler:
+async def for_workers(call: Call, route: Route) -> Page | Response:
     """Let in workers who are signed in, and accept changes only with their session's token."""
-
-    async def handler(request: Request) -> Response:
-        session = await session_of(state, request)
-        if session is None:
-            return _sign_in_first(state, request)
-        try:
-            if request.method != "GET":
-                await _check_csrf(request, session.csrf)
-            if not session.confirmed and request.url.path.startswith(_OWN):
-                raise Refusal(
-                    "unconfirmed", "This page opens once your panel confirms that it sent you.", 403
-                )
-            async with state.turns.of(session.worker_id):
-                page = await route(state, request, session)
-        except Refusal as refusal:
-            page = refused_page(refusal)
-        return page if isinstance(page, Response) else respond(state, request, page, session)
-
-    return handler
+    session = call.signed_in = await call.find_session()
+    if session is None:
+        if call.wants_json:
+            raise Refusal("signed_out", "Sign in first.", 401)
+        here = call.url.path if call.method == "GET" else "/hits"
+        return Page(name="signin", location=f"/signin?next={quote(here)}")
+    if call.method != "GET":
+        await _check_csrf(call, session.csrf)
+    if not session.confirmed and call.url.path.startswith(_OWN):
+        raise Refusal("unconfirmed", "This page opens once your panel confirms that it sent you.", 403)
+    async with call.running.turns.of(session.worker_id):
+        return await route(call)
 
 
-def admin_handler(state: AppState, route: PublicRoute) -> Handler:
+async def for_admins(call: Call, route: Route) -> Page | Response:
     """Let those in who administer, by the token or by the cookie of a session; log what they change."""
-
-    async def handler(request: Request) -> Response:
-        cookie = request.cookies.get(state.cookie("admin"), "")
-        if not cookie or not await state.executor.run(
-            lambda tx: requesters.is_admin_session(tx, cookie), write=False
-        ):
-            cookie = ""
-        token = state.marketplace.sign("admin csrf", cookie) if cookie else ""
-        if not (cookie or _is_admin_token(state, request)):
-            if wants_json(request) or request.method != "GET":
-                return respond(
-                    state, request, refused_page(Refusal("not_admin", "Give the admin token.", 401))
-                )
-            return respond(state, request, Page(name="admin_signin", location="/admin/signin"))
-        try:
-            if cookie and request.method != "GET":
-                await _check_csrf(request, token)
-            page = await _logged(state, request, route)
-        except Refusal as refusal:
-            page = refused_page(refusal)
-        except RequestError as error:
-            page = refused_page(Refusal("invalid", error.message, 400))
-        return page if isinstance(page, Response) else respond(state, request, page, csrf=token)
-
-    return handler
+    cookie = call.secret("admin")
+    lasts: bool = bool(cookie) and await call.look(lambda tx: requesters.is_admin_session(tx, cookie))
+    if lasts:
+        call.csrf = call.running.marketplace.sign("admin csrf", cookie)
+    if not (call.csrf or _is_admin_token(call)):
+        if call.wants_json or call.method != "GET":
+            raise Refusal("not_admin", "Give the admin token.", 401)
+        return Page(name="admin_signin", location="/admin/signin")
+    if call.csrf and call.method != "GET":
+        await _check_csrf(call, call.csrf)
+    return await _logged(call, route)
 
 
-def who_administers(state: AppState, request: Request) -> str:
+def who_administers(call: Call) -> str:
     """Return the name for the log: what a web server in front says, by the header that the settings name.
 
     Nobody else is believed: who knows the token and the header could log under another's name.
     """
-    header = state.settings.admin_header
+    header = call.running.settings.admin_header
     # uvicorn gives port 0 to whom a web server that the settings name calls for, and to nobody else
-    by_proxy = request.client is not None and request.client.port == 0
-    return (request.headers.get(header, "").strip()[:100] if header and by_proxy else "") or NAMELESS
+    by_proxy = call.client is not None and call.client.port == 0
+    return (call.headers.get(header, "").strip()[:100] if header and by_proxy else "") or NAMELESS
 
 
-async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page | Response:
+async def _logged(call: Call, route: Route) -> Page | Response:
     """Do what somebody who administers asks for; log it, also where it is refused, unless it only looks."""
-    path = request.scope["route"].path
-    if request.method in ("GET", "HEAD") and path not in LOGGED_READS:
-        return await route(state, request)
-    given = {**await remembered_fields(request), **request.path_params}
+    path = call.scope["route"].path
+    if call.method in ("GET", "HEAD") and path not in LOGGED_READS:
+        return await route(call)
+    given = {**await call.fields(), **call.path_params}
     about, status = _about(given), 500
-    admin, act = who_administers(state, request), f"{request.method} {path}"
-    seq = await state.executor.run(lambda tx: requesters.begin_entry(tx, admin, act, about))
+    admin, act = who_administers(call), f"{call.method} {path}"
+    seq = await call.run(lambda tx: requesters.begin_entry(tx, admin, act, about))
     try:
-        page = await route(state, request)
+        page = await route(call)
         status = page.status_code if isinstance(page, Response) else page.status
         about = _about({**given, **_said(page)})
         return page
@@ -148,7 +123,7 @@ async def _logged(state: AppState, request: Request, route: PublicRoute) -> Page
         status = 400
         raise
     finally:
-        await state.executor.run(lambda tx: requesters.end_entry(tx, seq, status, about))
+        await call.run(lambda tx: requesters.end_entry(tx, seq, status, about))
 
 
 def _said(page: Page | Response) -> Mapping[str, object]:
@@ -170,89 +145,74 @@ def _quoted(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text)
 
 
-async def session_of(state: AppState, request: Request) -> Session | None:
-    """Return the worker's session, if any."""
-    secret = request.cookies.get(state.cookie("worker"))
-    if not secret:
-        return None
-    return await state.executor.run(lambda tx: find_session(tx, secret), write=False)
-
-
-def _sign_in_first(state: AppState, request: Request) -> Response:
-    if wants_json(request):
-        return respond(state, request, refused_page(Refusal("signed_out", "Sign in first.", 401)))
-    here = request.url.path if request.method == "GET" else "/hits"
-    return respond(state, request, Page(name="signin", location=f"/signin?next={quote(here)}"))
-
-
-async def _check_csrf(request: Request, expected: str) -> None:
-    given = request.headers.get("x-csrf-token") or (await remembered_fields(request)).get("csrf", "")
+async def _check_csrf(call: Call, expected: str) -> None:
+    given = call.headers.get("x-csrf-token") or (await call.fields()).get("csrf", "")
     if not hmac.compare_digest(given.encode(), expected.encode()):
         raise Refusal("csrf", "The page is out of date. Go back, reload it and try again.", 403)
 
 
-def _is_admin_token(state: AppState, request: Request) -> bool:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+def _is_admin_token(call: Call) -> bool:
+    scheme, _, token = call.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(
-        token.strip().encode(), state.admin_token.encode()
+        token.strip().encode(), call.running.admin_token.encode()
     )
 
 
 # Signing in and out, and the language in which the site speaks.
 
 
-async def show_sign_in(state: AppState, request: Request) -> Page:
+async def show_sign_in(call: Call) -> Page:
     """Show the form, or to whom an invitation is.
 
     A look uses up and opens nothing: chat programs look at each link that is sent in them. Whoever is signed
     in as that worker goes on.
     """
-    fields = dict(request.query_params)
+    fields = dict(call.query_params)
     if not fields.get("invite"):
         return _form(fields)
-    session = await session_of(state, request)
 
     def act(tx: Transaction) -> workers.Worker:
         return workers.find(tx, workers.read_invite(tx, fields["invite"]))
 
     try:
-        worker = await state.executor.run(act, write=False)
+        worker = await call.look(act)
     except Refusal as refusal:
         return _form({"next": fields.get("next", "")}, refusal)
-    if session and session.worker_id == worker.worker_id:
+    if call.signed_in and call.signed_in.worker_id == worker.worker_id:
         return Page(name="signin", location=_local(fields.get("next", "")))
-    return _form({**fields, "name": worker.name or ""}, other=session)
+    return _form({**fields, "name": worker.name or ""}, other=call.signed_in)
 
 
-async def sign_in(state: AppState, request: Request) -> Page:
+async def sign_in(call: Call) -> Page:
     """Open a session by an invitation, where a newcomer may give a name, or by a name and its password."""
-    fields = await remembered_fields(request)
+    fields = await call.fields()
     try:
-        secret, session = await _open(state, fields, request.client.host if request.client else "")
+        secret, session = await _open(call, fields)
     except Refusal as refusal:
         return _form(fields if refusal.code in _OF_NAMES else {**fields, "invite": ""}, refusal)
     return Page(
         name="signin",
         context={"worker_id": session.worker_id, "name": session.name, "csrf": session.csrf},
         location=_local(fields.get("next", "")),
-        cookies={state.cookie("worker"): secret},
+        cookies={"worker": secret},
     )
 
 
-async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[str, Session]:
+async def _open(call: Call, fields: dict[str, str]) -> tuple[str, Session]:
     checked: tuple[str, tuple[str | None, str | None]] | None = None
     if fields.get("invite"):  # too long to guess; but each time opens a session, which is kept
-        if not state.rate_limit.allow(f"invite|{fields['invite']}", state.marketplace.clock()):
+        if not call.running.rate_limit.allow(f"invite|{fields['invite']}", call.running.marketplace.clock()):
             raise Refusal(
                 "too_many_requests", "Too many requests at once. Wait a moment, and try again.", 429
             )
     else:
         name, password = fields.get("name", "").strip(), fields.get("password", "")
-        guess, now = limits(f"worker|{name}", address), state.marketplace.clock()
-        if not state.rate_limit.allow_guess(guess, now):
+        address = call.client.host if call.client else ""
+        guess, now = limits(f"worker|{name}", address), call.running.marketplace.clock()
+        if not call.running.rate_limit.allow_guess(guess, now):
             raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
-        checked = name, await _by_password(state, name, password)
-        state.rate_limit.refund_guess(guess, now)
+        checked = name, await _by_password(call, name, password)
+        call.running.rate_limit.refund_guess(guess, now)
 
     def act(tx: Transaction) -> tuple[str, Session]:
         if checked is None:
@@ -267,12 +227,12 @@ async def _open(state: AppState, fields: dict[str, str], address: str) -> tuple[
         assert session is not None, "it was just opened"
         return secret, session
 
-    return await state.executor.run(act)
+    return await call.run(act)
 
 
-async def _by_password(state: AppState, name: str, password: str) -> tuple[str | None, str | None]:
+async def _by_password(call: Call, name: str, password: str) -> tuple[str | None, str | None]:
     """Return the worker whose password it is, and what is kept of it."""
-    worker_id, kept = await state.executor.run(lambda tx: workers.password_of(tx, name), write=False)
+    worker_id, kept = await call.look(lambda tx: workers.password_of(tx, name))
     # off the event loop and outside a transaction: checking a password is slow on purpose
     right = await asyncio.get_running_loop().run_in_executor(None, workers.password_matches, password, kept)
     if not right:
@@ -316,9 +276,9 @@ def _local(path: str) -> str:
     return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/hits"
 
 
-async def choose_language(state: AppState, request: Request) -> Page:
+async def choose_language(call: Call) -> Page:
     """Speak another language from now on, and go back to the page."""
-    fields = await remembered_fields(request)
+    fields = await call.fields()
     language = fields.get("language", "")
     if language not in catalogues():
         raise Refusal("no_language", "The site does not speak this language.", 400)
@@ -326,72 +286,69 @@ async def choose_language(state: AppState, request: Request) -> Page:
         name="hits",
         context={"language": language},
         location=_local(fields.get("next", "")),
-        cookies={state.cookie(LANGUAGE_COOKIE): language},
+        cookies={LANGUAGE: language},
     )
 
 
-async def sign_out(state: AppState, request: Request, session: Session) -> Page:
+async def sign_out(call: Call) -> Page:
     """Close the session."""
-    name = state.cookie("worker")
-    secret = request.cookies.get(name)
-    await state.executor.run(lambda tx: workers.close_session(tx, secret))
-    return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={name: None})
+    secret = call.secret("worker")
+    await call.run(lambda tx: workers.close_session(tx, secret))
+    return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={"worker": None})
 
 
-async def show_account(state: AppState, request: Request, session: Session) -> Page:
+async def show_account(call: Call) -> Page:
     """Show the worker's account."""
-    return Page(name="account", context=await _account(state, session, ""))
+    return Page(name="account", context=await _account(call, ""))
 
 
-async def _account(state: AppState, session: Session, error: str) -> dict[str, object]:
+async def _account(call: Call, error: str) -> dict[str, object]:
     def act(tx: Transaction) -> tuple[str, bool]:
         (row,) = tx.rows(
             "SELECT locale, password_hash IS NOT NULL FROM workers WHERE worker_id = :id",
-            id=session.worker_id,
+            id=call.worker_id,
         )
         return str(row[0]), bool(row[1])
 
-    locale, has_password = await state.executor.run(act, write=False)
+    locale, has_password = await call.look(act)
     return {
-        "worker_id": session.worker_id,
-        "name": session.name,
+        "worker_id": call.worker_id,
+        "name": call.worker.name,
         "locale": locale,
         "has_password": has_password,
         "error": error,
     }
 
 
-async def set_password(state: AppState, request: Request, session: Session) -> Page:
+async def set_password(call: Call) -> Page:
     """Set the worker's name and password."""
-    fields = await remembered_fields(request)
+    fields = await call.fields()
     name, password = fields.get("name", "").strip(), fields.get("password", "")
     if not 1 <= len(name) <= 100 or len(password) < workers.MIN_PASSWORD:
         error = f"Give a name, and a password of at least {workers.MIN_PASSWORD} characters."
-        return Page(name="account", context=await _account(state, session, error), status=400)
+        return Page(name="account", context=await _account(call, error), status=400)
     kept = await asyncio.get_running_loop().run_in_executor(None, workers.hash_password, password)
     try:
-        secret = request.cookies.get(state.cookie("worker"), "")
-        await state.executor.run(lambda tx: workers.set_password(tx, session.worker_id, name, kept, secret))
+        secret = call.secret("worker")
+        await call.run(lambda tx: workers.set_password(tx, call.worker_id, name, kept, secret))
     except Refusal as refusal:
-        return Page(
-            name="account", context=await _account(state, session, refusal.message), status=refusal.status
-        )
+        return Page(name="account", context=await _account(call, refusal.message), status=refusal.status)
     return Page(name="account", context={"name": name}, location="/account")
 
 
 # Signing in with the admin's token, and the log of what was done with it.
 
 
-async def show_admin_sign_in(state: AppState, request: Request) -> Page:
+async def show_admin_sign_in(call: Call) -> Page:
     """Show the form that asks for the token."""
     return Page(name="admin_signin", context={"error": ""})
 
 
-async def admin_sign_in(state: AppState, request: Request) -> Page:
+async def admin_sign_in(call: Call) -> Page:
     """Open a session by the token, or the code of a link that works once: both are too long to guess."""
-    fields = await remembered_fields(request)
+    fields = await call.fields()
     token, code = fields.get("token", "").strip(), fields.get("once", "")
-    name = who_administers(state, request)
+    name = who_administers(call)
 
     def act(tx: Transaction) -> str:
         if code:
@@ -399,31 +356,30 @@ async def admin_sign_in(state: AppState, request: Request) -> Page:
                 raise Refusal(
                     "used_link", "The link was used, or is older than ten minutes. Give the token.", 401
                 )
-        elif not hmac.compare_digest(token.encode(), state.admin_token.encode()):
+        elif not hmac.compare_digest(token.encode(), call.running.admin_token.encode()):
             raise Refusal("wrong_token", "The token is wrong.", 401)
         requesters.end_entry(tx, requesters.begin_entry(tx, name, "sign in", ""), 200, "")
         return requesters.open_admin_session(tx)
 
     try:
-        secret = await state.executor.run(act)
+        secret = await call.run(act)
     except Refusal as refusal:
         context = {"error": refusal.message, "code": refusal.code}
         return Page(name="admin_signin", context=context, status=refusal.status)
-    return Page(name="admin_signin", location="/admin", cookies={state.cookie("admin"): secret})
+    return Page(name="admin_signin", location="/admin", cookies={"admin": secret})
 
 
-async def admin_sign_out(state: AppState, request: Request) -> Page:
+async def admin_sign_out(call: Call) -> Page:
     """End the session."""
-    name = state.cookie("admin")
-    secret = request.cookies.get(name, "")
-    await state.executor.run(lambda tx: requesters.close_admin_session(tx, secret))
-    return Page(name="admin_signin", location="/admin/signin", cookies={name: None})
+    secret = call.secret("admin")
+    await call.run(lambda tx: requesters.close_admin_session(tx, secret))
+    return Page(name="admin_signin", location="/admin/signin", cookies={"admin": None})
 
 
-async def show_log(state: AppState, request: Request) -> Page:
+async def show_log(call: Call) -> Page:
     """Show what was done, newest first; ``before`` continues where a page ended."""
-    text = request.query_params.get("before", "")
+    text = call.query_params.get("before", "")
     before = int(text) if text.isdecimal() and len(text) < 18 else None
-    found = await state.executor.run(lambda tx: requesters.log_entries(tx, before), write=False)
+    found = await call.look(lambda tx: requesters.log_entries(tx, before))
     more = found[-1].seq if len(found) == requesters.LOG_PAGE else None
     return Page(name="admin_log", context={"entries": [one.to_json() for one in found], "before": more})

@@ -438,17 +438,15 @@ class AppState:
         return f"prefjudge_{purpose}_{self.marketplace.ident[-8:].lower()}"
 
 
-async def read_body(request: Request, limit: int = MAX_BODY) -> bytes:
-    """Read a request's body, up to a limit; a second call returns the same."""
-    if not hasattr(request.state, "body"):
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                async for chunk in request.stream():
-                    body += chunk
-                    if len(body) > limit:
-                        raise Refusal("too_large", f"The request is longer than {limit} bytes.", 413)
-        except TimeoutError:
-            raise Refusal("too_slow", "The request took too long to arrive.", 408) from None
-        request.state.body = bytes(body)
-    return bytes(request.state.body)
+async def read_body(request: Request) -> bytes:
+    """Read a request's body, up to a limit of its length and of its time."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise Refusal("too_large", f"The request is longer than {MAX_BODY} bytes.", 413)
+    except TimeoutError:
+        raise Refusal("too_slow", "The request took too long to arrive.", 408) from None
+    return bytes(body)

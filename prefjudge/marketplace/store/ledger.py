@@ -41,8 +41,8 @@ def earned(worker_id: str) -> str:
 def balance(tx: Transaction, account: str, *, lock: bool = False) -> int:
     """Return an account's balance in cents, locked until the transaction ends where ``lock`` is set."""
     clause = tx.locked if lock else ""
-    rows = tx.rows(f"SELECT cents FROM accounts WHERE account = :account{clause}", account=account)
-    return int(rows[0][0]) if rows else 0
+    sql = f"SELECT cents FROM accounts WHERE account = :account{clause}"
+    return int(tx.value(sql, account=account) or 0)
 
 
 def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, reference: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from prefjudge.database import Connection, Database, Row, Value, file_of, redacted
+from prefjudge.database import Connection, Database, Row, Value, file_of, redacted, row_of
 from prefjudge.database.connection import T
 from prefjudge.errors import ConfigError, PrefjudgeError
 
@@ -255,6 +255,24 @@ class Transaction:
         """Return the record of the first row, or None."""
         found = self.db.select(kind, rest, **named)
         return found[0] if found else None
+
+    def get(self, kind: type[T], table: str, *, lock: bool = False, **where: Value) -> T | None:
+        """Return the record of the row with these values, locked until the transaction ends, or None."""
+        found = " AND ".join(f"{column} = :{column}" for column in where)
+        return self.find(kind, f"FROM {table} WHERE {found}{self.locked if lock else ''}", **where)
+
+    def update(self, table: str, changes: "Record", **where: Value) -> None:
+        """Change columns of the rows with these values."""
+        new = row_of(changes)
+        sets = ", ".join(f"{column} = :new_{column}" for column in new)
+        found = " AND ".join(f"{column} = :{column}" for column in where)
+        named = {f"new_{column}": value for column, value in new.items()}
+        self.db.execute(f"UPDATE {table} SET {sets} WHERE {found}", named, **where)
+
+    def value(self, sql: str, /, **named: Value) -> Any:
+        """Return the one value that a statement selects; None where it finds nothing."""
+        rows = self.db.execute(sql, named)
+        return rows[0][0] if rows else None
 
     def tally(self, sql: str, /, **named: Value) -> dict[str, int]:
         """Run a statement of two columns, a name and a number, and return the numbers by name."""
