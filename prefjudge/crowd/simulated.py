@@ -77,31 +77,19 @@ class SeenSlot:
 
 @dataclass(slots=True, kw_only=True)
 class Mind:
-    """What a simulated worker knows, and how it chooses.
-
-    Attributes
-    ----------
-    temper : Temper
-        How the worker works.
-    truth : Truth
-        What the worker would say with enough thought.
-    error, slip : float
-        How often an honest choice is wrong; and where one of the passages is off-topic, as in a gold pair.
-    rng : Generator
-        Draws the choices and the times.
-    met : set of SeenPair
-        The pairs that were met in earlier HITs; colluders share one set.
-    done : int
-        How many HITs the worker has judged.
-    """
+    """What a simulated worker knows, and how it chooses."""
 
     temper: Temper
     truth: Truth
     error: float
+    """How often an honest choice is wrong."""
     slip: float
+    """The same where one of the passages is off-topic, as in a gold pair."""
     rng: np.random.Generator
     met: "set[SeenPair]" = field(default_factory=set)
+    """The pairs that were met in earlier HITs; colluders share one set."""
     done: int = 0
+    """How many HITs the worker has judged."""
 
     def choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
         """Return 0 for the slot's first passage, 1 for its second."""
@@ -221,19 +209,7 @@ class Visitor:
 
 
 class SimulatedWorker(Visitor):
-    """One worker at one marketplace.
-
-    Parameters
-    ----------
-    site : str
-        The worker site.
-    invite : str
-        The invitation that signs the worker in.
-    mind : Mind
-        What the worker knows, and how it chooses.
-    pause : callable, optional
-        Waits for so many seconds before a HIT is submitted; without it nobody waits.
-    """
+    """One worker at one marketplace; ``pause`` waits for so many seconds before a HIT is submitted."""
 
     def __init__(
         self, site: str, invite: str, mind: Mind, *, pause: Callable[[float], None] | None = None

@@ -139,7 +139,7 @@ class TestProlificCrowd(CrowdContract):
         assert stage.platform.arrive(f"{0:024x}") is not None
 
     def test_a_rehearsal_is_over_when_people_come(self, stage: ProlificStage) -> None:
-        rehearsed = stage.crowd._inner.publish(task("rehearsal"))
+        rehearsed = stage.crowd._recruitment._inner.publish(task("rehearsal"))
         live, worker = stage.crowd.publish(task()), stage.join()
         assert [stage.offers(worker, one) for one in (rehearsed, live)] == [True, True]
         stage.crowd.recruit()

@@ -23,7 +23,7 @@ from prefjudge.crowd.mturk.questions import (
     write_question,
     write_test,
 )
-from prefjudge.crowd.protocol import Identity, RefusedError
+from prefjudge.crowd.protocol import Identity, Prices, RefusedError
 from prefjudge.crowd.tasks import (
     Dispute,
     Eligibility,
@@ -46,21 +46,13 @@ MANY_ASSIGNMENTS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fees:
-    """Implements :class:`~prefjudge.crowd.protocol.Prices` with shares of rewards and bonuses.
-
-    Attributes
-    ----------
-    rate : Decimal
-        The share of the reward or bonus: ``Decimal("0.20")``; 0: the marketplace takes nothing.
-    many_rate : Decimal
-        The share that is added for HITs with ten assignments or more.
-    minimum : Decimal
-        The least fee of one assignment or bonus.
-    """
+    """Implements :class:`~prefjudge.crowd.protocol.Prices` with shares of rewards and bonuses."""
 
     rate: Decimal = Decimal("0.20")
     many_rate: Decimal = Decimal("0.20")
+    """What is added for HITs with ten assignments or more."""
     minimum: Decimal = _CENT
+    """The least fee of one assignment or bonus, where there is one."""
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
         """Return what one assignment costs, of a HIT with ``workers`` assignments."""
@@ -362,23 +354,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class MTurkCrowd:
+class HitCrowd:
     """Implements :class:`~prefjudge.crowd.protocol.Crowd` with boto3's ``mturk`` client.
 
-    A task is a HIT, a submission an assignment, and a group of workers a qualification.
-
-    Parameters
-    ----------
-    endpoint : str
-        The marketplace's address.
-    signed, key
-        How calls are signed: see `Client`.
-    fees : Fees, optional
-        What the marketplace charges; Mechanical Turk's fees by default.
-
-    Notes
-    -----
-    Every creating or spending call carries its ``UniqueRequestToken``, so the client may retry it.
+    A task is a HIT, a submission an assignment, and a group of workers a qualification. Every creating or
+    spending call carries its ``UniqueRequestToken``, so the client may retry it.
     """
 
     def __init__(
@@ -402,14 +382,14 @@ class MTurkCrowd:
         return self._client.endpoint
 
     @property
-    def prices(self) -> Fees:
+    def prices(self) -> Prices:
         """What the marketplace charges."""
         return self._fees
 
     def identity(self) -> Identity:
         """Ask who answers, once."""
         if self._identity is None:
-            self._identity = ask_identity(self.endpoint)
+            self._identity = ask_identity(self._client.endpoint)
         return self._identity
 
     def balance(self) -> Decimal:
@@ -419,14 +399,6 @@ class MTurkCrowd:
     def fault_of(self, html: str) -> str:
         """Return why a page does not fit into a HIT's question; empty where it does."""
         return fault_of_page(html)
-
-    def fault_of_test(self, test: EntryTest) -> str:
-        """Return why a test does not fit into a qualification type; empty where it does."""
-        return fault_of_test(test)
-
-    def end_tests(self, mark: str) -> None:
-        """Make the qualification types Inactive whose names end so; a repeat is harmless."""
-        self._groups.end_tests(mark)
 
     def publish(self, task: Task) -> str:
         """Publish a HIT and return its id; the same id for a repeat."""
@@ -447,19 +419,21 @@ class MTurkCrowd:
                 QualificationRequirements=self._groups.requirements(task.eligibility),
             )
         except AlreadyDoneError:
-            for listed in self.tasks():
+            for listed in self._tasks():
                 if listed.key == task.key:
                     return listed.task_id
             raise CrowdError(
-                f"{self.endpoint} says that the HIT {task.key} exists, but does not list it",
+                f"{self._client.endpoint} says that the HIT {task.key} exists, but does not list it",
                 "Repeat the verb in a minute.",
             ) from None
         return str(created["HIT"]["HITId"])
 
     def tasks(self) -> Iterator[ListedTask]:
         """Yield this requester's HITs, the newest first, except deleted ones."""
-        for hit in self._client.each("list_hits", "HITs"):
-            yield read_task(hit)
+        return self._tasks()
+
+    def _tasks(self) -> Iterator[ListedTask]:
+        return map(read_task, self._client.each("list_hits", "HITs"))
 
     def look(self, task_id: str) -> ListedTask:
         """Return a HIT, even a deleted one."""
@@ -471,6 +445,9 @@ class MTurkCrowd:
 
     def fetch(self, task_id: str) -> TaskState:
         """Return a HIT's state and all its submitted assignments."""
+        return self._fetch(task_id)
+
+    def _fetch(self, task_id: str) -> TaskState:
         hit = self._listed.pop(task_id, None)
         untouched = hit is not None and is_untouched(hit)
         hit = hit or self._hit(task_id)
@@ -496,7 +473,7 @@ class MTurkCrowd:
         self._listed = list_hits(self._client, task_ids)
         for task_id in task_ids:
             try:
-                yield self.fetch(task_id)
+                yield self._fetch(task_id)
             except RefusedError as error:
                 yield error
         self._listed = {}
@@ -540,34 +517,12 @@ class MTurkCrowd:
         """Reject an assignment; a repeat is harmless."""
         self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
 
-    def disputes(self) -> Sequence[Dispute]:
-        """Return the disputes that wait for an answer: the requests of prefjudge's own qualification."""
-        return list_disputes(self._client)
-
-    def uphold(self, submission_id: str, answer: str) -> None:
-        """Answer that a rejection stands."""
-        self._client.call("reject_qualification_request", QualificationRequestId=submission_id, Reason=answer)
-
-    def overturn(self, submission_id: str, answer: str) -> None:
-        """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
-        wanted = SubmissionState.APPROVED
-        try:
-            self._decide(
-                "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
-            )
-        except RefusedError as error:
-            raise RefusedError(
-                error.message,
-                "A rejection can be taken back for 30 days, as long as its HIT is not deleted. After that a "
-                "bonus (the API's SendBonus) can make up for it.",
-            ) from error
-
     def release(self, submission_id: str, reason: str) -> None:
         """Reject an assignment: the API has no other way to take a reward back.
 
         prefjudge's marketplace does not count it against a worker who got a bonus for the assignment.
         """
-        self.reject(submission_id, reason)
+        self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
 
     def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
         """Pay a worker a bonus."""
@@ -662,3 +617,37 @@ class MTurkCrowd:
             else:
                 self._simulated |= {worker: worker in known for worker in workers}
         return self._simulated
+
+
+class MTurkCrowd(HitCrowd):
+    """Implements ``Testing`` and ``Disputing``, too: the workers are the marketplace's own."""
+
+    def fault_of_test(self, test: EntryTest) -> str:
+        """Return why a test does not fit into a qualification type; empty where it does."""
+        return fault_of_test(test)
+
+    def end_tests(self, mark: str) -> None:
+        """Make the qualification types Inactive whose names end so; a repeat is harmless."""
+        self._groups.end_tests(mark)
+
+    def disputes(self) -> Sequence[Dispute]:
+        """Return the disputes that wait for an answer: the requests of prefjudge's own qualification."""
+        return list_disputes(self._client)
+
+    def uphold(self, submission_id: str, answer: str) -> None:
+        """Answer that a rejection stands."""
+        self._client.call("reject_qualification_request", QualificationRequestId=submission_id, Reason=answer)
+
+    def overturn(self, submission_id: str, answer: str) -> None:
+        """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
+        wanted = SubmissionState.APPROVED
+        try:
+            self._decide(
+                "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
+            )
+        except RefusedError as error:
+            raise RefusedError(
+                error.message,
+                "A rejection can be taken back for 30 days, as long as its HIT is not deleted. After that a "
+                "bonus (the API's SendBonus) can make up for it.",
+            ) from error

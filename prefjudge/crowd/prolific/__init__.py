@@ -42,7 +42,7 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
     inner = MTurkCrowd(settings.url, key=settings.key)
     public_url = settings.public_url or os.environ.get("PREFJUDGE_PUBLIC_URL", "")
     recruitment = Recruitment(inner, settings.key, client, account, public_url)
-    return ProlificCrowd(inner, recruitment)
+    return ProlificCrowd(settings.url, settings.key, recruitment)
 
 
 def read_prices(settings: CrowdSettings) -> Fees:

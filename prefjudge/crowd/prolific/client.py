@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from html import escape
-from math import ceil, sqrt
 from time import sleep
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -47,20 +45,7 @@ class _Trouble:
 
 
 class Client:
-    """Makes calls for one account.
-
-    Parameters
-    ----------
-    token : str
-        The account's token. It is sent to ``url`` and nowhere else, and never shown.
-    url : str
-        The API's address.
-
-    Raises
-    ------
-    ConfigError
-        The token or the address cannot be one; or the token would travel in clear text.
-    """
+    """Makes calls for one account; its token is sent to ``url`` and nowhere else, and never shown."""
 
     def __init__(self, token: str, url: str = ADDRESS) -> None:
         self.url = _checked(url).rstrip("/")
@@ -234,25 +219,16 @@ def _asked_wait(header: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What a target's settings say of Prolific.
-
-    Attributes
-    ----------
-    workspace, project : str
-        Their ids.
-    hits : int
-        HITs of one participant, for one payment.
-    secure : bool
-        Whether the workspace has secured study links, which say who comes.
-    filters : list
-        Who may take part, in the form of Prolific's API.
-    """
+    """What a target's settings say of Prolific."""
 
     workspace: str
     project: str
     hits: int
+    """HITs of one participant, for one payment."""
     secure: bool
+    """Whether the workspace has secured study links, which say who comes."""
     filters: list[Any]
+    """Who may take part, in the form of Prolific's API."""
 
 
 # The one Prolific study by which a marketplace recruits: drafted, published, as large as its HITs need.
@@ -283,29 +259,8 @@ class Found:
     stopped_here: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """What a study says to participants, and what it pays."""
-
-    title: str
-    description: str
-    reward: int
-    minutes: int
-    most_minutes: int
-
-
 class Studies:
-    """Finds and makes the study of one marketplace.
-
-    Parameters
-    ----------
-    client : Client
-        Prolific.
-    project : str
-        The project that the study belongs to.
-    name : str
-        Its internal name, by which it is found again, and no other study has.
-    """
+    """Finds and makes the study of one marketplace, by an internal name that no other study has."""
 
     def __init__(self, client: Client, project: str, name: str) -> None:
         self._client, self._project, self._name = client, project, name
@@ -366,33 +321,8 @@ class Studies:
                 raise
 
 
-def draft_of(
-    offer: Offer, *, name: str, project: str, link: str, places: int, codes: Mapping[str, str],
-    secure: bool, filters: list[Any],
-) -> dict[str, object]:  # fmt: skip
-    """Return the draft of a study, as Prolific's API takes it."""
-    parameters = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    return {
-        "name": offer.title,
-        "internal_name": name,
-        "description": f"<p>{escape(offer.description, quote=False)}</p>",
-        "external_study_url": f"{link}?{parameters}",
-        "prolific_id_option": "url_parameters",
-        "completion_codes": [_code(outcome, code) for outcome, code in codes.items()],
-        "total_available_places": places,
-        "estimated_completion_time": offer.minutes,
-        "maximum_allowed_time": offer.most_minutes,
-        "reward": offer.reward,
-        "device_compatibility": [],
-        "filters": filters,
-        "project": project,
-        "metadata": name,
-        "submissions_config": {"max_submissions_per_participant": 1},
-        **({"is_external_study_url_secure": True} if secure else {}),
-    }
-
-
-def _code(outcome: str, code: str) -> dict[str, object]:
+def code_of(outcome: str, code: str) -> dict[str, object]:
+    """Return the completion code of an outcome, as Prolific's API takes it."""
     kind, reason = _WAYS[outcome]
     action = {"action": _RETURN, "return_reason": reason} if reason else {"action": "MANUALLY_REVIEW"}
     return {"code": code, "code_type": kind, "actions": [action], "actor": "participant"}
@@ -411,11 +341,6 @@ def make_codes(secret: str) -> dict[str, str]:
 def way_back(code: str) -> dict[str, str]:
     """Return a code with the address that a participant goes back to."""
     return {"code": code, "url": f"{_BACK}{code}"}
-
-
-def most_minutes(minutes: int, allowed: int) -> int:
-    """Return the longest time of a submission: what the HITs allow, and at least what Prolific wants."""
-    return max(allowed, ceil(2 + 2 * minutes + 2 * sqrt(minutes)))
 
 
 def read_filters(text: str) -> list[Any]:
@@ -456,40 +381,24 @@ _OPEN = ("Accepted", "Submitted", "Unconfirmed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """What one participant did, for one payment.
-
-    Attributes
-    ----------
-    number : int
-        The site's number of it.
-    session, participant : str
-        Prolific's ids of the submission and of who made it.
-    worker_id : str
-        The site's id of the same person.
-    confirmed : bool
-        Whether Prolific is known to have sent it.
-    wanted : int
-        How many HITs make a whole visit.
-    assignments : mapping of str to str
-        The state of each assignment.
-    earned : Decimal
-        The rewards of HITs that were approved, and the bonuses for HITs in part.
-    over : bool
-        Whether the participant is done, in whatever way.
-    paid : str
-        When its payment was asked for; empty before.
-    """
+    """What one participant did, for one payment; ``session`` is Prolific's id of the submission."""
 
     number: int
     session: str
     participant: str
     worker_id: str
     confirmed: bool
+    """Whether Prolific is known to have sent it."""
     wanted: int
+    """How many HITs make a whole visit."""
     assignments: Mapping[str, str]
+    """The state of each assignment."""
     earned: Decimal
+    """The rewards of HITs that were approved, and the bonuses for HITs in part."""
     over: bool
+    """Whether the participant is done, in whatever way."""
     paid: str
+    """When its payment was asked for; empty before."""
 
     @property
     def approved(self) -> int:
@@ -518,15 +427,7 @@ class Visit:
 
 
 class Site:
-    """The panel of Prolific's participants at one marketplace.
-
-    Parameters
-    ----------
-    url : str
-        The marketplace's address.
-    admin_token : str
-        What its admin signs in with.
-    """
+    """The panel of Prolific's participants at one marketplace, as its admin sees it."""
 
     def __init__(self, url: str, admin_token: str) -> None:
         self._url, self._path = url.rstrip("/"), "/admin/panels/prolific"

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.prolific.money import CENT, CalculatedPrices
+from prefjudge.crowd.mturk.crowd import HitCrowd
+from prefjudge.crowd.prolific.money import CENT
 from prefjudge.crowd.prolific.recruitment import Recruitment, annotate, read_annotation
-from prefjudge.crowd.protocol import Identity, RefusedError
+from prefjudge.crowd.protocol import Identity, Prices, RefusedError
 from prefjudge.crowd.tasks import (
     Eligibility,
     ListedTask,
-    Page,
-    PaidBonus,
     SubmissionState,
     Task,
     TaskState,
@@ -21,22 +19,16 @@ from prefjudge.crowd.tasks import (
 from prefjudge.words import many
 
 
-class ProlificCrowd:
+class ProlificCrowd(HitCrowd):
     """Implements :class:`~prefjudge.crowd.protocol.Crowd` and ``Recruiting``.
 
     HITs are the marketplace's, which keeps in play money what everybody has earned. One Prolific study sends
     the people, each for a visit of so many HITs, and pays what a visit has earned when it is settled.
-
-    Parameters
-    ----------
-    inner : MTurkCrowd
-        The marketplace.
-    recruitment : Recruitment
-        The people that Prolific sends there.
     """
 
-    def __init__(self, inner: MTurkCrowd, recruitment: Recruitment) -> None:
-        self._inner, self._recruitment = inner, recruitment
+    def __init__(self, marketplace: str, key: tuple[str, str], recruitment: Recruitment) -> None:
+        super().__init__(marketplace, key=key)
+        self._recruitment = recruitment
         self._left = Decimal(0)
         self._pay: int | None = None
 
@@ -46,29 +38,25 @@ class ProlificCrowd:
         return self._recruitment.endpoint
 
     @property
-    def prices(self) -> CalculatedPrices:
+    def prices(self) -> Prices:
         """What Prolific charges."""
         return self._recruitment.prices
 
     def identity(self) -> Identity:
         """Ask who answers: the workspace, and the marketplace that has the HITs."""
-        inner = self._inner.identity()
-        return Identity(name=f"prolific {self._recruitment.account.workspace} {inner.name}", play_money=False)
+        name = f"prolific {self._recruitment.account.workspace} {super().identity().name}"
+        return Identity(name=name, play_money=False)
 
     def balance(self) -> Decimal:
         """Return what there is to spend beside what the HITs cost, if Prolific does not know it yet, too."""
         return self._recruitment.balance()
-
-    def fault_of(self, html: str) -> str:
-        """Return why a page does not fit into a HIT; empty where it does."""
-        return self._inner.fault_of(html)
 
     def publish(self, task: Task) -> str:
         """Publish a HIT; the people come when `recruit` is called."""
         _refuse_requirements(task.eligibility)
         self._refuse_unpaid(task.workers * self.prices.submission(task.pay, task.workers))
         self._refuse_another_pay(int(task.pay / CENT))
-        return self._inner.publish(replace(task, key=annotate(task)))
+        return super().publish(replace(task, key=annotate(task)))
 
     def _refuse_unpaid(self, cost: Decimal) -> None:
         """Refuse what the account cannot pay for; it is asked again only where its last answer is less."""
@@ -97,90 +85,49 @@ class ProlificCrowd:
 
     def tasks(self) -> Iterator[ListedTask]:
         """Yield the HITs that were published for Prolific, the newest first, except deleted ones."""
-        for listed in self._inner.tasks():
-            yield _listed(listed)
+        return map(_listed, self._tasks())
 
     def look(self, task_id: str) -> ListedTask:
         """Return a HIT, even a deleted one."""
-        return _listed(self._inner.look(task_id))
-
-    def page(self, task_id: str) -> Page:
-        """Return the page that a HIT shows."""
-        return self._inner.page(task_id)
+        return _listed(super().look(task_id))
 
     def fetch(self, task_id: str) -> TaskState:
         """Return a HIT's state and its assignments, as far as Prolific knows who made them."""
         self._recruitment.submissions.sync()
-        return self._inner.fetch(task_id)
+        return super().fetch(task_id)
 
     def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
         """Give the states of HITs; as `fetch`."""
         self._recruitment.submissions.sync()
-        yield from self._inner.fetch_each(task_ids)
+        yield from super().fetch_each(task_ids)
 
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
         """Ask for more assignments of a HIT."""
         self._refuse_unpaid(workers * self.prices.submission(self.look(task_id).pay, workers))
-        self._inner.extend(task_id, workers, token=token)
-
-    def close(self, task_id: str) -> None:
-        """Stop offering a HIT."""
-        self._inner.close(task_id)
-
-    def delete(self, task_id: str) -> None:
-        """Delete a HIT."""
-        self._inner.delete(task_id)
-
-    def state(self, submission_id: str) -> SubmissionState:
-        """Return what was decided on an assignment."""
-        return self._inner.state(submission_id)
-
-    def approve(self, submission_id: str, message: str = "") -> None:
-        """Approve an assignment; Prolific pays when its visit is settled."""
-        self._inner.approve(submission_id, message)
+        super().extend(task_id, workers, token=token)
 
     def reject(self, submission_id: str, reason: str) -> None:
         """Reject an assignment, and the submission on Prolific where it is all of the visit."""
         if self.state(submission_id) is SubmissionState.SUBMITTED:
             self._recruitment.reject(submission_id, reason)
-        self._inner.reject(submission_id, reason)
-
-    def release(self, submission_id: str, reason: str) -> None:
-        """Take back the pay that a bonus replaced."""
-        self._inner.release(submission_id, reason)
-
-    def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
-        """Record a bonus, once; Prolific pays it when the visit is settled."""
-        self._inner.bonus(worker_id, submission_id, amount, reason, token=token)
-
-    def bonuses(self, task_id: str) -> Sequence[PaidBonus]:
-        """Return the bonuses for a HIT's assignments."""
-        return self._inner.bonuses(task_id)
-
-    def has_bonus(self, submission_id: str, reason: str) -> bool:
-        """Return whether a bonus was given for an assignment with this reason."""
-        return self._inner.has_bonus(submission_id, reason)
+        super().reject(submission_id, reason)
 
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
-        self._inner.bar(worker_id, group)
+        super().bar(worker_id, group)
         if group.bars:
             self._recruitment.blocklist.add(worker_id)
 
     def readmit(self, worker_id: str, group: WorkerGroup) -> None:
         """Take a worker out of a group, and from the blocklist on Prolific; a repeat is harmless."""
-        self._inner.readmit(worker_id, group)
+        super().readmit(worker_id, group)
         if group.bars:
             self._recruitment.blocklist.remove(worker_id)
-
-    def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
-        """Let a worker take so many HITs."""
-        self._inner.allow(worker_id, group, tasks, submitted=submitted)
 
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted."""
         self._recruitment.submissions.sync_at_times()
-        return self._inner.pulse()
+        return super().pulse()
 
     def recruit(self) -> tuple[str, ...]:
         """Let as many people come as the HITs on offer need."""

@@ -36,12 +36,7 @@ def fees_of(rate: Decimal) -> Fees:
 class CalculatedPrices:
     """Implements :class:`~prefjudge.crowd.protocol.Prices` with what Prolific's calculator says.
 
-    Parameters
-    ----------
-    client : Client
-        Prolific.
-    hits : int
-        HITs of one participant, who is paid for all of them at once.
+    A participant is paid for ``hits`` HITs at once.
     """
 
     client: Client
@@ -92,19 +87,7 @@ _WHY_BACK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payments:
-    """The payments for the visits of one study.
-
-    Attributes
-    ----------
-    client : Client
-        Prolific.
-    site : Site
-        The worker site.
-    study : Found
-        The study at Prolific.
-    workspace : str
-        Whose account pays.
-    """
+    """The payments for the visits of one study; the account of the ``workspace`` pays."""
 
     client: Client
     site: Site

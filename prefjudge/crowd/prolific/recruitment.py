@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from math import ceil
+from html import escape
+from math import ceil, sqrt
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,13 +17,11 @@ from prefjudge.crowd.prolific.client import (
     Account,
     Client,
     Found,
-    Offer,
     Site,
     Studies,
     Visit,
-    draft_of,
+    code_of,
     make_codes,
-    most_minutes,
     way_back,
 )
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
@@ -68,17 +67,7 @@ SYNC_EVERY = 20.0
 
 
 class Submissions:
-    """The submissions of one study.
-
-    Parameters
-    ----------
-    client : Client
-        Prolific.
-    site : Site
-        The worker site.
-    find : callable
-        Returns the study at Prolific; None where there is none yet.
-    """
+    """The submissions of one study, which ``find`` returns once there is one."""
 
     def __init__(self, client: Client, site: Site, find: Callable[[], Found | None]) -> None:
         self._client, self._site, self._find = client, site, find
@@ -135,19 +124,7 @@ GROUPS = "/api/v1/participant-groups/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocklist:
-    """The barred participants of one marketplace.
-
-    Attributes
-    ----------
-    client : Client
-        Prolific.
-    site : Site
-        The worker site, which knows what participants its workers are.
-    workspace : str
-        Whose group it is.
-    name : str
-        Its name, by which it is found again, and no other group has.
-    """
+    """The barred participants of one marketplace: a group of the workspace, by a name that no other has."""
 
     client: Client
     site: Site
@@ -194,21 +171,7 @@ _HERE = ("127.0.0.1", "::1", "localhost")
 
 
 class Recruitment:
-    """The people of one marketplace.
-
-    Parameters
-    ----------
-    inner : MTurkCrowd
-        The marketplace.
-    key : tuple of str
-        Its key; the secret is the admin's token.
-    client : Client
-        Prolific.
-    account : Account
-        Whose workspace and project.
-    public_url : str
-        The address at which participants reach the worker site; empty where it is not known.
-    """
+    """The people of one marketplace, whose admin's token is the secret of its ``key``."""
 
     def __init__(
         self, inner: MTurkCrowd, key: tuple[str, str], client: Client, account: Account, public_url: str
@@ -301,7 +264,7 @@ class Recruitment:
         if study is None:
             self._end_rehearsal()
             offer = self._offer(*hits[0])
-            link = self.link(self._make_panel(offer.reward))
+            link = self.link(self._make_panel(offer["reward"]))
             places = ceil(outstanding / self.account.hits)
             study = self._studies.draft(self._draft(offer, link, places, self.blocklist.group()))
         if study.status == "UNPUBLISHED":
@@ -379,9 +342,8 @@ class Recruitment:
         wanted = ceil(workers / self.account.hits)
         publish = 'transition/ {"action": "PUBLISH"}'
         if study is None:
-            offer = self._offer_of(
-                task.title, task.description, task.pay, task.expected_seconds, task.work_seconds
-            )
+            seconds, allowed = task.expected_seconds, task.work_seconds
+            offer = self._offer_of(task.title, task.description, task.pay, seconds, allowed)
             draft = self._draft(offer, self.link("/panel/prolific/…"), wanted, "…")
             return [
                 f"POST {GROUPS} {json.dumps(self.blocklist.made)}",
@@ -392,34 +354,41 @@ class Recruitment:
         places = f'PATCH {path} {{"total_available_places": {study.places + wanted}}}'
         return [places, *([f"POST {path}{publish}"] if study.status == "UNPUBLISHED" else [])]
 
-    def _offer(self, hit: Mapping[str, Any], found: Annotation) -> Offer:
+    def _offer(self, hit: Mapping[str, Any], found: Annotation) -> dict[str, Any]:
         pay, allowed = Decimal(hit["Reward"]), int(hit["AssignmentDurationInSeconds"])
         return self._offer_of(hit["Title"], hit["Description"], pay, found.seconds, allowed)
 
-    def _offer_of(self, title: str, description: str, pay: Decimal, seconds: int, allowed: int) -> Offer:
+    def _offer_of(self, title: str, text: str, pay: Decimal, seconds: int, allowed: int) -> dict[str, Any]:
         """Return what a study offers whose HITs take so many seconds, and may take ``allowed``."""
         hits = self.account.hits
         minutes = max(1, ceil(hits * seconds / 60))
-        return Offer(
-            title=title,
-            description=description,
-            reward=hits * int(pay / CENT),
-            minutes=minutes,
-            most_minutes=most_minutes(minutes, ceil(hits * allowed / 60)),
-        )
+        least = 2 + 2 * minutes + 2 * sqrt(minutes)  # which Prolific wants
+        return {
+            "name": title,
+            "description": f"<p>{escape(text, quote=False)}</p>",
+            "reward": hits * int(pay / CENT),
+            "estimated_completion_time": minutes,
+            "maximum_allowed_time": ceil(max(hits * allowed / 60, least)),
+        }
 
-    def _draft(self, offer: Offer, link: str, places: int, blocklist: str) -> dict[str, object]:
+    def _draft(self, offer: Mapping[str, Any], link: str, places: int, blocklist: str) -> dict[str, object]:
+        """Return the draft of a study, as Prolific's API takes it."""
+        parameters = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
         barred = {"filter_id": "participant_group_blocklist", "selected_values": [blocklist]}
-        return draft_of(
-            offer,
-            name=self._name,
-            project=self.account.project,
-            link=link,
-            places=places,
-            codes=make_codes(self._secret),
-            secure=self.account.secure,
-            filters=[*self.account.filters, barred],
-        )
+        return {
+            **offer,
+            "internal_name": self._name,
+            "external_study_url": f"{link}?{parameters}",
+            "prolific_id_option": "url_parameters",
+            "completion_codes": [code_of(*one) for one in make_codes(self._secret).items()],
+            "total_available_places": places,
+            "device_compatibility": [],
+            "filters": [*self.account.filters, barred],
+            "project": self.account.project,
+            "metadata": self._name,
+            "submissions_config": {"max_submissions_per_participant": 1},
+            **({"is_external_study_url_secure": True} if self.account.secure else {}),
+        }
 
     def _make_panel(self, reward: int) -> str:
         keys = f"{self._client.url}/.well-known/study/jwks.json" if self.account.secure else ""
