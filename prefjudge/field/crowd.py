@@ -43,12 +43,20 @@ class Address:
 
     endpoint: str
     local: str
-    worker_site: str
-    admin: str
     admin_token: str
     public_url: str = ""
     token_file: str = ""
     sign_in: str = ""
+
+    @property
+    def worker_site(self) -> str:
+        """Where workers sign in."""
+        return self.endpoint
+
+    @property
+    def admin(self) -> str:
+        """Where the admin does."""
+        return f"{self.endpoint}/admin"
 
 
 @contextmanager
@@ -60,7 +68,15 @@ def open_own(study: Study, target: str) -> Iterator[Address]:
     if running is not None:
         yield running
         return
-    _refuse_lost_marketplace(study, target)
+    if is_lost(study, target):
+        folder = quoted(study.folder)
+        raise StudyError(
+            f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
+            "knows the study's HITs and who is owed for them",
+            "Restore a backup of it (docs/backup.md). Without one, run: "
+            f"{command('store recover', study.folder, target)} --give-up; it keeps what was collected. If "
+            f"{folder} was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
+        )
     market = start(store_url(study.folder), host="127.0.0.1", port=0)
     try:
         yield address_of(market)
@@ -73,19 +89,6 @@ def local_key(address: Address) -> tuple[str, str]:
     from prefjudge.marketplace.operator import LOCAL_KEY
 
     return LOCAL_KEY, address.admin_token
-
-
-def _refuse_lost_marketplace(study: Study, target: str) -> None:
-    """Refuse to start a new marketplace in place of the lost one that the study has published to."""
-    if is_lost(study, target):
-        folder = quoted(study.folder)
-        raise StudyError(
-            f"the study's marketplace {study.folder / MARKETPLACE_FILE} is missing or empty, and it alone "
-            "knows the study's HITs and who is owed for them",
-            "Restore a backup of it (docs/backup.md). Without one, run: "
-            f"{command('store recover', study.folder, target)} --give-up; it keeps what was collected. If "
-            f"{folder} was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
-        )
 
 
 def is_lost(study: Study, target: str) -> bool:
@@ -108,14 +111,8 @@ def store_url(folder: Path) -> str:
 def address_of(market: Any, url: str = "") -> Address:
     """Return the addresses of a marketplace that was just started."""
     path = f"{url.removeprefix('sqlite:///')}.admin-token" if url.startswith("sqlite:///") else ""
-    return Address(
-        endpoint=market.endpoint,
-        local=market.local,
-        worker_site=market.worker_site,
-        admin=market.admin,
-        admin_token=market.admin_token,
-        token_file=path,
-    )
+    token = market.admin_token
+    return Address(endpoint=market.endpoint, local=market.local, admin_token=token, token_file=path)
 
 
 def find_running(folder: Path) -> Address | None:
@@ -131,14 +128,7 @@ def find_running(folder: Path) -> Address | None:
         return None
     if not _answers(endpoint):
         return None
-    return Address(
-        endpoint=endpoint,
-        local=endpoint,
-        worker_site=endpoint,
-        admin=f"{endpoint}/admin",
-        admin_token=token,
-        public_url=public_url,
-    )
+    return Address(endpoint=endpoint, local=endpoint, admin_token=token, public_url=public_url)
 
 
 def _answers(endpoint: str) -> bool:
@@ -211,7 +201,7 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
     if configured.url:
         _pinned(study, target, configured)
         url = configured.url
-        yield Address(endpoint=url, local=url, worker_site=url, admin=f"{url}/admin", admin_token="")
+        yield Address(endpoint=url, local=url, admin_token="")
         return
     with open_own(study, target) as address:
         _pinned(study, target, configured, address)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -14,6 +14,7 @@ from prefjudge.core.hits import CENT, draw_decoys, pack_pairs, plan_hit, prorate
 from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
+from prefjudge.database import Connection
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import pay as intents
 from prefjudge.pages.hit import Example, HitPage, Slot, languages, render_hit_page
@@ -359,76 +360,89 @@ def publish_hits(
         some = hits[start : start + _TOGETHER]
         # before anything is intended: a page may be one that the crowd does not take
         tasks = [pages.task(hit, crowd, who) for hit in some]
-        batch, refused = _Batch.intend(study, crowd, some)
-        if batch.hits:
-            batch.publish(tasks, who, partial(_tell, progress, start, len(hits)))
+        refused = _publish_together(study, crowd, some, tasks, partial(_tell, progress, start, len(hits)))
         if refused:
             raise refused
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """HITs that are recorded together before their calls, and again after them.
+def _publish_together(
+    study: Study, crowd: Crowd, hits: Sequence[StudyHit], tasks: Sequence[Task], tell: Callable[[int], None]
+) -> BudgetError | None:
+    """Publish HITs as far as the budget allows; return why not all of them."""
+    asked = [intents.creation(study, crowd.prices, hit) for hit in hits]
+    with study.transaction() as db:
+        known, refused = intend_all(db, asked, budget=study.config.budget)
+        new = _new(asked, known)
+        if fresh := [hit for hit, intent in zip(hits, known, strict=False) if intent.token in new]:
+            forget_answers(db, fresh[0].target)
+            save_hits(db, fresh)
+    earlier: dict[str, tuple[WorkerGroup, ...]] = {}
 
-    A commit waits for the disk, so one HIT at a time would wait twice. A process that is killed between the
-    two leaves intents without an outcome: each call has its token, so a repeat finds what it made.
+    def prepare() -> None:
+        earlier.update(exclude_earlier(study, crowd, hits[: len(known)]))
+
+    def publish(number: int) -> str:
+        who = tasks[number].eligibility
+        closed = (*who.closed_to, *earlier[tasks[number].key])
+        task = replace(tasks[number], eligibility=replace(who, closed_to=closed))
+        hit_id = _publish_one(crowd, task, known[number])
+        tell(number + 1)
+        return hit_id
+
+    def keep(db: Connection, number: int, hit_id: str) -> None:
+        save_published(db, hits[number].hit_key, hit_id, time.time())
+
+    def forget(db: Connection, number: int) -> None:
+        delete_hit(db, hits[number].hit_key)
+
+    if known:
+        _call_each(study, known, new, publish, keep, forget=forget, prepare=prepare)
+    return refused
+
+
+def _new(asked: Sequence[Intent], known: Sequence[Intent]) -> set[str]:
+    """Return the tokens of the intents that no interrupted call has recorded before."""
+    return {found.token for intent, found in zip(asked, known, strict=False) if found is intent}
+
+
+def _call_each(
+    study: Study,
+    known: Sequence[Intent],
+    new: Collection[str],
+    call: Callable[[int], str],
+    keep: Callable[[Connection, int, str], None],
+    *,
+    forget: Callable[[Connection, int], None] = lambda *_: None,
+    prepare: Callable[[], None] = lambda: None,
+) -> None:
+    """Make the call of each intent, by its number; then record together what came of them, also of a failure.
+
+    A commit waits for the disk, so one at a time would wait twice. A process that is killed between the two
+    leaves intents without an outcome: each call has its token, so a repeat finds what it made. Taken back is
+    the intent of a call that was refused, and those new here that were not reached: they are planned again.
+    What came of a call that failed nobody knows: its intent stays.
     """
-
-    study: Study
-    crowd: Crowd
-    hits: Sequence[StudyHit]
-    intents: Sequence[Intent]
-    new: frozenset[str]
-    """The keys of the HITs that no interrupted call has recorded before."""
-
-    @classmethod
-    def intend(
-        cls, study: Study, crowd: Crowd, hits: Sequence[StudyHit]
-    ) -> "tuple[_Batch, BudgetError | None]":
-        """Record HITs together with the intents to publish them, as far as the budget allows."""
-        asked = [intents.creation(study, crowd.prices, hit) for hit in hits]
-        with study.transaction() as db:
-            known, refused = intend_all(db, asked, budget=study.config.budget)
-            pairs = list(zip(hits, asked, known, strict=False))
-            new = [hit for hit, intent, found in pairs if found is intent]
-            if new:
-                forget_answers(db, new[0].target)
-                save_hits(db, new)
-        return cls(study, crowd, hits[: len(known)], known, frozenset(hit.hit_key for hit in new)), refused
-
-    def publish(self, tasks: Sequence[Task], who: Eligibility, progress: Callable[[int], None]) -> None:
-        """Make the calls and record what came of them, also where one fails."""
-        made: list[str] = []
-        called = 0
-        try:
-            earlier = exclude_earlier(self.study, self.crowd, self.hits)
-            for task, intent in zip(tasks, self.intents, strict=False):
-                called += 1
-                closed = (*who.closed_to, *earlier[task.key])
-                closed_task = replace(task, eligibility=replace(who, closed_to=closed))
-                made.append(_publish_one(self.crowd, closed_task, intent))
-                progress(len(made))
-        except CrowdError as error:
-            self._record(made, called, refused=called > 0 and isinstance(error, RefusedError))
-            raise
-        self._record(made, called)
-
-    def _record(self, made: Sequence[str], called: int, *, refused: bool = False) -> None:
-        """Record the ids of the HITs made; forget what does not exist, so that it is planned again.
-
-        That is the HIT that was refused, and those new here that no call has reached. What came of a call
-        that failed nobody knows: its intent stays.
-        """
-        now = time.time()
-        pairs = list(zip(self.hits, self.intents, strict=True))
-        unmade = [pair for pair in pairs[called:] if pair[0].hit_key in self.new]
-        with self.study.transaction() as db:
-            for (hit, intent), hit_id in zip(pairs, made, strict=False):
-                settle(db, intent.token, hit_id, now)
-                save_published(db, hit.hit_key, hit_id, now)
-            for hit, intent in [*pairs[called - 1 : called], *unmade] if refused else unmade:
-                void(db, intent.token)
-                delete_hit(db, hit.hit_key)
+    made: list[str] = []
+    begun, failed = 0, None
+    try:
+        prepare()
+        for number in range(len(known)):
+            begun += 1
+            made.append(call(number))
+    except CrowdError as error:
+        failed = error
+    undone = [number for number in range(begun, len(known)) if known[number].token in new]
+    if begun and isinstance(failed, RefusedError):
+        undone.append(begun - 1)
+    with study.transaction() as db:
+        for number, outcome in enumerate(made):
+            settle(db, known[number].token, outcome, time.time())
+            keep(db, number, outcome)
+        for number in undone:
+            void(db, known[number].token)
+            forget(db, number)
+    if failed:
+        raise failed
 
 
 def _publish_one(crowd: Crowd, task: Task, intent: Intent) -> str:
@@ -471,8 +485,7 @@ def extend_hits(
 ) -> tuple[Sequence[Extension], BudgetError | None]:
     """Extend HITs as far as the budget allows; return what was extended, and why not all of it.
 
-    All are recorded together before their calls, and again after them: a commit waits for the disk. What a
-    killed process leaves has its intent, and the crowd tells how many assignments a HIT has.
+    Of what a killed process leaves, the crowd tells how many assignments a HIT has.
     """
     if not wanted:
         return (), None
@@ -480,34 +493,17 @@ def extend_hits(
     asked = [intents.extension(study, crowd.prices, one.hit, one.number) for one in wanted]
     with study.transaction() as db:
         known, refused = intend_all(db, asked, budget=study.config.budget)
-    new = {found.token for intent, found in zip(asked, known, strict=False) if found is intent}
-    made = 0
-    try:
-        for one, intent in zip(wanted, known, strict=False):
-            if one.call:
-                crowd.extend(one.hit.hit_id or "", 1, token=intent.token)
-            made += 1
-    except CrowdError as error:
-        # What was refused, or not reached, is not to be. What came of a call that failed nobody knows.
-        unmade = [one for one in known[made + 1 :] if one.token in new]
-        if isinstance(error, RefusedError):
-            unmade.append(known[made])
-        _record(study, wanted[:made], known, unmade)
-        raise
-    _record(study, wanted[:made], known, ())
-    return wanted[:made], refused
 
+    def extend(number: int) -> str:
+        if wanted[number].call:
+            crowd.extend(wanted[number].hit.hit_id or "", 1, token=known[number].token)
+        return "extended"
 
-def _record(
-    study: Study, made: Sequence[Extension], known: Sequence[Intent], unmade: Sequence[Intent]
-) -> None:
-    now = time.time()
-    with study.transaction() as db:
-        for one, intent in zip(made, known, strict=False):
-            settle(db, intent.token, "extended", now)
-            save_extension(db, one.hit.hit_key)
-        for intent in unmade:
-            void(db, intent.token)
+    def keep(db: Connection, number: int, _: str) -> None:
+        save_extension(db, wanted[number].hit.hit_key)
+
+    _call_each(study, known, _new(asked, known), extend, keep)
+    return wanted[: len(known)], refused
 
 
 # Packs the pairs that wait into HITs.

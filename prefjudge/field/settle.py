@@ -73,6 +73,7 @@ class Act(StrEnum):
 class Due:
     """What one assignment is owed."""
 
+    target: str
     assignment_id: str
     worker_id: str
     hit_key: str
@@ -95,6 +96,7 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
     return tuple(
         _due(
             study,
+            target,
             one,
             held=held or one.worker_id in decided,
             until=waiting.get(one.assignment_id),
@@ -104,7 +106,9 @@ def find_dues(study: Study, target: str, *, held: bool = False) -> tuple[Due, ..
     )
 
 
-def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | None, begun: bool) -> Due:
+def _due(
+    study: Study, target: str, one: UndecidedAssignment, *, held: bool, until: float | None, begun: bool
+) -> Due:
     """Return what an assignment is owed; ``until`` is when at the latest it is paid, if not now.
 
     A bonus that was ``begun`` is paid to the end, whatever is known of the worker meanwhile: perhaps it was
@@ -123,6 +127,7 @@ def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | N
     if until is not None and act is not Act.DECIDE and not held and not begun:
         act, why = Act.WAIT, f"{why}; {IN_DOUBT}, and by {moment(until)} in any case"
     return Due(
+        target=target,
         assignment_id=one.assignment_id,
         worker_id=one.worker_id,
         hit_key=one.hit_key,
@@ -135,7 +140,7 @@ def _due(study: Study, one: UndecidedAssignment, *, held: bool, until: float | N
     )
 
 
-def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> None:
+def pay_dues(study: Study, crowd: Crowd, dues: Sequence[Due]) -> None:
     """Pay what is due; a repeat pays nothing twice."""
     refused = []
     approved = _Approved(study)
@@ -143,10 +148,10 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         try:
             if due.act is Act.APPROVE:
                 # No intent: publishing has committed the reward, and a repeated approval pays nothing.
-                crowd.approve(due.assignment_id, _feedback(study, target, due))
+                crowd.approve(due.assignment_id, _feedback(study, due))
                 approved.add(due.assignment_id)
             elif due.act is Act.PRORATE:
-                _prorate(study, crowd, target, due)
+                _prorate(study, crowd, due)
         except RefusedError as error:
             refused.append(error)
         except CrowdError:
@@ -160,7 +165,7 @@ def pay_dues(study: Study, crowd: Crowd, target: str, dues: Sequence[Due]) -> No
         )
 
 
-def _feedback(study: Study, target: str, due: Due) -> str:
+def _feedback(study: Study, due: Due) -> str:
     """Return what the screening says to the worker: the truth, and nothing of which pair it came from.
 
     Nobody has screened what a person decides on, or what cannot be read any more.
@@ -170,7 +175,7 @@ def _feedback(study: Study, target: str, due: Due) -> str:
         return ""
     if due.counts:
         return words["counted"]
-    paid = target == LIVE and due.amount  # a sandbox's people are not, and read nothing of pay
+    paid = due.target == LIVE and due.amount  # a sandbox's people are not, and read nothing of pay
     return f"{words['not_counted']} {words['still_paid']}" if paid else words["not_counted"]
 
 
@@ -196,9 +201,9 @@ class _Approved:
         self._waiting = []
 
 
-def withdraw(study: Study, crowd: Crowd, target: str, due: Due, feedback: str) -> None:
+def withdraw(study: Study, crowd: Crowd, due: Due, feedback: str) -> None:
     """Reject an assignment, with the reason: its reward and fee come back, and its pairs wait again."""
-    release = _release(study, crowd, target, due)
+    release = _release(study, crowd, due)
     with intended(study, release, budget=None):
         crowd.reject(due.assignment_id, feedback)
     with study.transaction() as db:
@@ -233,13 +238,13 @@ def release_unused(study: Study, crowd: Crowd, target: str) -> None:
             settle(db, release.token, "deleted", time.time())
 
 
-def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
+def _prorate(study: Study, crowd: Crowd, due: Due) -> None:
     """Pay a bonus for the comparisons made, and take back the reward.
 
     A crowd pays for an assignment whole or not at all. To take the reward back after an early exit is not a
     verdict on the work.
     """
-    bonus = intents.bonus(study, crowd.prices, target, due.assignment_id, due.amount)
+    bonus = intents.bonus(study, crowd.prices, due.target, due.assignment_id, due.amount)
     text = f"{STOPPED_EARLY}{due.why} comparisons: paid ${due.amount} by a bonus."
     decided = crowd.state(due.assignment_id)
     # Approved by the crowd's own delay, and paid whole; or rejected by a person, of which a store that
@@ -249,7 +254,7 @@ def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
     ):
         _decided(study, due.assignment_id, decided)
         return
-    release = _release(study, crowd, target, due)
+    release = _release(study, crowd, due)
     # The bonus replaces a larger reward, which the budget has allowed.
     with intended(study, bonus, budget=None):
         # The crowd forgets the token of an interrupted call after a day, but not what it paid; and a
@@ -265,8 +270,10 @@ def _prorate(study: Study, crowd: Crowd, target: str, due: Due) -> None:
         save_decision(db, due.assignment_id, prorated_decision(due.amount))
 
 
-def _release(study: Study, crowd: Crowd, target: str, due: Due) -> Intent:
-    return intents.release(study, crowd.prices, target, due.assignment_id, due.reward, due.hit_assignments)
+def _release(study: Study, crowd: Crowd, due: Due) -> Intent:
+    return intents.release(
+        study, crowd.prices, due.target, due.assignment_id, due.reward, due.hit_assignments
+    )
 
 
 def prorated_decision(amount: Decimal) -> str:

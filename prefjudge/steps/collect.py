@@ -185,7 +185,7 @@ class _Collection:
     def _pay(self) -> None:
         """Pay; what is refused must not keep the pairs of others from being asked for again."""
         try:
-            pay_dues(self._study, self._crowd, self._target, find_dues(self._study, self._target))
+            pay_dues(self._study, self._crowd, find_dues(self._study, self._target))
         except CrowdError as error:
             self._unpaid = error
 

@@ -71,7 +71,7 @@ def pay(
     with (open_crowd if dry_run else lock_crowd)(opened, target) as crowd:
         dues = find_dues(opened, target, held=held)
         if not dry_run:
-            pay_dues(opened, crowd, target, dues)
+            pay_dues(opened, crowd, dues)
             release_unused(opened, crowd, target)
             happened = settle_elsewhere(opened, crowd, held=held)
         endpoint = crowd.endpoint

@@ -105,7 +105,7 @@ def _decide(
         return _overturn(study, crowd, target, assignment, reason), "paid after all"
     for due in find_dues(study, target):
         if due.assignment_id == assignment:
-            withdraw(study, crowd, target, due, reason)
+            withdraw(study, crowd, due, reason)
             return due.worker_id, REJECTED
     if _is_rejected(study, assignment) and isinstance(crowd, Disputing):
         for one in crowd.disputes():

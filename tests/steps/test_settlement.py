@@ -123,7 +123,7 @@ def test_each_is_owed_what_was_done(study: Study) -> None:
 
 def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the_reward(study: Study) -> None:
     crowd = Ledgered()
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox"))  # type: ignore[arg-type]
     assert crowd.calls == [
         ("bonus", "w-early", "early", Decimal("0.67"), TEXT),
         ("release", "early", TEXT),
@@ -133,13 +133,13 @@ def test_the_done_are_approved_and_who_stopped_early_has_a_bonus_in_place_of_the
     assert outcomes(study) == {"SendBonus": "paid", "RejectAssignment": "released"}
     # The bonus and its fee, and the reward and its fee that came back: 67 + 13 - 240.
     assert committed(study) == -160
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox"))  # type: ignore[arg-type]
     assert len(crowd.calls) == 3, "a repeat pays nothing twice"
 
 
 def test_a_bonus_that_the_marketplace_knows_is_not_paid_again(study: Study) -> None:
     crowd = Ledgered(decisions={"early": "rejected"}, paid={("early", TEXT)})
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
     assert crowd.calls == [("release", "early", TEXT)]
     assert decisions(study)["early"] == "prorated: $0.67 by bonus"
 
@@ -160,7 +160,7 @@ def test_a_bonus_that_was_begun_is_paid_to_the_end_whatever_is_known_of_its_work
 ) -> None:
     crowd = Ledgered(killed=True)
     with pytest.raises(KeyboardInterrupt):
-        pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+        pay_dues(study, crowd, find_dues(study, "sandbox"))  # type: ignore[arg-type]
     later(monkeypatch)
     assert acts(study)["early"] == (Act.PRORATE, Decimal("0.67"))
     assert acts(study)["done"][0] is Act.WAIT
@@ -172,7 +172,7 @@ def test_a_bonus_that_was_begun_is_paid_to_the_end_whatever_is_known_of_its_work
             )  # fmt: skip
     assert acts(study)["early"] == (Act.PRORATE, Decimal("0.67"))
     assert acts(study)["done"][0] is Act.DECIDE
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox"))  # type: ignore[arg-type]
     assert crowd.calls == [("bonus", "w-early", "early", Decimal("0.67"), TEXT), ("release", "early", TEXT)]
     assert outcomes(study) == {"SendBonus": "paid", "RejectAssignment": "released"}
 
@@ -210,14 +210,14 @@ def test_who_did_all_is_told_whether_any_of_it_counts(study: Study) -> None:
             "WHERE assignment_id = 'early'"
         )
     crowd, words = Ledgered(), languages()["en"]
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox"))  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox"))  # type: ignore[arg-type]
     assert crowd.told == {"done": words["counted"], "early": words["not_counted"]}
 
 
 @pytest.mark.parametrize("decision", ["approved", "rejected"])
 def test_what_was_decided_at_the_marketplace_is_not_paid_by_a_bonus(study: Study, decision: str) -> None:
     crowd = Ledgered(decisions={"early": decision}, paid={("done", TEXT), ("early", "for another reason")})
-    pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
+    pay_dues(study, crowd, find_dues(study, "sandbox")[:1])  # type: ignore[arg-type]
     assert crowd.calls == []
     assert decisions(study)["early"] == decision
     assert committed(study) == 0
@@ -226,7 +226,7 @@ def test_what_was_decided_at_the_marketplace_is_not_paid_by_a_bonus(study: Study
 def test_a_payment_that_is_refused_is_told_and_the_others_are_made(study: Study) -> None:
     crowd = Ledgered(refused=("done",))
     with pytest.raises(CrowdError) as told:
-        pay_dues(study, crowd, "sandbox", find_dues(study, "sandbox")[::-1])  # type: ignore[arg-type]
+        pay_dues(study, crowd, find_dues(study, "sandbox")[::-1])  # type: ignore[arg-type]
     assert told.value.message == "1 assignment cannot be paid: done is gone"
     assert told.value.hint == "All others are paid. Fix the cause, then pay again."
     assert decisions(study) == {"early": "prorated: $0.67 by bonus", "done": None, "spoilt": None}
@@ -234,7 +234,7 @@ def test_a_payment_that_is_refused_is_told_and_the_others_are_made(study: Study)
 
 def test_what_is_withdrawn_is_rejected_with_its_reason_and_comes_back(study: Study) -> None:
     crowd, due = Ledgered(), find_dues(study, "sandbox")[2]
-    withdraw(study, crowd, "sandbox", due, "no consent")  # type: ignore[arg-type]
+    withdraw(study, crowd, due, "no consent")  # type: ignore[arg-type]
     assert crowd.calls == [("reject", "spoilt", "no consent")]
     assert outcomes(study) == {"RejectAssignment": "rejected"}
     assert "spoilt" not in {left.assignment_id for left in find_dues(study, "sandbox")}
