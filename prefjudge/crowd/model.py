@@ -53,23 +53,8 @@ class _Trouble:
 class ChatModel:
     """Asks one question at a time; waits and repeats where the endpoint is busy.
 
-    Parameters
-    ----------
-    url : str
-        The endpoint's base address, up to ``/v1``.
-    name : str
-        The model.
-    key : str
-        The endpoint's key; empty where it needs none. It is sent and never stored.
-    tell : callable, optional
-        Called with the reason for a wait, at most once a second.
-
-    Raises
-    ------
-    InputError
-        The address is not a URL.
-    ConfigError
-        The key has characters that are not allowed in a key.
+    ``url`` is its base address, up to ``/v1``; the ``key`` is sent and never stored; ``tell`` is called with
+    the reason for a wait, at most once a second.
     """
 
     def __init__(self, url: str, name: str, key: str, tell: Callable[[str], None] | None = None) -> None:
@@ -89,20 +74,10 @@ class ChatModel:
         self._http = urllib3.PoolManager(maxsize=64, retries=False)
 
     def ask(self, prompt: str, request: Callable[[], AbstractContextManager[Request]]) -> Reply:
-        """Return the model's reply.
+        """Return the model's reply; raises CrowdError where it refuses, or stays busy or out of reach.
 
-        Parameters
-        ----------
-        prompt : str
-            The question.
-        request : callable
-            Opens a request, in which the prompt is sent once: its cost is reserved before, and settled or
-            released after.
-
-        Raises
-        ------
-        CrowdError
-            The endpoint refuses, or stays busy or out of reach.
+        ``request`` opens a request, in which the prompt is sent once: its cost is reserved before, and
+        settled or released after.
         """
         body = json.dumps(
             {

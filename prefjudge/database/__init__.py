@@ -54,10 +54,7 @@ _SERIAL = {
 class Database:
     """A database that any thread may use; each thread has a connection of its own.
 
-    Parameters
-    ----------
-    url : str
-        ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
+    Its ``url`` is ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
     """
 
     def __init__(self, url: str) -> None:

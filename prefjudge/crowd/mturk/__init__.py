@@ -12,13 +12,6 @@ def open_crowd(settings: CrowdSettings) -> MTurkCrowd:
 
     Calls are signed with the key in the settings, else with the one that boto3 finds; real money is never
     spent without a key.
-
-    Raises
-    ------
-    ConfigError
-        The settings have no address, or options.
-    CrowdError
-        The address is Amazon's.
     """
     if settings.options:
         raise ConfigError(

@@ -43,16 +43,10 @@ class WrongStateError(RefusedError):
 class Client:
     """Calls a marketplace by the names of the API's operations.
 
-    Parameters
-    ----------
-    endpoint : str
-        The marketplace's address. It is always given to boto3, so that no environment variable or profile can
-        lead the calls elsewhere.
-    signed : bool or None
-        Sign the calls with the credentials that boto3 finds; None: if it finds any. Unsigned calls are
-        accepted only by a marketplace on this machine that has issued no key.
-    key : tuple of str, optional
-        The access key and the secret to sign with instead; no others are used.
+    Its address is always given to boto3, so that no environment variable or profile leads the calls
+    elsewhere. They are signed by the access key and the secret of ``key``; without it by the credentials that
+    boto3 finds, if ``signed``, or if it is None and there are any. A call may be unsigned only to a
+    marketplace on this machine that has issued no key.
     """
 
     def __init__(self, endpoint: str, *, signed: bool | None, key: tuple[str, str] | None) -> None:

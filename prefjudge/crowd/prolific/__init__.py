@@ -26,11 +26,6 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
     """Return the crowd of a study's marketplace and a Prolific account.
 
     The token is read from ``PROLIFIC_TOKEN``, and the address from ``PROLIFIC_URL``.
-
-    Raises
-    ------
-    ConfigError
-        Something is missing in the settings or in the environment, or is wrong.
     """
     account = _account(settings)
     client = Client(os.environ.get("PROLIFIC_TOKEN", ""), os.environ.get("PROLIFIC_URL") or ADDRESS)

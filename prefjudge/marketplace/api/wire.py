@@ -113,33 +113,30 @@ def _finite(text: str) -> float:
     return number
 
 
-def parse(operation: str, body: bytes, *, description: Description | None = None) -> Params:
+def parse(operation: str, body: bytes) -> Params:
     """Read and check the parameters of one request.
 
     Timestamps become epoch seconds. Nulls count as absent.
     """
-    description = description or mturk()
     try:
         value = read_json(body)
     except ValueError as error:
         raise RequestError(f"The request body is not JSON: {error}", "AWS.MalformedInput") from error
-    parsed: Params = _structure(description, description.input_of(operation), value, operation)
-    return parsed
+    return _structure(mturk().input_of(operation), value, operation)
 
 
-def serialize(operation: str, result: Params, *, description: Description | None = None) -> bytes:
+def serialize(operation: str, result: Params) -> bytes:
     """Write one response, leaving out what is None."""
-    description = description or mturk()
-    tidy = _outgoing(description, description.output_of(operation), result, operation)
+    tidy = _outgoing(mturk().output_of(operation), result, operation)
     return json.dumps(tidy, ensure_ascii=True).encode()
 
 
-def _value(description: Description, name: str, value: Any, where: str) -> Any:
-    shape = description.shapes[name]
-    return _READERS[shape["type"]](description, shape, value, where)
+def _value(name: str, value: Any, where: str) -> Any:
+    shape = mturk().shapes[name]
+    return _READERS[shape["type"]](shape, value, where)
 
 
-def _structure(description: Description, shape: Shape, value: Any, where: str) -> Params:
+def _structure(shape: Shape, value: Any, where: str) -> Params:
     if not isinstance(value, dict):
         raise invalid(where, "expected a structure")
     members = shape["members"]
@@ -152,17 +149,15 @@ def _structure(description: Description, shape: Shape, value: Any, where: str) -
         raise RequestError(
             f"{where}: missing required parameter {', '.join(absent)}", "AWS.MissingParameters"
         )
-    return {
-        key: _value(description, members[key]["shape"], item, f"{where}.{key}") for key, item in given.items()
-    }
+    return {key: _value(members[key]["shape"], item, f"{where}.{key}") for key, item in given.items()}
 
 
-def _list(description: Description, shape: Shape, value: Any, where: str) -> list[Any]:
+def _list(shape: Shape, value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise invalid(where, "expected a list")
     _bounded(shape, len(value), where, "items")
     member = shape["member"]["shape"]
-    return [_value(description, member, item, f"{where}[{i}]") for i, item in enumerate(value)]
+    return [_value(member, item, f"{where}[{i}]") for i, item in enumerate(value)]
 
 
 @lru_cache(maxsize=64)
@@ -170,7 +165,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _string(_: Description, shape: Shape, value: Any, where: str) -> str:
+def _string(shape: Shape, value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise invalid(where, "expected a string")
     if "\0" in value:
@@ -184,7 +179,7 @@ def _string(_: Description, shape: Shape, value: Any, where: str) -> str:
     return value
 
 
-def _integer(_: Description, shape: Shape, value: Any, where: str) -> int:
+def _integer(shape: Shape, value: Any, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise invalid(where, "expected an integer")
     width = 31 if shape["type"] == "integer" else 63
@@ -194,13 +189,13 @@ def _integer(_: Description, shape: Shape, value: Any, where: str) -> int:
     return value
 
 
-def _boolean(_: Description, __: Shape, value: Any, where: str) -> bool:
+def _boolean(_: Shape, value: Any, where: str) -> bool:
     if not isinstance(value, bool):
         raise invalid(where, "expected true or false")
     return value
 
 
-def _timestamp(_: Description, __: Shape, value: Any, where: str) -> float:
+def _timestamp(_: Shape, value: Any, where: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e11:
         return float(value)
     if isinstance(value, str):
@@ -218,7 +213,7 @@ def _bounded(shape: Shape, size: int, where: str, unit: str) -> None:
         raise invalid(where, f"{f'{size} {unit}'.strip()} is less than the minimum of {shape['min']}")
 
 
-_READERS: dict[str, Callable[[Description, Shape, Any, str], Any]] = {
+_READERS: dict[str, Callable[[Shape, Any, str], Any]] = {
     "structure": _structure,
     "list": _list,
     "string": _string,
@@ -229,19 +224,19 @@ _READERS: dict[str, Callable[[Description, Shape, Any, str], Any]] = {
 }
 
 
-def _outgoing(description: Description, shape: Shape, value: Any, where: str) -> Any:
+def _outgoing(shape: Shape, value: Any, where: str) -> Any:
     if shape["type"] == "structure":
         unknown = value.keys() - shape["members"].keys()
         if unknown:
             raise ValueError(f"{where} has no member {', '.join(sorted(unknown))}")
         return {
-            key: _outgoing(description, description.shapes[shape["members"][key]["shape"]], item, key)
+            key: _outgoing(mturk().shapes[shape["members"][key]["shape"]], item, key)
             for key, item in value.items()
             if item is not None
         }
     if shape["type"] == "list":
-        member = description.shapes[shape["member"]["shape"]]
-        return [_outgoing(description, member, item, where) for item in value]
+        member = mturk().shapes[shape["member"]["shape"]]
+        return [_outgoing(member, item, where) for item in value]
     return value
 
 

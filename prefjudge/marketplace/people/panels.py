@@ -395,7 +395,7 @@ def _worker(tx: Transaction, who: Arrival, locale: str) -> str:
         {
             "panel": who.panel,
             "participant": who.participant,
-            "worker_id": workers.create(tx, workers.NewWorker(locale=locale)),
+            "worker_id": workers.create(tx, country=locale),
         },
         "ON CONFLICT (panel, participant) DO UPDATE SET panel = excluded.panel RETURNING worker_id",
     )

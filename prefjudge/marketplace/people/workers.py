@@ -28,33 +28,22 @@ class Worker:
     created: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewWorker:
-    """A worker to register: a name to sign in with, a locale, and a record from elsewhere."""
-
-    name: str | None = None
-    locale: str = "US"
-    approved: int = 0
-    approval_rate: int = 100
-
-
-def create(tx: Transaction, newcomer: NewWorker) -> str:
-    """Register a worker and return the worker's id."""
-    if not 0 <= newcomer.approval_rate <= 100 or newcomer.approved < 0:
+def create(
+    tx: Transaction, *, name: str | None = None, country: str = "US", approved: int = 0, rate: int = 100
+) -> str:
+    """Register a worker, with a record of work from elsewhere, and return the worker's id."""
+    if not 0 <= rate <= 100 or approved < 0:
         raise invalid("approval_rate", "must be a percentage, and approved a count")
-    rejected = 0
-    if newcomer.approved and newcomer.approval_rate:
-        rejected = round(newcomer.approved * (100 - newcomer.approval_rate) / newcomer.approval_rate)
     worker = Worker(
         worker_id=new_worker_id(),
-        name=newcomer.name,
-        locale=locale(newcomer.locale),
-        approved=newcomer.approved,
-        rejected=rejected,
+        name=name,
+        locale=locale(country),
+        approved=approved,
+        rejected=round(approved * (100 - rate) / rate) if rate else 0,
         created=tx.now,
     )
     if not tx.insert("workers", worker, "ON CONFLICT (name) DO NOTHING RETURNING worker_id"):
-        raise invalid("name", f"{newcomer.name!r} is taken")
+        raise invalid("name", f"{name!r} is taken")
     return worker.worker_id
 
 

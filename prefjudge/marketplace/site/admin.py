@@ -38,27 +38,24 @@ async def add_worker(call: Call) -> Page:
     """Register a worker, or an account for simulation, and make the invitation."""
     fields = await call.fields()
     password = fields.get("password", "")
-    newcomer = workers.NewWorker(
-        name=fields.get("name", "").strip() or None,
-        locale=fields.get("locale", "").strip().upper() or "US",
-        approved=_whole(fields, "approved", 0),
-        approval_rate=_whole(fields, "approval_rate", 100),
-    )
+    name = fields.get("name", "").strip() or None
+    country = fields.get("locale", "").strip().upper() or "US"
+    approved, rate = _whole(fields, "approved", 0), _whole(fields, "approval_rate", 100)
     simulated = _yes(fields, "simulated")
     if simulated and not call.running.marketplace.sandbox:
         raise Refusal("live", "Simulated workers are for sandboxes, but money is real here.", 409)
     kept = workers.hash_password(password) if password else None
 
     def act(tx: Transaction) -> tuple[str, str]:
-        worker_id = workers.create(tx, newcomer)
+        worker_id = workers.create(tx, name=name, country=country, approved=approved, rate=rate)
         if simulated:
             qualifications.grant(tx, SIMULATED, worker_id, 1)
-        if kept and newcomer.name:
-            workers.set_password(tx, worker_id, newcomer.name, kept)
+        if kept and name:
+            workers.set_password(tx, worker_id, name, kept)
         return worker_id, workers.invite(tx, worker_id)
 
     worker_id, invitation = await call.run(act)
-    page = _invited(call, worker_id, newcomer.name, invitation)
+    page = _invited(call, worker_id, name, invitation)
     return replace(page, context={**page.context, "simulated": simulated})
 
 
