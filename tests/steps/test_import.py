@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -598,7 +599,9 @@ def test_a_pool_whose_votes_were_imported_waits_for_no_hit(tmp_path: Path) -> No
     import_votes(tmp_path / "study", file)
     page = Path(report(tmp_path / "study").out).read_text()
     assert "under way" not in page
-    assert f"the {len(pairs) - 20} pairs without votes." in page
+    left = len(pairs) - 20
+    price = Decimal("2.40") * -(-left // 10)  # a HIT of ten pairs is $2, and a fifth of it the marketplace's
+    assert f"what waits: {left} pairs, about ${price} at one vote each." in page
 
 
 def test_published_preference_sets_are_resolved_as_their_files_are(tmp_path: Path, data_dir: Path) -> None:

@@ -15,6 +15,7 @@ from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution, Re
 from prefjudge.errors import PrefjudgeError
 from prefjudge.evaluation.boards import Board, Leaderboard, by_people
 from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.field.crowd import read_prices
 from prefjudge.findings.answers import BestAnswers, open_words
 from prefjudge.pages.page import Change, Fact, FirstScreen, Passage, Picture, Place, Section, shortened
 from prefjudge.show.boards import (
@@ -173,19 +174,25 @@ def _result(board: Board, judges: str) -> str:
 def _next(study: Study, state: StatusResult, board: Board | None) -> tuple[str, str]:
     """Return what to type next, and what it does, with its price where that is known."""
     if open_ := open_words(state.hits, state.waiting, state.challenge):
-        price = study.config.hit.reward * state.missing
+        price = read_prices(study.config).submission(study.config.hit.reward, 1) * state.missing
         cost = f", {many(state.missing, 'assignment')} for ${price:,.2f}" if state.missing else ""
+        cost += f"; what waits: {_offered(study, state)}" if state.waiting and not state.challenge else ""
         return "prefjudge run", f"goes on with what is open: {open_}{cost}."
-    if not state.judgments:
-        return "prefjudge plan", f"says what asking people about {many(state.pairs, 'pair')} costs."
-    if state.waiting:
-        return (
-            "prefjudge plan",
-            f"says what it costs to judge the {many(state.waiting, 'pair')} without votes.",
-        )
+    if state.waiting or not state.judgments:
+        return "prefjudge plan", f"says how to spend votes on what waits: {_offered(study, state)}."
     if board and sum(one.highest == 1 for one in board.standings) > 1:
         return "prefjudge compare", "says which runs differ; only more queries tell the first ones apart."
     return "prefjudge release", "makes a bundle of it to share."
+
+
+def _offered(study: Study, state: StatusResult) -> str:
+    """Return how many pairs wait, and what they cost as ``publish`` would ask for them."""
+    pairs, design, reward = state.waiting or state.pairs, study.config.design, study.config.hit.reward
+    hits = -(-pairs // design.new_pairs_per_hit)
+    each = design.judgments_per_pair
+    price = read_prices(study.config).submission(reward, each) * hits * each
+    votes = "one vote" if each == 1 else f"{each} votes"
+    return f"{many(pairs, 'pair')}, about ${price:,.2f} at {votes} each"
 
 
 def boards_section(material: Material) -> list[Section]:
