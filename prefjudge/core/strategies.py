@@ -196,19 +196,17 @@ class MixedNoise:
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+# The size of a difference of two strengths is half-normal; beyond ten deviations nothing is left.
+_GAP = 10.0 * 0.5 * (_NODES + 1.0)
+_DENSITY = _WEIGHTS * (np.sqrt(2.0 / np.pi) * np.exp(-0.5 * _GAP**2) * 10.0 * 0.5)
 
 
 @lru_cache(maxsize=1024)
 def error_of_scale(scale: float) -> float:
     """Return the share of wrong votes on a random pair whose strengths have this standard deviation."""
-    # The difference of two strengths has deviation scale x sqrt(2);
-    # its size is half-normal. Beyond ten deviations nothing is left.
-    half_widths = 10.0
-    gap = half_widths * 0.5 * (_NODES + 1.0)
-    density = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * gap**2) * half_widths * 0.5
     # logistic(-x) = (1 - tanh(x / 2)) / 2 with x = sqrt(2) x scale x gap.
-    wrong = 0.5 * (1.0 - np.tanh(np.sqrt(0.5) * scale * gap))
-    return float((_WEIGHTS * density * wrong).sum())
+    wrong = 0.5 * (1.0 - np.tanh(np.sqrt(0.5) * scale * _GAP))
+    return float((_DENSITY * wrong).sum())
 
 
 def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:

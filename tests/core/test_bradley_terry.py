@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.posterior import chance_best, log_evidence
+from prefjudge.core.resolving.posterior import chance_best, log_evidences
 from prefjudge.core.resolving.resolutions import resolve, resolve_all
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
@@ -53,10 +53,10 @@ def test_the_posterior_is_that_of_a_normal_prior(won: int, lost: int, scale: flo
     rng = np.random.default_rng(3)
     chance = chance_best(votes, fit, scale=scale, draws=60_000, rng=rng)
     assert chance[0, 0] == pytest.approx(first / whole, abs=0.01)
-    evidence = log_evidence(votes, fit, scale=scale, draws=60_000, rng=rng)
+    (evidence,) = log_evidences(votes, fit, scale=scale, draws=60_000, rng=rng)
     # up to the constant of a normal density, which the evidence leaves out at every scale alike
     none = np.zeros((1, 2, 2))
-    nothing = log_evidence(none, fit_strengths(none, scale=scale), scale=scale, draws=60_000, rng=rng)
+    (nothing,) = log_evidences(none, fit_strengths(none, scale=scale), scale=scale, draws=60_000, rng=rng)
     assert evidence - nothing == pytest.approx(np.log(whole), abs=0.02)
 
 

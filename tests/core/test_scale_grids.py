@@ -65,12 +65,12 @@ def test_a_density_that_no_spline_follows_is_found_all_the_same(edge: float) -> 
 def test_a_part_of_the_votes_tells_where_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
     weighed = []
 
-    def count(votes: np.ndarray, *args: object, **options: object) -> float:
+    def count(votes: np.ndarray, *args: object, **options: object) -> np.ndarray:
         weighed.append(len(votes))
-        return log_evidence(votes, *args, **options)
+        return log_evidences(votes, *args, **options)
 
-    log_evidence = scales.log_evidence
-    monkeypatch.setattr(scales, "log_evidence", count)
+    log_evidences = scales.log_evidences
+    monkeypatch.setattr(scales, "log_evidences", count)
     judgments, _ = simulated_judgments(160, 2, votes=3, scale=1.0, seed=1)
     estimate_scales(judgments, rng=np.random.default_rng(1))
     whole = sum(number == 160 for number in weighed)

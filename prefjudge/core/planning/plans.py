@@ -613,11 +613,11 @@ def shown_share(size: int, right: float) -> float:
 
 def _power_of_t(queries: int, effect: float, alpha: float) -> float:
     # t is noncentral: its mean moves with the root of the queries.
-    critical = float(scipy.stats.t.isf(alpha / 2, queries - 1))
+    critical = -float(scipy.special.stdtrit(queries - 1, alpha / 2))
     moved = effect * queries**0.5
     if moved > critical + 30:  # certain, and beyond what the noncentral distribution computes
         return 1.0
-    return float(scipy.stats.nct.sf(critical, queries - 1, moved))
+    return 1.0 - float(scipy.special.nctdtr(queries - 1, moved, critical))
 
 
 def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
@@ -631,19 +631,15 @@ def power(pairs: int, wins: int, ratio: float) -> float:
 
     The number of wins is binomial, and the test has two sides.
     """
-    return float(
-        scipy.stats.binom.sf(wins - 1, pairs, ratio) + scipy.stats.binom.cdf(pairs - wins, pairs, ratio)
-    )
+    won, lost = scipy.special.bdtrc(wins - 1, pairs, ratio), scipy.special.bdtr(pairs - wins, pairs, ratio)
+    return float(won + lost)
 
 
 def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
     """Return the fewest wins of this many pairs that a two-sided binomial test calls significant."""
-    # isf gives the least k with P(X > k) <= alpha / 2, and P(X > k) is the upper tail from k + 1 on.
-    wins = int(scipy.stats.binom.isf(alpha / 2, pairs, 0.5)) + 1
-    if wins > pairs:
-        return None
-    assert 2 * scipy.stats.binom.sf(wins - 1, pairs, 0.5) <= alpha
-    return wins
+    more = scipy.special.bdtrc(np.arange(pairs + 1.0), pairs, 0.5)  # how probable more wins than each are
+    wins = int((more <= alpha / 2).argmax()) + 1
+    return wins if wins <= pairs else None
 
 
 def _power(pairs: int, sample: int, alpha: float, chance: float) -> Power:

@@ -397,8 +397,8 @@ def _if_all_are_alike(share: Floats, error: float, value: Callable[[Floats], Flo
     """Return the same: each vote multiplies the odds by as much."""
     votes = _AHEAD[:, None]
     right = np.arange(_AHEAD[-1] + 1.0)
-    first = scipy.stats.binom.pmf(right, votes, 1.0 - error)
-    other = scipy.stats.binom.pmf(right, votes, error)
+    ways = scipy.special.binom(votes, right)  # none to have more than all
+    first, other = (ways * p**right * (1.0 - p) ** (votes - right) for p in (1.0 - error, error))
     mass = share[:, None, None] * first, (1.0 - share)[:, None, None] * other
     either = mass[0] + mass[1]
     then = np.maximum(*mass) / np.maximum(either, 1e-300)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidence
+from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidences
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import Strengths, fit_strengths
 from prefjudge.core.resolving.scales import (
@@ -706,21 +706,20 @@ class LikelyPools:
 
     def _weigh_runs(self, scale: float, lapses: float) -> Floats:
         """Return how probable each worth of the runs is: by the votes of people, given theirs."""
-        logs = np.array([self._log_evidence(worth, scale, lapses) for worth in _WORTHS.tolist()])
-        weight = np.exp(logs - logs.max())
-        found: Floats = weight / weight.sum()
-        return found
-
-    def _log_evidence(self, worth: float, scale: float, lapses: float) -> float:
-        total = 0.0
+        logs = np.zeros(_WORTHS.size)
         for known in self._sample:
-            runs = worth * known.votes_of_runs(scale / self._apart)
-            for sign, votes in ((1.0, known.votes + runs), (-1.0, runs)):
-                fit = None if by_orders(votes.shape[1], lapses) else fit_strengths(votes, scale=scale)
-                # The same draws for every worth: their errors cancel in comparisons.
-                rng = np.random.default_rng(0)
-                total += sign * log_evidence(votes, fit, scale=scale, draws=_SAMPLES, rng=rng, lapses=lapses)
-        return total
+            n, k, _ = known.votes.shape
+            runs = _WORTHS[:, None, None, None] * known.votes_of_runs(scale / self._apart)
+            votes = np.concatenate([known.votes + runs, runs]).reshape(-1, k, k)
+            fit = None if by_orders(k, lapses) else fit_strengths(votes, scale=scale)
+            found = log_evidences(
+                votes, fit, scale=scale, draws=_SAMPLES, rng=np.random.default_rng(0), lapses=lapses,
+                blocks=2 * _WORTHS.size,
+            ).reshape(2, _WORTHS.size, n).sum(axis=2)  # fmt: skip
+            logs += found[0] - found[1]
+        weight = np.exp(logs - logs.max())
+        chance: Floats = weight / weight.sum()
+        return chance
 
 
 def _rows_of(judgments: Judgments, side: Codes, documents: Qrels) -> Index:

@@ -308,9 +308,12 @@ def effective_draws(weight: Singles) -> Floats:
     return np.asarray(share.sum(axis=1) ** 2 / (share**2).sum(axis=1))
 
 
+@lru_cache(maxsize=64)
 def plane(size: int) -> Floats:
     """Return an orthonormal basis of the strengths whose sum is 0, shape (size, size - 1)."""
-    return np.asarray(scipy.linalg.helmert(size).T)
+    basis = np.asarray(scipy.linalg.helmert(size).T)
+    basis.flags.writeable = False
+    return basis
 
 
 @lru_cache(maxsize=64)
@@ -437,21 +440,6 @@ def chance_best(
     return chance
 
 
-def log_evidence(
-    votes: Floats,
-    fit: Strengths | None,
-    *,
-    scale: float,
-    draws: int,
-    rng: np.random.Generator,
-    lapses: float = 0.0,
-    cast: CastVotes | None = None,
-) -> float:
-    """Return the log probability of all votes under the prior, summed over the queries."""
-    found = log_evidences(votes, fit, scale=scale, draws=draws, rng=rng, lapses=lapses, cast=cast)
-    return float(found.sum())
-
-
 def log_evidences(
     votes: Floats,
     fit: Strengths | None,
@@ -461,18 +449,32 @@ def log_evidences(
     rng: np.random.Generator,
     lapses: float = 0.0,
     cast: CastVotes | None = None,
+    blocks: int = 1,
 ) -> Floats:
-    """Return the log probability of each query's votes under the prior, shape (n,); as `chance_best`."""
+    """Return the log probability of each query's votes under the prior, shape (n,); as `chance_best`.
+
+    In so many ``blocks`` the same queries may come again with other votes: all meet the same draws, so that
+    their errors cancel in comparisons.
+    """
     n, k, _ = votes.shape
+    apart = n // blocks
     if is_exact(k, lapses):
         return sum_orders(votes, _errors(scale), cast)[1]
     if by_orders(k, lapses):
-        return draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast, alike=False)[1]
+        error, state = _errors(scale), rng.bit_generator.state
+        told = []
+        for low in range(0, n, apart):
+            some = slice(low, low + apart)
+            shown = cast and cast.between(low, low + apart)
+            wrong = error if isinstance(error, float) else error[some]
+            rng.bit_generator.state = state
+            told.append(draw_orders(votes[some], wrong, draws=draws, rng=rng, cast=shown, alike=False)[1])
+        return np.concatenate(told)
     assert fit is not None, "draws of strengths come from about it"
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
-    many = max(1 + _AGAIN, min(n, _ROTATIONS // k**2))
+    many = max(1 + _AGAIN, min(apart, _ROTATIONS // k**2))
     turns = rotations(k - 1, rng, many=many)
-    model, first = _model(scale, lapses, n), np.arange(n)
+    model, first = _model(scale, lapses, n), np.arange(n) % apart
     found = np.empty(n)
     for some, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # log(mean(exp(w))) with the greatest w outside, so that a weight of exp(-900) does not vanish.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import is_exact, log_evidence
+from prefjudge.core.resolving.posterior import is_exact, log_evidences
 from prefjudge.core.resolving.rules import Strengths, fit_strengths
 from prefjudge.core.resolving.tournaments import (
     CastVotes,
@@ -557,7 +557,11 @@ class _Evidence:
         # The same draws for every scale: their errors then cancel in comparisons.
         same_draws = np.random.default_rng(self._seed)
         return sum(
-            log_evidence(votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast)
+            float(
+                log_evidences(
+                    votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast
+                ).sum()
+            )
             for (votes, cast), fit in zip(self._stacks, self._fitted(scale), strict=True)
         )
 
