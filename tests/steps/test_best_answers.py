@@ -27,8 +27,11 @@ from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
+from tests.steps.test_history import driven as driven  # the fixture
+from tests.steps.test_history import once_driven as once_driven  # the fixture
 from tests.steps.test_release import judged as judged  # the fixture
 from tests.steps.test_release import lines
+from tests.steps.test_release import once_judged as once_judged  # the fixture
 from tests.steps.test_run import HONEST, RUNS, pool_runs
 from tests.steps.test_run import young as young  # the fixture
 
@@ -77,41 +80,40 @@ def same_everywhere(study: Path) -> Answers:
     return found
 
 
-def test_a_strategy_keeps_answers_that_a_rule_may_not_find(young: Path, tmp_path: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    assert same_everywhere(young) == by_qrels(young / "preference.qrels")
-    with Study(young).transaction() as db:
+def test_a_strategy_keeps_answers_that_a_rule_may_not_find(driven: Path, tmp_path: Path) -> None:
+    assert same_everywhere(driven) == by_qrels(driven / "preference.qrels")
+    with Study(driven).transaction() as db:
         query, doc = db.execute(
             "SELECT query_id, doc_id FROM pooled EXCEPT SELECT query_id, doc_id FROM answers"
         )[0]
         db.execute("UPDATE answers SET doc_id = :doc WHERE query_id = :query", query=query, doc=doc)
-    (young / "preference.qrels").unlink()  # as after a kill before it was written
-    kept = same_everywhere(young)
+    (driven / "preference.qrels").unlink()  # as after a kill before it was written
+    kept = same_everywhere(driven)
     assert kept[query] == {doc}
-    assert resolve(young, out=tmp_path / "rule.qrels").rule == "noisy-bradley-terry"
+    assert resolve(driven, out=tmp_path / "rule.qrels").rule == "noisy-bradley-terry"
     assert by_qrels(tmp_path / "rule.qrels")[query] != {doc}
-    found = score(young)
+    found = score(driven)
     assert found.tau
     assert all(pair.two_votings is not None for pair in found.tau), "the strategy is asked again"
-    with Study(young).transaction() as db:  # as where a model had chosen whom people were shown
+    with Study(driven).transaction() as db:  # as where a model had chosen whom people were shown
         db.execute("UPDATE settings SET value = 'a-model' WHERE key = 'strategy model'")
-    found = score(young)
+    found = score(driven)
     assert all(pair.two_votings is None for pair in found.tau)
     assert any("is not known: the rule makes other answers" in str(one) for one in found.notices)
-    with Study(young).transaction() as db:
+    with Study(driven).transaction() as db:
         db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
     for strategy, known in (("sure:60", True), ("2=round-robin:1,9=sure:60/40", True), ("runs:60", False)):
-        with Study(young).transaction() as db:
+        with Study(driven).transaction() as db:
             db.execute("UPDATE settings SET value = :name WHERE key = 'strategy'", name=strategy)
-        assert all((pair.two_votings is not None) == known for pair in score(young, write=False).tau), (
+        assert all((pair.two_votings is not None) == known for pair in score(driven, write=False).tau), (
             strategy
         )
-    with Study(young).transaction() as db:
+    with Study(driven).transaction() as db:
         db.execute("UPDATE settings SET value = 'knockout:1' WHERE key = 'strategy'")
-    record = json.loads((young / "release" / "release.json").read_text())
+    record = json.loads((driven / "release" / "release.json").read_text())
     assert (record["rule"], record["version"]) == ("round-robin:1", 1)
     assert "By the strategy knockout:1, version 1 of the answers that run keeps" in (
-        Path(report(young).out).read_text()
+        Path(report(driven).out).read_text()
     )
 
 
@@ -190,12 +192,11 @@ def test_score_is_the_next_verb_only_where_it_reads_what_was_written(judged: Pat
         assert (done.returncode, "next:" in done.stderr) == (0, False)
 
 
-def test_what_rebuilds_the_answers_starts_from_all_that_a_strategy_settled(young: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    scored = score(young, leave_one_out=True, write=False)
+def test_what_rebuilds_the_answers_starts_from_all_that_a_strategy_settled(driven: Path) -> None:
+    scored = score(driven, leave_one_out=True, write=False)
     board = next(board for board in scored.leaderboards if board.qrels == "preference")
     assert {one.run: one.score for one in scored.left_out} == {row.run: row.score for row in board.ranked}
-    found = {one.stability.qrels: one.stability.queries for one in stability(young, trials=3).conditions}
+    found = {one.stability.qrels: one.stability.queries for one in stability(driven, trials=3).conditions}
     assert found["preference"] == board.queries
 
 

@@ -1,6 +1,7 @@
 """The history of the answers, as users read it."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -19,15 +20,22 @@ from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION
-from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
+from tests.steps.test_run import HONEST, RUNS, answers, pool_runs, young_study
 from tests.steps.test_run import young as young  # the fixture
 
 
-@pytest.fixture
-def driven(young: Path) -> Path:
+@pytest.fixture(scope="module")
+def once_driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of three runs whose first answers are kept."""
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    return young
+    study = young_study(tmp_path_factory.mktemp("driven") / "study")
+    run(study, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    return study
+
+
+@pytest.fixture
+def driven(once_driven: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return shutil.copytree(once_driven, tmp_path / "study")
 
 
 def test_a_study_without_kept_answers_has_none_and_says_so(young: Path) -> None:

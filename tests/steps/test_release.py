@@ -12,6 +12,7 @@ from prefjudge.core.judgments import ModelVote
 from prefjudge.core.resolving.resolutions import resolve as resolve_log
 from prefjudge.core.resolving.resolutions import to_qrels
 from prefjudge.errors import StudyError
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
@@ -25,13 +26,22 @@ from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, climbing_study, let_all_work_at_once
+
+
+@pytest.fixture(scope="module")
+def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose every pair is judged, some of them again after careless work, and resolved."""
+    study = climbing_study(tmp_path_factory.mktemp("judged") / "study")
+    let_all_work_at_once(study)
+    with keep_marketplace_open(Study(study)):
+        return judge(study)
 
 
 @pytest.fixture
-def judged(served: Path) -> Path:
-    """A study whose every pair is judged, some of them again after careless work, and resolved."""
-    return judge(served)
+def judged(once_judged: Path, tmp_path: Path) -> Path:
+    """A copy of it, which a test may change."""
+    return shutil.copytree(once_judged, tmp_path / "study")
 
 
 def judge(study: Path) -> Path:
@@ -210,7 +220,7 @@ def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> Non
     assert not (Path(done.out) / "models.jsonl").exists()
 
 
-def test_the_verb(pooled: Path, judged: Path) -> None:
+def test_the_verb(judged: Path) -> None:
     done = prefjudge("release", judged, "--rehearsal", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

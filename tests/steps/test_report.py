@@ -22,7 +22,6 @@ import pytest
 import prefjudge as prefjudge_library
 from prefjudge.cli.road import status as show_status
 from prefjudge.errors import InputError, StudyError
-from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.findings import judgments
 from prefjudge.reading import unpacking as digests
 from prefjudge.reading.once import asking_once
@@ -41,22 +40,8 @@ from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.store import Study
 from prefjudge.words import chance_text, many
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import climbing_study, let_all_work_at_once
-from tests.steps.test_release import judge
-
-
-@pytest.fixture(scope="module")
-def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    study = climbing_study(tmp_path_factory.mktemp("judged") / "study")
-    let_all_work_at_once(study)
-    with keep_marketplace_open(Study(study)):
-        return judge(study)
-
-
-@pytest.fixture
-def judged(once_judged: Path, tmp_path: Path) -> Path:
-    """A copy for each test: a report reads a study, and a test may change it."""
-    return copytree(once_judged, tmp_path / "study")
+from tests.steps.test_release import judged as judged  # the fixture
+from tests.steps.test_release import once_judged as once_judged  # the fixture
 
 
 class Page(HTMLParser):

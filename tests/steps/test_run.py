@@ -52,8 +52,11 @@ def pool_runs(
 
 @pytest.fixture
 def young(tmp_path: Path) -> Path:
+    return young_study(tmp_path / "study")
+
+
+def young_study(study: Path) -> Path:
     """A study of the first three runs."""
-    study = tmp_path / "study"
     init(study, config="demo")
     pool_runs(study, RUNS[:3])
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
