@@ -14,6 +14,7 @@ from prefjudge.evaluation.stability import RankStability
 from prefjudge.evaluation.submissions import OfficialBoard, Submission
 from prefjudge.evaluation.winratios import Example, TopAgainstQrel, WinRatios
 from prefjudge.show.boards import votings_words
+from prefjudge.show.cells import shorten
 from prefjudge.show.figures import (
     BLUE,
     GRID,
@@ -241,9 +242,13 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05, most: int | None 
                         color="white" if abs(share - 0.5) > 0.38 else INK,
                         in_layout=False,  # it is in its cell: measuring it would cost as much as drawing it
                     )  # fmt: skip
-        axes.set_yticks(range(len(runs)), [*map(_short, runs)])
+        named = [printable(run) for run in runs]
+        short = shorten(named, _LONGEST)
+        names = [short.get(run, run) for run in named]
+        wins = [f"{name}  ({result.wins[run]})" for name, run in zip(names, runs, strict=True)]
+        axes.set_yticks(range(len(runs)), names)
         axes.set_xticks(
-            range(len(runs)), [f"{_short(run)}  ({result.wins[run]})" for run in runs],
+            range(len(runs)), wins,
             rotation=45, ha="left", rotation_mode="anchor",
         )  # fmt: skip
         axes.xaxis.tick_top()
@@ -259,12 +264,6 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05, most: int | None 
             fontsize=9.5, fontweight="bold", x=0.01, ha="left",
         )  # fmt: skip
     return figure
-
-
-def _short(run: str) -> str:
-    """Return a name of which the middle is left out where it is long."""
-    shown = printable(run)
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 9]}…{shown[-8:]}"
 
 
 _LONGEST = 28

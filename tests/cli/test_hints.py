@@ -8,6 +8,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -269,6 +271,32 @@ def test_what_waits_for_a_person_is_decided_on_where_it_waits(
         say_status(replace(found, to_decide={"A1": "why"}, target=target), study=tmp_path / "s")
         there = f"{tmp_path / 's'}{option}"
         assert f"pay {there} --held; or: prefjudge reject {there} …" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("has", "verb"),
+    [
+        ({}, "pool"),
+        ({"queries": 3}, "gold"),
+        ({"queries": 3, "gold": 3, "waiting": 9}, "publish"),
+        ({"queries": 3, "gold": 3, "hits": {"open": 1}, "judgments": 9}, "collect"),
+        ({"queries": 3, "gold": 3, "hits": {"closed": 1}, "judgments": 9, "waiting": 2}, "publish"),
+        ({"queries": 3, "gold": 3, "hits": {"closed": 1}, "judgments": 9}, "resolve"),
+        ({"queries": 3, "judgments": 9, "waiting": 2}, "resolve"),  # imported votes
+        ({"queries": 3, "judgments": 9, "version": 1}, "score"),
+        ({"queries": 3, "judgments": 9, "version": 1, "challenge": True}, "run"),
+    ],
+)
+def test_status_names_the_verb_that_the_study_needs_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], has: dict[str, Any], verb: str
+) -> None:
+    init(tmp_path / "s", config="demo", name="s")
+    found = replace(status(tmp_path / "s"), **has)
+    if found.challenge:
+        record = SimpleNamespace(challenge=1, newcomers=1, queries=1)
+        found = replace(found, challenge=record)  # type: ignore[arg-type]
+    say_status(found, study=tmp_path / "s")
+    assert f"next: prefjudge {verb} {tmp_path / 's'}" in capsys.readouterr().err
 
 
 VERBS = (  # each that takes a study on the road, with the least that it asks for

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,21 @@ def test_score_json_holds_what_was_asked_for(judgments: Path) -> None:
     assert len(found["per_query"]) == 6 * 15 + 6 * 1
     assert found["samples"][0]["size"] == 5
     assert len(found["health"]) == 6
+
+
+def test_score_prints_the_health_of_each_run_below_the_boards() -> None:
+    done = prefjudge("score", "--runs", RUNS, "--qrels", QRELS, "--health")
+    boards, *runs = done.stdout.split(": 15 queries, ")
+    assert "RR@10" in boards
+    assert len(runs) == 6
+    assert all(re.match(r"[\d,]+ lines?\n", one) for one in runs)
+
+
+def test_the_pairs_of_many_runs_stand_below_what_they_are_compared_by() -> None:
+    done = prefjudge("compare", "--runs", RUNS, "--qrels", f"one={QRELS}")
+    found, title = done.stdout.splitlines()[:2]
+    assert re.match(r"\d+ of 15 pairs of runs differ significantly by RR@10 under one ", found)
+    assert title == "RR@10 under one"
 
 
 def test_check_exits_with_1_for_a_bad_file_and_says_so_in_every_form(tmp_path: Path) -> None:

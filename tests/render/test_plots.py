@@ -268,6 +268,14 @@ def test_the_ratios_of_many_runs_are_colours_alone() -> None:
     assert "90.0" in words(first)
 
 
+def test_long_names_that_differ_in_their_middles_stay_apart_beside_win_ratios() -> None:
+    runs = tuple(f"a_group_of_ours_{middle}_{'dense' * 6}_reranked" for middle in ("one", "two", "three"))
+    pairs = tuple(replace(win_ratios().pairs[0], a=a, b=b) for a, b in combinations(runs, 2))
+    drawn = plots.plot_win_ratios(replace(win_ratios(), runs=runs, pairs=pairs, wins=dict.fromkeys(runs, 0)))
+    for labels in (drawn.axes[0].get_yticklabels(), drawn.axes[0].get_xticklabels()):
+        assert len({label.get_text() for label in labels}) == 3
+
+
 def test_counts_have_whole_numbers_and_no_more_of_them_than_have_room() -> None:
     for figure in (chances(), plots.plot_pool_sizes({1: 1, 2: 2})):
         figure.draw_without_rendering()  # type: ignore[attr-defined]
