@@ -1,6 +1,6 @@
 """Workers: what their judgments show of how they work, and how reliable they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Floats, Index, Judgments, Verdicts, gather_verdicts, known_answers
 from prefjudge.core.runs import Codes
+from prefjudge.core.shortcuts import Shortcut
 from prefjudge.words import many
 
 
@@ -484,6 +485,7 @@ class SignKind(StrEnum):
     CONSISTENCY = "consistency"
     AGREEMENT = "agreement"
     GOLD = "gold"
+    SHORTCUT = "shortcut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,14 +507,22 @@ class Sign:
     text: str
 
 
-def find_signs(evidence: Evidence, *, level: float = 0.01, accuracy: float = 0.9) -> tuple[Sign, ...]:
-    """Say what stands out about each worker."""
+def find_signs(
+    evidence: Evidence,
+    shortcuts: Sequence[Shortcut] = (),
+    *,
+    level: float = 0.01,
+    accuracy: float = 0.9,
+) -> tuple[Sign, ...]:
+    """Say what stands out about each worker, whose votes follow ``shortcuts`` first."""
     each = level / max(len(evidence.workers), 1)
     agreement_p = _below_the_others(evidence.agreed, evidence.compared)
     consistency_p = _below_the_others(
         evidence.consistent.astype(np.float64), evidence.repeated.astype(np.float64)
     )
-    found: list[Sign] = []
+    found = [
+        Sign(worker=evidence.workers[one.worker], kind=SignKind.SHORTCUT, text=one.text) for one in shortcuts
+    ]
     for row, worker in enumerate(evidence.workers):
         found += [
             Sign(worker=worker, kind=kind, text=text)

@@ -1,10 +1,11 @@
 """How sure the answers are, and which runs may still be the best: one source for all that show it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from prefjudge.core.judgments import select_judgments
 from prefjudge.core.planning.rounds import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.resolving.confidence import (
@@ -16,6 +17,7 @@ from prefjudge.core.resolving.confidence import (
 )
 from prefjudge.core.resolving.resolutions import Resolutions, resolve, to_qrels
 from prefjudge.core.runs import Qrels
+from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import place_candidates
@@ -25,6 +27,7 @@ from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_jud
 from prefjudge.reading.given import paths_of
 from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.study.answers import last_version
+from prefjudge.study.pools import load_passages, load_queries
 from prefjudge.study.store import Study, generator, load_setting
 
 _QUICK = 16 << 20
@@ -112,6 +115,27 @@ def assess_answers(
     votes: JudgmentInput, resolutions: Resolutions, *, rng: np.random.Generator, strengths: bool = False
 ) -> tuple[Confidence, ConfidenceSummary]:
     """Return how probable it is that each candidate is the best, and how sure the winners are."""
-    chances = assess_confidence(votes.log, rng=rng, pools=votes.pools, strengths=strengths)
-    checks = check_model(votes.log, chances.scales, rng=rng, pools=votes.pools)
-    return chances, summarise_confidence(resolutions, chances, checks)
+    shortcuts = study_shortcuts(votes)
+    theirs = np.isin(votes.log.worker, [one.worker for one in shortcuts])
+    log = select_judgments(votes.log, ~theirs) if shortcuts else votes.log
+    chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
+    checks = check_model(log, chances.scales, rng=rng, pools=votes.pools)
+    summary = summarise_confidence(resolutions, chances, checks)
+    if not shortcuts:
+        return chances, summary
+    return chances, replace(summary, shortcuts=shortcuts, shortcut_votes=float(theirs.mean()))
+
+
+def study_shortcuts(votes: JudgmentInput) -> tuple[Shortcut, ...]:
+    """Return whose votes of a study follow what is seen without reading, but for workers who are to be kept.
+
+    Of a file of judgments that is not known.
+    """
+    study, names = votes.study, votes.log.workers
+    if study is None or not names:
+        return ()
+    with study.transaction(write=False) as db:
+        signals = visible(votes.log, queries=load_queries(db), passages=load_passages(db))
+    kept = study.config.screening.keep
+    found = find_shortcuts(votes.log, signals)
+    return tuple(one for one in found if study.opaque("worker", names[one.worker]) not in kept)

@@ -1,17 +1,25 @@
 """Workers: the report on a file of judgments, and on a study."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from random import Random
+from shutil import copytree
 
 import numpy as np
 import pytest
 
+from prefjudge.core.workers import SignKind
 from prefjudge.errors import InputError
 from prefjudge.steps.collect import collect
+from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.publish import publish
+from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.steps.workers.workers import WorkerModel, workers
 from prefjudge.study.store import Study
+from tests.steps.conftest import COLLECTION
 
 
 @pytest.fixture
@@ -153,3 +161,43 @@ def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
     assert conduct.milliseconds.tolist() != [row[0] for row in logged]
     assert len(conduct.judgments.workers) == 3
     assert (conduct.gold_right + conduct.gold_missed).tolist() == [3, 3, 3]
+
+
+def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(pooled: Path) -> None:
+    """Imported votes of people and of bots that take the shorter passage: nothing else tells them apart."""
+    texts = dict(line.split("\t") for line in (COLLECTION / "collection.tsv").read_text().splitlines())
+    rows = (line.split("\t") for line in (COLLECTION / "truth.tsv").read_text().splitlines()[1:])
+    worth = {(query, doc): float(value) for query, doc, value in rows}
+    with Study(pooled).transaction(write=False) as db:
+        pairs = list(db.execute("SELECT query_id, doc_a, doc_b FROM pairs ORDER BY pair_id"))
+
+    def votes(workers: int, key: Callable[[str, str], float], wrong: float, name: str) -> list[str]:
+        rng = Random(3)
+        lines = []
+        for worker in range(workers):
+            for query, *docs in rng.sample(pairs, min(len(pairs), 90)):
+                better, worse = sorted(docs, key=lambda doc: -key(query, doc))
+                chosen = worse if rng.random() < wrong else better
+                lines.append(f"{query} {better} {worse} {chosen} {name}{worker}")
+        return lines
+
+    people = votes(8, lambda query, doc: worth.get((query, doc), 0.0), 0.2, "person")
+    bots = votes(4, lambda query, doc: -len(texts[doc]), 0.0, "bot")
+    mean = {}
+    for name, lines in (("people", people), ("both", people + bots)):
+        study = pooled.parent / name
+        copytree(pooled, study)
+        (study / "votes.txt").write_text("\n".join(lines) + "\n")
+        import_votes(study, study / "votes.txt")
+        mean[name] = resolve(study).confidence.mean
+        signs = {one.worker for one in workers(study, ids=True).signs if one.kind is SignKind.SHORTCUT}
+        assert signs == ({"bot0", "bot1", "bot2", "bot3"} if name == "both" else set())
+        (first, *_) = status(study).confidence.words
+        assert first.startswith("do not trust these answers yet: 33% of the votes") == (name == "both")
+    assert mean["both"] < mean["people"]
+    kept = "".join(
+        f'keep.{one.worker} = "asked"\n' for one in workers(study).signs if one.kind is SignKind.SHORTCUT
+    )
+    config = study / "study.toml"
+    config.write_text(config.read_text().replace("[screening]\n", f"[screening]\n{kept}"))
+    assert "do not trust" not in status(study).confidence.words[0]

@@ -24,6 +24,7 @@ from prefjudge.core.resolving.scales import (
 )
 from prefjudge.core.resolving.tournaments import CastVotes, Floats, Index, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels, encode
+from prefjudge.core.shortcuts import Shortcut
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.words import chance_text, many
 
@@ -406,6 +407,11 @@ class ConfidenceSummary:
         Whether the votes look like those of the model; none where nothing can be checked.
     checks : tuple of ModelCheck
         What was checked.
+    shortcuts : tuple of Shortcut
+        The workers whose votes follow what is seen without reading; the probabilities are those by the votes
+        of the others alone.
+    shortcut_votes : float
+        The share of the votes that those workers made.
     """
 
     model: str
@@ -424,15 +430,19 @@ class ConfidenceSummary:
     outdone: int
     fits: bool | None
     checks: tuple[ModelCheck, ...]
+    shortcuts: tuple[Shortcut, ...] = ()
+    shortcut_votes: float = 0.0
 
     @property
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
+        doubts = self._words_on_shortcuts()
         if isnan(self.mean):
-            return ("no query has a winner yet",)
+            return (*doubts, "no query has a winner yet")
         words = [
+            *doubts,
             f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
-            f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}"
+            f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}",
         ]
         if self.outdone:
             words.append(
@@ -457,6 +467,17 @@ class ConfidenceSummary:
                 f"{'; '.join(one.words for one in unfit)}; the probabilities may be {' or '.join(ways)}"
             )
         return tuple(words)
+
+    def _words_on_shortcuts(self) -> list[str]:
+        if not self.shortcuts:
+            return []
+        surest, several = min(self.shortcuts, key=lambda one: one.p), len(self.shortcuts) > 1
+        who = f"{len(self.shortcuts)} workers, one of whom" if several else "one worker, who"
+        return [
+            f"do not trust these answers yet: {self.shortcut_votes:.0%} of the votes follow what is seen "
+            f"without reading. They are those of {who} {surest.text}: see prefjudge workers. The winners "
+            "count all votes, the probabilities below only those of the others"
+        ]
 
     def _words_on_lone(self) -> str:
         if not self.alone:

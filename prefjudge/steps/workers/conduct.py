@@ -11,6 +11,7 @@ import numpy as np
 
 from prefjudge.core.hits import CENT
 from prefjudge.core.judgments import Judgments
+from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import store_url
@@ -49,6 +50,7 @@ class Observed:
     held: Mapping[str, int] = field(default_factory=dict)
     barred: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[LoggedRemark] = ()
+    shortcuts: tuple[Shortcut, ...] = ()
     rehearsal: Rehearsal | None = None
     notices: tuple[str, ...] = ()
 
@@ -87,6 +89,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
             )
         raise lacking(study, Stage.JUDGED)
     log = conduct.judgments
+    shortcuts = find_shortcuts(log, visible(log, queries=queries, passages=passages))
     notices: tuple[str, ...] = ()
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect
@@ -112,6 +115,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         },
         hourly_all=_hourly(paces),
         hourly_floor=study.config.design.hourly_floor,
+        shortcuts=shortcuts,
         rehearsal=rehearsal,
         remarks=[replace(one, worker_id=name(one.worker_id)) for one in remarks],
         held=Counter(name(one.worker_id) for one in undecided if evidence_against(one)),

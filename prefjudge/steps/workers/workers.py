@@ -282,7 +282,7 @@ def examine_workers(
     rows = _rows(seen, evidence, estimates, models[-1])
     return WorkersResult(
         workers=rows,
-        signs=find_signs(evidence, accuracy=seen.accuracy),
+        signs=find_signs(evidence, seen.shortcuts, accuracy=seen.accuracy),
         models=tuple(str(name) for name in models),
         judgments=len(seen.log),
         kept=len(seen.kept),

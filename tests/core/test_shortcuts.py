@@ -1,0 +1,78 @@
+"""Shortcuts, against crowds whose rules are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.shortcuts import LEFT, LONGER, RARE, SHARED, find_shortcuts, visible
+
+POOL, QUERIES, PEOPLE, BOTS = 6, 50, 14, 6
+
+
+def crowd(rng: np.random.Generator, follow: str = "", *, votes: int = 40, noise: float = 0.0) -> tuple:
+    """Judgments of people, who mostly choose the better passage, and of bots; and what the rules say."""
+    docs = QUERIES * POOL
+    worth = rng.normal(size=docs)
+    seen = {rule: 0.5 * worth + rng.normal(size=docs) for rule in (LONGER, SHARED, RARE)}
+    worker = np.repeat(np.arange(PEOPLE + BOTS * bool(follow)), votes)
+    query = rng.integers(QUERIES, size=worker.size)
+    first = rng.integers(POOL, size=worker.size)
+    left = query * POOL + first
+    right = query * POOL + (first + rng.integers(1, POOL, size=worker.size)) % POOL
+    signals = {LEFT: np.ones(worker.size)} | {
+        rule: np.sign(one[left] - one[right]) for rule, one in seen.items()
+    }
+    wrong = rng.uniform(0.05, 0.35, size=worker.size)
+    choice = np.sign(worth[left] - worth[right]) * np.where(rng.random(worker.size) < wrong, -1, 1)
+    if follow:
+        slips = np.where(rng.random(worker.size) < noise, -1, 1)
+        choice = np.where(worker < PEOPLE, choice, signals[follow.removeprefix("not ")] * slips)
+        choice = np.where((worker >= PEOPLE) & follow.startswith("not "), -choice, choice)
+    log = Judgments(
+        queries=tuple(f"q{number}" for number in range(QUERIES)),
+        docs=tuple(f"d{number}" for number in range(docs)),
+        workers=tuple(f"w{number}" for number in range(PEOPLE + BOTS)),
+        query=query.astype(np.int32),
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        choice=choice.astype(np.int8),
+        strength=np.ones(worker.size, dtype=np.int8),
+        worker=worker.astype(np.int32),
+    )
+    return log, {rule: one.astype(np.int8) for rule, one in signals.items()}
+
+
+@pytest.mark.parametrize("rule", [LEFT, LONGER, SHARED, RARE, f"not {LEFT}", f"not {LONGER}"])
+def test_who_follows_a_rule_is_found_and_nobody_else(rule: str) -> None:
+    found = [find_shortcuts(*crowd(np.random.default_rng(seed), rule)) for seed in range(10)]
+    named = [one.worker for shortcuts in found for one in shortcuts]
+    assert sum(worker >= PEOPLE for worker in named) >= 0.97 * 10 * BOTS
+    assert sum(worker < PEOPLE for worker in named) == 0
+
+
+def test_of_a_clean_crowd_nobody_is_named() -> None:
+    clean = [find_shortcuts(*crowd(np.random.default_rng(seed), votes=300)) for seed in range(30)]
+    assert clean == [()] * 30
+
+
+def test_a_taste_is_no_shortcut_however_many_votes_there_are() -> None:
+    """A worker who takes the longer passage somewhat more often than others is not one who follows a rule."""
+    for seed in range(5):
+        log, signals = crowd(np.random.default_rng(seed), LONGER, votes=2000, noise=0.3)
+        assert find_shortcuts(log, signals) == ()
+
+
+def test_what_is_seen_of_texts() -> None:
+    log = Judgments(
+        queries=("q",), docs=("long", "short", "none"), workers=("w",), query=np.zeros(2, np.int32),
+        left=np.array([0, 1], np.int32), right=np.array([1, 2], np.int32), choice=np.ones(2, np.int8),
+        strength=np.ones(2, np.int8), worker=np.zeros(2, np.int32),
+    )  # fmt: skip
+    texts = {"long": "a passage of many words", "short": "the red fox"}
+    seen = visible(log, queries={"q": "red fox"}, passages=texts)
+    assert {rule: one.tolist() for rule, one in seen.items()} == {
+        LEFT: [1, 1], LONGER: [1, 0], SHARED: [-1, 0], RARE: [-1, 0],
+    }  # fmt: skip
+    assert visible(replace(log, sides=False)) == {}
