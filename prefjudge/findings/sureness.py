@@ -131,11 +131,10 @@ def study_shortcuts(votes: JudgmentInput) -> tuple[Shortcut, ...]:
 
     Of a file of judgments that is not known.
     """
-    study, names = votes.study, votes.log.workers
-    if study is None or not names:
+    study, log = votes.study, votes.log
+    if study is None or not log.workers:
         return ()
     with study.transaction(write=False) as db:
-        signals = visible(votes.log, queries=load_queries(db), passages=load_passages(db))
-    kept = study.config.screening.keep
-    found = find_shortcuts(votes.log, signals)
-    return tuple(one for one in found if study.opaque("worker", names[one.worker]) not in kept)
+        signals = visible(log, queries=load_queries(db), passages=load_passages(db))
+    found, kept = find_shortcuts(log, signals), study.config.screening.keep
+    return tuple(one for one in found if log.workers[one.worker] not in kept)

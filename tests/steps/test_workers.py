@@ -1,5 +1,6 @@
 """Workers: the report on a file of judgments, and on a study."""
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -195,9 +196,8 @@ def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(p
         (first, *_) = status(study).confidence.words
         assert first.startswith("do not trust these answers yet: 33% of the votes") == (name == "both")
     assert mean["both"] < mean["people"]
-    kept = "".join(
-        f'keep.{one.worker} = "asked"\n' for one in workers(study).signs if one.kind is SignKind.SHORTCUT
-    )
+    kept = [one.worker for one in workers(study).signs if one.kind is SignKind.SHORTCUT]
     config = study / "study.toml"
-    config.write_text(config.read_text().replace("[screening]\n", f"[screening]\n{kept}"))
+    decided = "".join(f'keep.{worker} = "I asked her"\n' for worker in kept)
+    config.write_text(re.sub(r"(\[screening\].*\n)", rf"\1{decided}", config.read_text()))
     assert "do not trust" not in status(study).confidence.words[0]
