@@ -3,16 +3,12 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.pools import Contributions, Pools, group_contributions
+from prefjudge.core.pools import Candidate, Contributions, Pools, find_rows, group_contributions
 from prefjudge.core.runs import Codes, Heads, JudgedRanks, Qrels, encode, select_labels
-
-Candidate: TypeAlias = tuple[str, str]
-"""A query_id and a doc_id."""
 
 _WORD = re.compile(r"\w+")
 
@@ -178,12 +174,6 @@ def merge_copies(
     return replace(merged, source_row=halves[0], source=halves[1]), replaced
 
 
-def candidates_of(rows: Pools | Qrels) -> list[Candidate]:
-    """Return the query_id and doc_id of each row."""
-    queries, docs = rows.queries, rows.docs
-    return [(queries[q], docs[d]) for q, d in zip(rows.query.tolist(), rows.doc.tolist(), strict=True)]
-
-
 def heads_of_candidates(heads: Heads, replaced: Mapping[Candidate, str]) -> Heads:
     """Return heads whose copies are called by the candidate that stands for them."""
     docs, doc = _with(replaced, heads.queries, heads.query, heads.docs, heads.doc)
@@ -207,13 +197,7 @@ def ranks_of_candidates(
     ranks: Sequence[JudgedRanks], wide: Qrels, documents: Qrels, copies: Copies
 ) -> list[JudgedRanks]:
     """Return where runs placed documents, their copies counted in: the best place counts."""
-    width = len(documents.docs) + 1  # a copy that is no document has the code -1
-    code = encode(wide.docs, documents.docs).astype(np.int64)
-    keys = documents.query.astype(np.int64) * width + documents.doc
-    order = np.argsort(keys)
-    wanted = wide.query.astype(np.int64) * width + code[wide.doc]
-    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)
-    row = np.where(keys[order[at]] == wanted, order[at], -1)
+    row = find_rows(documents, wide.queries, wide.docs, wide.query, wide.doc)
     place = {
         (int(documents.query[one]), copy): one
         for one in reversed(copies.rows(documents.docs, documents.doc))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from prefjudge.core.runs import (
 )
 from prefjudge.errors import InputError
 
+Index = NDArray[np.int64]
 _ROWS = 1 << 14
 """Rows that are sorted at once."""
 
@@ -80,6 +81,18 @@ class Pools:
         """The pool size of each query, shape (len(queries),)."""
         return np.bincount(self.query, minlength=len(self.queries))
 
+    def only(self, rows: NDArray[np.bool_]) -> Pools:
+        """Return the pools of the flagged rows, with the same vocabularies."""
+        number = np.cumsum(rows, dtype=np.int32) - 1
+        contributed = rows[self.source_row]
+        return replace(
+            self,
+            query=self.query[rows],
+            doc=self.doc[rows],
+            source_row=number[self.source_row[contributed]],
+            source=self.source[contributed],
+        )
+
     @property
     def histogram(self) -> dict[int, int]:
         """How many queries have a pool of each size."""
@@ -132,10 +145,8 @@ def unpooled_tops(heads: Heads, pools: Pools) -> dict[str, int]:
     if others.all() or not others.any():
         return {}
     asked = (heads.position == 1) & others[heads.run]
-    width = len(pools.docs) + 1  # a document in no pool has the code -1
-    query = encode(heads.queries, pools.queries).astype(np.int64)[heads.query[asked]]
-    first = query * width + encode(heads.docs, pools.docs)[heads.doc[asked]]
-    lacking = (query >= 0) & ~np.isin(first, pools.query.astype(np.int64) * width + pools.doc)
+    known = encode(heads.queries, pools.queries)[heads.query[asked]] >= 0
+    lacking = known & (find_rows(pools, heads.queries, heads.docs, heads.query[asked], heads.doc[asked]) < 0)
     counts = np.bincount(heads.run[asked][lacking], minlength=len(heads.runs)).tolist()
     return {run: count for run, count in zip(heads.runs, counts, strict=True) if count}
 
@@ -252,40 +263,54 @@ def select_queries(pools: Pools, keep: Sequence[str]) -> Pools:
     """Return the pools of the queries in ``keep`` only, in the order of ``pools``."""
     wanted = set(keep)
     mask = np.fromiter((q in wanted for q in pools.queries), dtype=bool, count=len(pools.queries))
-    new_query = np.cumsum(mask) - 1
-    rows = mask[pools.query]
-    new_row = np.cumsum(rows) - 1
-    contributed = rows[pools.source_row]
-    return replace(
-        pools,
-        queries=tuple(q for q in pools.queries if q in wanted),
-        query=new_query[pools.query[rows]].astype(np.int32),
-        doc=pools.doc[rows],
-        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
-        source=pools.source[contributed],
-    )
+    kept = pools.only(mask[pools.query])
+    number = np.cumsum(mask, dtype=np.int32) - 1
+    return replace(kept, queries=tuple(q for q in pools.queries if q in wanted), query=number[kept.query])
 
 
-def drop_candidates(pools: Pools, dropped: Collection[tuple[str, str]]) -> Pools:
-    """Return the pools without the given (query_id, doc_id); a pool never loses its last candidate."""
-    gone = np.array(
-        [
-            (pools.queries[query], pools.docs[doc]) in dropped
-            for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
-        ],
-        dtype=bool,
-    )
-    left = np.bincount(pools.query[~gone], minlength=len(pools.queries))
-    rows = ~gone | (left[pools.query] == 0)
-    new_row = np.cumsum(rows) - 1
-    contributed = rows[pools.source_row]
-    return replace(
-        pools,
-        query=pools.query[rows],
-        doc=pools.doc[rows],
-        source_row=new_row[pools.source_row[contributed]].astype(np.int32),
-        source=pools.source[contributed],
-    )
+def drop_candidates(pools: Pools, dropped: Collection[Candidate]) -> Pools:
+    """Return the pools without the given candidates; a pool never loses its last one."""
+    kept = np.array([one not in dropped for one in candidates_of(pools)], dtype=bool)
+    left = np.bincount(pools.query[kept], minlength=len(pools.queries))
+    return pools.only(kept | (left[pools.query] == 0))
+
+
+Candidate: TypeAlias = tuple[str, str]
+"""A query_id and a doc_id."""
+
+
+def candidates_of(rows: Pools | Qrels) -> list[Candidate]:
+    """Return the query_id and doc_id of each row."""
+    queries, docs = rows.queries, rows.docs
+    return [(queries[q], docs[d]) for q, d in zip(rows.query.tolist(), rows.doc.tolist(), strict=True)]
+
+
+def docs_by_query(rows: Pools | Qrels) -> dict[str, set[str]]:
+    """Return the doc_ids of each query that has any."""
+    found: dict[str, set[str]] = {}
+    for query, doc in candidates_of(rows):
+        found.setdefault(query, set()).add(doc)
+    return found
+
+
+def find_rows(
+    table: Pools | Qrels, queries: Sequence[str], docs: Sequence[str], query: Rows, doc: Rows
+) -> Index:
+    """Return the rows of a table that these are, given by codes of other vocabularies; -1 for none."""
+    of_query, of_doc = query.astype(np.int64), doc.astype(np.int64)
+    if queries is not table.queries:
+        of_query = encode(queries, table.queries).astype(np.int64)[of_query]
+    if docs is not table.docs:
+        of_doc = encode(docs, table.docs).astype(np.int64)[of_doc]
+    width = len(table.docs)
+    wanted = np.where((of_query >= 0) & (of_doc >= 0), of_query * width + of_doc, -1)
+    if not table.query.size:
+        return np.full(wanted.size, -1)
+    keys = table.query.astype(np.int64) * width + table.doc
+    order = np.argsort(keys, kind="stable")
+    # What comes before the first key is looked up in the last one, from which it differs.
+    place = order[np.searchsorted(keys, wanted, side="right", sorter=order) - 1]
+    return np.where(keys[place] == wanted, place, -1)
 
 
 def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
@@ -301,8 +326,6 @@ def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.rando
 
 
 # Candidates: gives every document of every query a number, for counting by number.
-
-Index = NDArray[np.int64]
 
 
 def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Codes]]:
@@ -632,12 +655,9 @@ def pooled_qrels(qrels: Qrels, pools: Pools, source: str) -> Qrels:
     """
     if source not in pools.sources:
         return qrels
-    rows = pools.source_row[pools.source == pools.sources.index(source)]
-    if not rows.size:
+    theirs = np.zeros(pools.query.size, dtype=bool)
+    theirs[pools.source_row[pools.source == pools.sources.index(source)]] = True
+    if not theirs.any():
         return qrels
-    width = len(pools.docs) + 1  # a document in no pool has the code -1: the place before a query's first
-    pooled = pools.query[rows].astype(np.int64) * width + pools.doc[rows]
-    query = encode(qrels.queries, pools.queries).astype(np.int64)[qrels.query]
-    doc = encode(qrels.docs, pools.docs).astype(np.int64)[qrels.doc]
-    keep = np.isin(query * width + doc, pooled) & (query >= 0)
-    return select_labels(qrels, keep)
+    rows = find_rows(pools.only(theirs), qrels.queries, qrels.docs, qrels.query, qrels.doc)
+    return select_labels(qrels, rows >= 0)

@@ -7,8 +7,9 @@ from math import isfinite, nan
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.pools import find_rows
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
-from prefjudge.core.runs import Codes, Heads, JudgedRanks, Order, Qrels, Scores, encode, restrict
+from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, Scores, encode, restrict
 from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, ideal_placings, number_in_group
@@ -16,66 +17,32 @@ from prefjudge.evaluation.tests import Correction, Significance, adjust, sign_te
 from prefjudge.words import told
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerfectRanking:
-    """The relevant documents of qrels in their best order: codes of the qrels, positions from 1."""
-
-    query: Codes
-    doc: Codes
-    position: Codes
-
-
-def perfect_ranking(top: Qrels, pooled: Qrels | None = None) -> PerfectRanking:
-    """Order the documents with a positive grade: the highest first, equal grades as the file lists them.
-
-    Those that were ``pooled`` stand before the others: a qrel that nobody was shown cannot be anybody's
-    choice, and above the one that was judged it would only push that one down.
-    """
-    grade: Floats = top.grade
-    rows = np.lexsort((np.arange(grade.size), -grade, ~_among(top, pooled), top.query))
-    rows = rows[grade[rows] > 0]
-    return PerfectRanking(
-        query=top.query[rows], doc=top.doc[rows], position=number_in_group(top.query[rows]).astype(np.int32)
-    )
-
-
-def _among(top: Qrels, pooled: Qrels | None) -> NDArray[np.bool_]:
-    """Return which rows of ``top`` are rows of ``pooled``, too; all where that is not known."""
-    if pooled is None:
-        return np.ones(top.query.size, dtype=np.bool_)
-    width = len(top.docs) + 1
-    query = encode(pooled.queries, top.queries).astype(np.int64)[pooled.query]
-    doc = encode(pooled.docs, top.docs).astype(np.int64)[pooled.doc]
-    known = (query >= 0) & (doc >= 0)
-    found: NDArray[np.bool_] = np.isin(
-        top.query.astype(np.int64) * width + top.doc, (query * width + doc)[known]
-    )
-    return found
-
-
 def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, pooled: Qrels | None = None) -> JudgedRanks:
     """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it.
 
     It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
-    than perfect (Arabzadeh et al. 2021, sections 3 and 5).
+    than perfect (Arabzadeh et al. 2021, sections 3 and 5). The highest grade comes first, equal ones as the
+    file lists them. Those that were ``pooled`` stand first: a qrel that nobody was shown cannot be anybody's
+    choice, and above the one that was judged it would only push that one down.
     """
-    ranking = perfect_ranking(top, pooled)
-    query = encode(top.queries, qrels.queries).astype(np.int64)[ranking.query]
-    doc = encode(top.docs, qrels.docs).astype(np.int64)[ranking.doc]
+    rows, unseen = np.arange(top.grade.size), np.zeros(top.grade.size, dtype=bool)
+    if pooled is not None:
+        unseen = find_rows(pooled, top.queries, top.docs, top.query, top.doc) < 0
+    rows = np.lexsort((rows, -top.grade, unseen, top.query))
+    rows = rows[top.grade[rows] > 0]
+    position = number_in_group(top.query[rows]).astype(np.int32)
+    query = encode(top.queries, qrels.queries)[top.query[rows]]
     retrieved = np.bincount(query[query >= 0], minlength=len(qrels.queries)).astype(np.int32)
-    labelled = {(int(q), int(d)): row for row, (q, d) in enumerate(zip(qrels.query, qrels.doc, strict=True))}
-    judged = np.array(
-        [labelled.get((int(q), int(d)), -1) for q, d in zip(query, doc, strict=True)], dtype=np.int32
-    )
-    rows, position = judged[judged >= 0], ranking.position[judged >= 0]
+    judged = find_rows(qrels, top.queries, top.docs, top.query[rows], top.doc[rows]).astype(np.int32)
+    judged, position = judged[judged >= 0], position[judged >= 0]
     return JudgedRanks(
         run=f"perfect ({top.name})",
-        query=qrels.query[rows],
-        judged=rows,
+        query=qrels.query[judged],
+        judged=judged,
         position=position,
         best=position,
         worst=position,
-        grade=qrels.grade[rows],
+        grade=qrels.grade[judged],
         retrieved=retrieved,
         order=order,
     )

@@ -9,9 +9,9 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.resolutions import resolve, to_qrels
-from prefjudge.core.runs import Heads, Qrels, encode
+from prefjudge.core.runs import Heads, Qrels, encode, select_labels
 from prefjudge.evaluation.intervals import score_intervals
 from prefjudge.evaluation.measures.placings import Floats, Integers
 from prefjudge.evaluation.winratios import (
@@ -541,20 +541,12 @@ def _new_best(
     """Return 1 for a query whose best answers are all new, else 0; NaN where it is not resolved."""
     found = resolve(log, rule=rule, pools=pools)
     best = to_qrels(found)
-    known = qrels.grade > 0
-    old = set(
-        zip(
-            qrels.query[known].tolist(), encode(qrels.docs, best.docs)[qrels.doc[known]].tolist(), strict=True
-        )
-    )
-    number = encode(best.queries, qrels.queries)[best.query].tolist()
+    old = select_labels(qrels, qrels.grade > 0)
+    is_new = find_rows(old, best.queries, best.docs, best.query, best.doc) < 0
     out = np.full(len(queries), np.nan)
-    row = encode(qrels.queries, queries)
-    for query, doc in zip(number, best.doc.tolist(), strict=True):
-        place = row[query] if query >= 0 else -1
-        if place >= 0:
-            is_new = (query, doc) not in old
-            out[place] = is_new if np.isnan(out[place]) else min(out[place], is_new)
+    place = encode(best.queries, queries)[best.query]
+    for row, new in zip(place[place >= 0].tolist(), is_new[place >= 0].tolist(), strict=True):
+        out[row] = new if np.isnan(out[row]) else min(out[row], new)
     return out
 
 

@@ -1,13 +1,21 @@
 """Simulated votes: crowds that err as the paper's did, and what a study of theirs would show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Contributions, Pools, TopPairs, TopSplit, group_contributions, pair_rows
+from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.pools import (
+    Contributions,
+    Pools,
+    TopPairs,
+    TopSplit,
+    find_rows,
+    group_contributions,
+    pair_rows,
+)
 from prefjudge.core.resolving.resolutions import STATUSES, Status, resolve
 from prefjudge.core.runs import Heads, JudgedRanks, encode
 from prefjudge.core.strategies import scale_of_error
@@ -72,24 +80,6 @@ def all_candidates(pools: Pools, top: TopPairs) -> Pools:
     return group_contributions(queries, ("",), added)
 
 
-def rows_of(
-    candidates: Pools,
-    queries: Sequence[str],
-    docs: Sequence[str],
-    query: NDArray[np.integer],
-    doc: NDArray[np.integer],
-) -> NDArray[np.int64]:
-    """Return which candidates these are, given by codes of other vocabularies; -1 for none."""
-    # A document that is not a candidate has the code -1: the place before a query's first one is nobody's.
-    width = len(candidates.docs) + 1
-    keys = candidates.query.astype(np.int64) * width + candidates.doc
-    wanted_query = encode(queries, candidates.queries).astype(np.int64)[query]
-    wanted_doc = encode(docs, candidates.docs).astype(np.int64)[doc]
-    wanted = wanted_query * width + wanted_doc
-    found: NDArray[np.int64] = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where((keys[found] == wanted) & (wanted_query >= 0), found, -1)
-
-
 def pairs_asked(candidates: Pools, pools: Pools, top: TopPairs) -> tuple[Rows, Rows]:
     """Return the pairs of both experiments: of one run's top with the qrel, and of all in each pool.
 
@@ -100,10 +90,10 @@ def pairs_asked(candidates: Pools, pools: Pools, top: TopPairs) -> tuple[Rows, R
     """
     real = top.rival >= 0
     duels = [
-        rows_of(candidates, top.queries, top.docs, top.query[real], side[real])
+        find_rows(candidates, top.queries, top.docs, top.query[real], side[real])
         for side in (top.qrel, top.rival)
     ]
-    own = rows_of(candidates, pools.queries, pools.docs, pools.query, pools.doc)
+    own = find_rows(candidates, pools.queries, pools.docs, pools.query, pools.doc)
     first, second = pair_rows(pools.sizes)
     return np.sort(np.stack(duels, axis=1), axis=1), np.sort(
         np.stack([own[first], own[second]], axis=1), axis=1
@@ -123,7 +113,7 @@ def draw_strengths(candidates: Pools, top: TopPairs, rates: Rates, rng: np.rando
     scale = scale_of_error(rates.error)
     strength = rng.normal(0.0, scale, candidates.query.size)
     shown = top.retrieved
-    qrel = rows_of(candidates, top.queries, top.docs, top.query[shown], top.qrel[shown])
+    qrel = find_rows(candidates, top.queries, top.docs, top.query[shown], top.qrel[shown])
     better, worse = mean_shift(rates.qrel_agreed, scale), mean_shift(1.0 - rates.rival_differs, scale)
     strength[qrel] += np.where(top.agreed[shown], better, worse)
     return strength
@@ -241,12 +231,12 @@ def _first_passages(candidates: Pools, pools: Pools, heads: Heads, top: TopPairs
     place = {query: number for number, query in enumerate(pools.queries)}
     found = np.full((len(pools.queries), 1 + len(heads.runs)), -1, dtype=np.int64)
     known = np.array([place.get(query, -1) for query in top.queries], dtype=np.int64)[top.query]
-    rows = rows_of(candidates, top.queries, top.docs, top.query, top.qrel)
+    rows = find_rows(candidates, top.queries, top.docs, top.query, top.qrel)
     found[known[known >= 0], 0] = rows[known >= 0]
     first = heads.position == 1
     query, doc, run = heads.query[first], heads.doc[first], heads.run[first]
     number = np.array([place.get(one, -1) for one in heads.queries], dtype=np.int64)[query]
-    rows = rows_of(candidates, heads.queries, heads.docs, query, doc)
+    rows = find_rows(candidates, heads.queries, heads.docs, query, doc)
     found[number[number >= 0], 1 + run[number >= 0]] = rows[number >= 0]
     return found
 
@@ -424,19 +414,18 @@ class _Experiments:
         asked = np.searchsorted(key, duels[:, 0] * count + duels[:, 1])
         agreed = top.agreed[real]
         self._differing, self._agreeing = asked[~agreed], asked[agreed]
-        self._rival = rows_of(candidates, top.queries, top.docs, top.query[real], top.rival[real])
+        self._rival = find_rows(candidates, top.queries, top.docs, top.query[real], top.rival[real])
         self._second, self._rival = self._rival[agreed], self._rival[~agreed]
         self._pairs = pairs
         self._pooled = np.unique(np.searchsorted(key, pooled[:, 0] * count + pooled[:, 1]))
-        self._own = rows_of(candidates, pools.queries, pools.docs, pools.query, pools.doc)
+        self._own = find_rows(candidates, pools.queries, pools.docs, pools.query, pools.doc)
         self._starts = np.flatnonzero(np.r_[True, np.diff(pools.query) != 0])
         self._pools = pools
         self._candidates = candidates
 
     def in_pools(self, votes: Judgments) -> Judgments:
         """Return the votes on pairs of the pools."""
-        columns = ("query", "left", "right", "choice", "strength", "worker")
-        return replace(votes, **{name: getattr(votes, name)[self._pooled] for name in columns})
+        return select_judgments(votes, self._pooled)
 
     def sum_up(self, votes: Judgments, strength: Floats) -> tuple[float, ...]:
         """Return what one study finds and shows, in the order of ``_MEASURED``."""
@@ -447,7 +436,7 @@ class _Experiments:
         answers = resolve(self.in_pools(votes))
         kept = np.repeat(np.arange(len(answers.queries)), np.diff(answers.start))
         winners = np.zeros(strength.size, dtype=bool)
-        rows = rows_of(self._candidates, answers.queries, answers.docs, kept, answers.doc)
+        rows = find_rows(self._candidates, answers.queries, answers.docs, kept, answers.doc)
         winners[rows[answers.winner]] = True
         mine = winners[self._own]
         significant, better = self._boards.count_significant(chosen)

@@ -10,10 +10,10 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, select_judgments
-from prefjudge.core.pools import Pools, pools_of
+from prefjudge.core.pools import Candidate, Pools, candidates_of, find_rows, pools_of
 from prefjudge.core.resolving.confidence import DrawnPools
 from prefjudge.core.resolving.tournaments import Index
-from prefjudge.core.runs import Heads, JudgedRanks, Qrels, Scores, encode
+from prefjudge.core.runs import Heads, JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation import intervals as resampling
 from prefjudge.evaluation.boards import rank_intervals
@@ -465,25 +465,14 @@ def _given_by(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
 def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]) -> tuple[Judgments, Pools]:
     """Return the judgments and the pools as they would be had ``sources`` not taken part."""
     drop = exclusive_rows(pools, sources)
-    width = len(pools.docs) + 1  # an unpooled document has the code -1, and its place at the end
-    gone = pools.query[drop].astype(np.int64) * width + pools.doc[drop]
-    query = encode(judgments.queries, pools.queries).astype(np.int64)[judgments.query] * width
-    doc = encode(judgments.docs, pools.docs)
-    doc = np.where(doc < 0, len(pools.docs), doc)
-    keep = ~(np.isin(query + doc[judgments.left], gone) | np.isin(query + doc[judgments.right], gone))
-    columns = ("query", "left", "right", "choice", "strength", "worker")
-    fewer = replace(judgments, **{name: getattr(judgments, name)[keep] for name in columns})
-    # Old row to new row; only rows that stay are looked up.
-    number = np.cumsum(~drop) - 1
-    kept_source = ~drop[pools.source_row] & ~_given_by(pools, sources)
-    smaller = replace(
-        pools,
-        query=pools.query[~drop],
-        doc=pools.doc[~drop],
-        source_row=number[pools.source_row[kept_source]].astype(np.int32),
-        source=pools.source[kept_source],
+    gone = pools.only(drop)
+    left, right = (
+        find_rows(gone, judgments.queries, judgments.docs, judgments.query, side) < 0
+        for side in (judgments.left, judgments.right)
     )
-    return fewer, smaller
+    others = ~_given_by(pools, sources)
+    given = replace(pools, source_row=pools.source_row[others], source=pools.source[others])
+    return select_judgments(judgments, left & right), given.only(~drop)
 
 
 def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
@@ -501,18 +490,14 @@ def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
     return pools_of(sorted((query, doc, run) for (query, doc), runs in given.items() for run in runs or [""]))
 
 
-def unpooled_documents(judgments: Judgments, pools: Pools) -> list[tuple[str, str]]:
+def unpooled_documents(judgments: Judgments, pools: Pools) -> list[Candidate]:
     """Return the judged (query_id, doc_id) that no pool holds, sorted."""
-    pooled = {
-        (pools.queries[query], pools.docs[doc])
-        for query, doc in zip(pools.query.tolist(), pools.doc.tolist(), strict=True)
-    }
     judged = {
         (judgments.queries[query], judgments.docs[doc])
         for side in (judgments.left, judgments.right)
         for query, doc in zip(judgments.query.tolist(), side.tolist(), strict=True)
     }
-    return sorted(judged - pooled)
+    return sorted(judged.difference(candidates_of(pools)))
 
 
 def pooled_documents(pools: Pools) -> Qrels:

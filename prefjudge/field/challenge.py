@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prefjudge.core.copies import Candidate, candidates_of, copies_in, labels_of_candidates, merge_copies
+from prefjudge.core.copies import copies_in, labels_of_candidates, merge_copies
 from prefjudge.core.planning.rounds import (
     Challenge,
     conclude_challenge,
@@ -14,7 +14,16 @@ from prefjudge.core.planning.rounds import (
     taken_out,
 )
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pools import Pools, QrelsPerQuery, build_pools, drop_candidates, pools_of, select_queries
+from prefjudge.core.pools import (
+    Candidate,
+    Pools,
+    QrelsPerQuery,
+    build_pools,
+    candidates_of,
+    drop_candidates,
+    pools_of,
+    select_queries,
+)
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import load_best_answers

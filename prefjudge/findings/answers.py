@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.copies import candidates_of
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.planning.rounds import BySize, parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.pools import Pairs, Pools, candidates_of
 from prefjudge.core.resolving.resolutions import (
     PREFERENCE_NAME,
     HowResolved,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
-from prefjudge.core.copies import Candidate, Copies
-from prefjudge.core.pools import Pools, unpooled_tops
+from prefjudge.core.copies import Copies
+from prefjudge.core.pools import Candidate, Pools, unpooled_tops
 from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, without_runs
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.placings import relabel, union_documents

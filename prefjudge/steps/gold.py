@@ -8,9 +8,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from prefjudge.core.copies import candidates_of, copies_in, folded
+from prefjudge.core.copies import copies_in, folded
 from prefjudge.core.gold import GoldPair, lexical_success, likely_answers, suggest_gold
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.core.copies import Candidate, candidates_of
+from prefjudge.core.pools import Candidate, candidates_of
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.files import Notice, is_text, write_alike

@@ -9,9 +9,7 @@ import numpy as np
 from annotated_types import Ge, Interval
 
 from prefjudge.core.copies import (
-    Candidate,
     Copies,
-    candidates_of,
     copies_in,
     folded,
     heads_of_candidates,
@@ -19,6 +17,7 @@ from prefjudge.core.copies import (
     merge_copies,
 )
 from prefjudge.core.pools import (
+    Candidate,
     PoolDefaults,
     PoolDesign,
     Pools,
@@ -26,6 +25,7 @@ from prefjudge.core.pools import (
     TopSplit,
     all_pairs,
     build_pools,
+    candidates_of,
     pool_top_pairs,
     sample_queries,
     select_queries,

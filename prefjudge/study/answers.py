@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prefjudge.core.copies import Candidate, labels_of_candidates
+from prefjudge.core.copies import labels_of_candidates
 from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.pools import Candidate
 from prefjudge.core.runs import Qrels, encode
 from prefjudge.database import Connection, row_of
 from prefjudge.study.pools import is_published, load_copies, load_pools

@@ -6,14 +6,13 @@ import pytest
 from prefjudge.core.copies import (
     NO_COPIES,
     Copies,
-    candidates_of,
     copies_in,
     heads_of_candidates,
     labels_of_candidates,
     merge_copies,
     ranks_of_candidates,
 )
-from prefjudge.core.pools import Pools, pool_top_pairs, pools_of, top_pairs
+from prefjudge.core.pools import Pools, candidates_of, pool_top_pairs, pools_of, top_pairs
 from prefjudge.core.runs import JudgedRanks, Order, Qrels, encode, heads_of
 
 

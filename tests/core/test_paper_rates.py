@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.pools import TopPairs, top_pairs
+from prefjudge.core.pools import TopPairs, find_rows, top_pairs
 from prefjudge.core.strategies import error_of_scale, scale_of_error
 from prefjudge.evaluation.simulated import (
     Rates,
@@ -12,7 +12,6 @@ from prefjudge.evaluation.simulated import (
     draw_votes,
     mean_shift,
     pairs_asked,
-    rows_of,
 )
 from tests.core.tables import as_sets, heads_of, pools_of, qrels_of
 
@@ -22,7 +21,7 @@ def test_a_candidate_is_found_by_its_names_and_nothing_else_is() -> None:
     queries, docs = ("x", "r", "q", "p"), "zedcbay"
     place = {name: number for number, name in enumerate(["qa", "qc", "pb", "pd", "pe", "rb"])}
     names = [(query, doc) for query in queries for doc in docs]
-    found = rows_of(
+    found = find_rows(
         candidates, queries, docs,
         np.array([queries.index(query) for query, _ in names]),
         np.array([docs.index(doc) for _, doc in names]),

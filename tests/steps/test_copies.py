@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.core.copies import candidates_of, copies_in
+from prefjudge.core.copies import copies_in
+from prefjudge.core.pools import candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
 from prefjudge.findings.answers import load_best_answers

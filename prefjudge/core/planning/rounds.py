@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,11 +17,11 @@ from prefjudge.core.planning.sure import (
     most_probable,
     worth,
 )
-from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.pools import Pairs, Pools, candidates_of, docs_by_query, find_rows
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.scales import Trust
 from prefjudge.core.resolving.tournaments import Index, Tournaments, VoteMatrices, tournaments, vote_matrices
-from prefjudge.core.runs import Codes, Qrels, encode
+from prefjudge.core.runs import Codes, Qrels, select_labels
 from prefjudge.core.strategies import Asked, Counts, Flags, Floats, RoundRobin, Strategy
 
 
@@ -324,14 +324,10 @@ def _permuted(votes: Floats, order: Index) -> Floats:
 
 def _ranks(pools: Pools, best_known: Qrels | None) -> Counts:
     """Return 0 for the best known answers, 1 for the others, shape (n_rows,)."""
-    rank = np.ones(pools.query.size, dtype=np.int64)
-    if best_known is not None:
-        query = encode(best_known.queries, pools.queries)[best_known.query]
-        doc = encode(best_known.docs, pools.docs)[best_known.doc]
-        known = (query >= 0) & (doc >= 0) & (best_known.grade > 0)
-        keys = query[known].astype(np.int64) * len(pools.docs) + doc[known]
-        rank[np.isin(pools.query.astype(np.int64) * len(pools.docs) + pools.doc, keys)] = 0
-    return rank
+    if best_known is None:
+        return np.ones(pools.query.size, dtype=np.int64)
+    best = select_labels(best_known, best_known.grade > 0)
+    return (find_rows(best, pools.queries, pools.docs, pools.query, pools.doc) < 0).astype(np.int64)
 
 
 def _round(
@@ -424,10 +420,9 @@ class Duel:
 
 def gather_challenge(best: Qrels, known: Pools, arrivals: Pools, *, past: Pools | None = None) -> Challenge:
     """Find the newcomers: the documents of new runs that no earlier pool had."""
-    answers = _by_query(best.queries, best.docs, best.query[best.grade > 0], best.doc[best.grade > 0])
-    seen = _by_query(known.queries, known.docs, known.query, known.doc)
-    arrived = _by_query(arrivals.queries, arrivals.docs, arrivals.query, arrivals.doc)
-    before = None if past is None else _by_query(past.queries, past.docs, past.query, past.doc)
+    answers = docs_by_query(select_labels(best, best.grade > 0))
+    seen, arrived = docs_by_query(known), docs_by_query(arrivals)
+    before = None if past is None else docs_by_query(past)
     members, incumbents, newcomers = {}, {}, {}
     for query, docs in arrived.items():
         fresh = tuple(sorted(docs - seen.get(query, set()) - answers.get(query, set())))
@@ -467,7 +462,7 @@ def conclude_challenge(
     """
     last = next_challenge_round(challenge, judgments, strategy)
     votes = _votes(judgments, set(challenge.newcomers))
-    answers = _by_query(challenge.best.queries, challenge.best.docs, challenge.best.query, challenge.best.doc)
+    answers = docs_by_query(challenge.best)
     chances = {} if last.chance is None else _chances(challenge.pools, last.chance)  # no query is challenged
     met = {(query, doc) for query, *pair in votes for doc in pair}
     duels: list[Duel] = []
@@ -509,25 +504,14 @@ def _by_probability(
 def _chances(pools: Pools, chance: Floats) -> dict[str, dict[str, float]]:
     """Return the probability of each candidate, by query and doc_id."""
     found: dict[str, dict[str, float]] = {}
-    for query, doc, one in zip(pools.query.tolist(), pools.doc.tolist(), chance.tolist(), strict=True):
-        found.setdefault(pools.queries[query], {})[pools.docs[doc]] = one
+    for (query, doc), one in zip(candidates_of(pools), chance.tolist(), strict=True):
+        found.setdefault(query, {})[doc] = one
     return found
 
 
 def merge_answers(kept: Qrels, found: Qrels) -> Qrels:
     """Return the answers that are kept, and those that were found to other queries."""
-    answers = _by_query(found.queries, found.docs, found.query, found.doc)
-    answers.update(_by_query(kept.queries, kept.docs, kept.query, kept.doc))
-    return _qrels(kept.name, dict(sorted(answers.items())))
-
-
-def _by_query(
-    queries: tuple[str, ...], docs: Sequence[str], query: np.ndarray, doc: np.ndarray
-) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for q, d in zip(query.tolist(), doc.tolist(), strict=True):
-        found.setdefault(queries[q], set()).add(docs[d])
-    return found
+    return _qrels(kept.name, dict(sorted((docs_by_query(found) | docs_by_query(kept)).items())))
 
 
 def _votes(judgments: Judgments, queries: set[str]) -> dict[tuple[str, str, str], float]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from prefjudge.core.judgments import Judgments, nameless
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidences
 from prefjudge.core.resolving.resolutions import Resolutions
 from prefjudge.core.resolving.rules import Strengths, fit_strengths
@@ -23,7 +23,7 @@ from prefjudge.core.resolving.scales import (
     one_scale,
 )
 from prefjudge.core.resolving.tournaments import CastVotes, Floats, Index, tournaments, vote_matrices
-from prefjudge.core.runs import Codes, Qrels, encode
+from prefjudge.core.runs import Codes, Qrels
 from prefjudge.core.shortcuts import Shortcut
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.words import chance_text, many
@@ -685,7 +685,8 @@ class LikelyPools:
     ) -> None:
         self.scales = estimate_scales(nameless(judgments), rng=rng, pools=pools)
         self.left, self.right = (
-            _rows_of(judgments, side, documents) for side in (judgments.left, judgments.right)
+            find_rows(documents, judgments.queries, judgments.docs, judgments.query, side)
+            for side in (judgments.left, judgments.right)
         )
         self._queries = {query: code for code, query in enumerate(documents.queries)}
         self._known = _known(judgments, self.left, self.right, documents, places)
@@ -741,19 +742,6 @@ class LikelyPools:
         weight = np.exp(logs - logs.max())
         chance: Floats = weight / weight.sum()
         return chance
-
-
-def _rows_of(judgments: Judgments, side: Codes, documents: Qrels) -> Index:
-    """Return the row of each document of a side; -1 where there is none."""
-    width = max(1, len(documents.docs))
-    keys = documents.query.astype(np.int64) * width + documents.doc
-    order = np.argsort(keys)
-    query = encode(judgments.queries, documents.queries)[judgments.query].astype(np.int64)
-    doc = encode(judgments.docs, documents.docs)[side]
-    wanted = np.where((query >= 0) & (doc >= 0), query * width + doc, -1)
-    place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
-    rows: Index = np.where(keys[order[place]] == wanted, order[place], -1)
-    return rows
 
 
 def _known(

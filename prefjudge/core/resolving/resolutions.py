@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, select_judgments
-from prefjudge.core.pools import Pairs, Pools
+from prefjudge.core.pools import Pairs, Pools, docs_by_query, find_rows
 from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, find_rule
 from prefjudge.core.resolving.tournaments import (
     BLOCK_ROWS,
@@ -172,13 +172,8 @@ def with_answers(resolutions: Resolutions, answers: Qrels, rule: str) -> Resolut
     A query whose winners they are keeps its status, and so does one that is judged in part and has any; any
     other has one answer, or several (a tie), or none.
     """
-    query = encode(answers.queries, resolutions.queries)[answers.query]
-    doc = encode(answers.docs, resolutions.docs)[answers.doc]
-    known = (query >= 0) & (doc >= 0)
-    span, owner = len(resolutions.docs), resolutions.query
-    # One integer for each (query, document); in 32 bits the product could overflow.
-    keys = query[known].astype(np.int64) * span + doc[known]
-    winner = np.isin(owner.astype(np.int64) * span + resolutions.doc, keys)
+    owner = resolutions.query
+    winner = find_rows(answers, resolutions.queries, resolutions.docs, owner, resolutions.doc) >= 0
     count = np.bincount(owner[winner], minlength=len(resolutions))
     # A query where any candidate's flag differs has other
     # winners, and its status and margin are derived again.
@@ -297,19 +292,16 @@ class Change:
 
 def find_changes(before: Qrels, after: Qrels) -> tuple[Change, ...]:
     """Return what differs between two versions of the best-known answers, query by query."""
-    old, new = _by_query(before), _by_query(after)
+    old, new = docs_by_query(before), docs_by_query(after)
     return tuple(
-        Change(query_id=query, before=old.get(query, ()), after=new.get(query, ()))
+        Change(
+            query_id=query,
+            before=tuple(sorted(old.get(query, ()))),
+            after=tuple(sorted(new.get(query, ()))),
+        )
         for query in sorted(old.keys() | new.keys())
         if old.get(query) != new.get(query)
     )
-
-
-def _by_query(answers: Qrels) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for query, doc in zip(answers.query.tolist(), answers.doc.tolist(), strict=True):
-        found.setdefault(answers.queries[query], []).append(answers.docs[doc])
-    return {query: tuple(sorted(docs)) for query, docs in found.items()}
 
 
 # Preferences: what the judgments of each query say about its best answer, and the qrels made of it.
@@ -735,4 +727,4 @@ def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:
         alone[pools.source_row[pools.source == code]] = True
         # A document that another run added, too, stays in the pool without this one.
         keep = ~(alone & (sources == 1))
-        yield run, replace(pools, query=pools.query[keep], doc=pools.doc[keep])
+        yield run, pools.only(keep)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from prefjudge.core.copies import Copies, ranks_of_candidates
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.runs import Codes, JudgedRanks, Qrels, encode
+from prefjudge.core.pools import find_rows
+from prefjudge.core.runs import JudgedRanks, Qrels, encode
 from prefjudge.errors import InputError
 from prefjudge.words import many
 
@@ -266,7 +267,7 @@ def union_documents(sets: Sequence[Qrels]) -> Qrels:
 def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> list[JudgedRanks]:
     """Turn ranks of many documents into ranks under other labels on them, without reading the runs again."""
     source = encode(qrels.queries, documents.queries).astype(np.int64)
-    at = _rows_of(documents, source[qrels.query], encode(qrels.docs, documents.docs)[qrels.doc])
+    at = find_rows(documents, qrels.queries, qrels.docs, qrels.query, qrels.doc)
     unknown = np.flatnonzero(at < 0)
     if unknown.size:
         query, doc = qrels.queries[qrels.query[unknown[0]]], qrels.docs[qrels.doc[unknown[0]]]
@@ -297,19 +298,6 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
             )
         )
     return relabelled
-
-
-def _rows_of(documents: Qrels, query: Integers, doc: Codes) -> Integers:
-    """Return the row of each document, by the codes of ``documents``; -1 where there is none."""
-    width = len(documents.docs)
-    keys = documents.query.astype(np.int64) * width + documents.doc
-    wanted = np.where((query >= 0) & (doc >= 0), query.astype(np.int64) * width + doc, -1)
-    if not keys.size:
-        return np.full(wanted.size, -1)
-    order = np.argsort(keys, kind="stable")
-    # what comes before the first key is looked up in the last one, from which it differs
-    place = order[np.searchsorted(keys, wanted, side="right", sorter=order) - 1]
-    return np.where(keys[place] == wanted, place, -1)
 
 
 # The parameters of measures: what each takes, and what it is where it is not given.

@@ -8,8 +8,8 @@ from typing import Unpack
 
 import numpy as np
 
-from prefjudge.core.copies import Candidate, candidates_of
 from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.pools import Candidate, candidates_of
 from prefjudge.core.resolving.confidence import ConfidenceSummary, ResolvedQuery, resolved_queries
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels
