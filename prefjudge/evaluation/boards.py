@@ -13,7 +13,7 @@ from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, Scores, encode
 from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, ideal_placings, number_in_group
-from prefjudge.evaluation.tests import Correction, Significance, adjust, sign_test, t_test
+from prefjudge.evaluation.tests import Correction, adjust, sign_test, t_test
 from prefjudge.words import told
 
 
@@ -61,18 +61,11 @@ def perfect_scores(
     return score_matrix([perfect_ranks(top, shared, order=order, pooled=pooled)], shared, measure)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstPerfect:
-    """Each run against the perfect ranking, over the perfect ranking's queries."""
+def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> tuple[Floats, Floats]:
+    """Return how each run's score differs from the perfect ranking's on the queries of the latter, and p.
 
-    difference: Floats
-    """Shape (runs,): the score of the run less that of the perfect ranking."""
-    p: Floats
-    """Shape (runs,): two-sided, after Holm's correction over the runs; 1 where there is only one query."""
-
-
-def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> AgainstPerfect:
-    """Test each run against the perfect ranking on the queries of the latter."""
+    The test is two-sided, after Holm's correction over the runs; p is 1 where there is only one query.
+    """
     place = {query: row for row, query in enumerate(scores.queries)}
     runs = scores.values[[place[query] for query in perfect.queries]]
     apart: Floats = runs - perfect.values
@@ -86,7 +79,7 @@ def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mea
         difference = apart.mean(axis=0)
         total, squares = apart.sum(axis=0), (apart**2).sum(axis=0)
         p = t_test(total, squares, len(apart))[1] if len(apart) > 1 else np.ones(difference.shape)
-    return AgainstPerfect(difference=difference, p=adjust(p, Correction.HOLM))
+    return difference, adjust(p, Correction.HOLM)
 
 
 # Leaderboards: runs in order of a score, with intervals and the perfect ranking.
@@ -206,7 +199,7 @@ def leaderboard(
                 above_perfect_by=sign * float(by),
                 p_above_perfect=float(p),
             )
-            for row, by, p in zip(rows, apart.difference, apart.p, strict=True)
+            for row, by, p in zip(rows, *apart, strict=True)
         ]
         rows += [replace(row, perfect=True) for row in _rows(perfect, statistic, confidence)]
     rows.sort(key=lambda row: (row.queries < len(scores.queries), -sign * row.score, row.run))
@@ -357,30 +350,10 @@ class Standing:
     first: float = nan
 
 
-def standings(significance: Significance) -> tuple[Standing, ...]:
-    """Return tiers and rank intervals from the tests of all pairs, in order of the mean, then of the run tag.
-
-    With a correction that bounds the chance of any false claim (Holm, Bonferroni), all rank intervals hold
-    together at ``1 - alpha``.
-    """
-    count = len(significance.runs)
-    # Filled for a < b only; less its transpose it is antisymmetric.
-    lead = np.zeros((count, count))
-    lead[significance.b, significance.a] = direction(significance.measure) * significance.difference
-    lead -= lead.T
-    told_apart = np.zeros((count, count), dtype=bool)
-    told_apart[significance.a, significance.b] = significance.significant
-    return _standings(significance.runs, lead, told_apart | told_apart.T)
-
-
 def standings_of(
     scores: Scores, *, alpha: float = 0.05, first_from: int = FIRST_TOLD_FROM
 ) -> tuple[Standing, ...]:
-    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
-
-    The same as :func:`standings` of ``compare_runs(scores, test="t")``, from one matrix product instead of
-    the sums that the other tests need too.
-    """
+    """Return tiers, rank intervals and the chances to be first, from so many queries on."""
     firm = rank_intervals(scores, alpha=alpha)
     if len(scores.queries) < first_from:
         return firm
@@ -389,14 +362,35 @@ def standings_of(
 
 
 def rank_intervals(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]:
-    """Return the same without the chances to be first: all rank intervals hold together at 1 - alpha."""
+    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
+
+    All rank intervals hold together at ``1 - alpha``. Runs stand in order of the mean, then of the run tag.
+    """
     count = len(scores.runs)
-    means = scores.values.mean(axis=0)
+    goodness = direction(scores.measure) * scores.values.mean(axis=0)
     tested = paired_t_tests(scores)
     told_apart = np.zeros((count, count), dtype=bool)
     told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
-    lead = direction(scores.measure) * (means[:, None] - means[None, :])
-    return _standings(scores.runs, lead, told_apart | told_apart.T)
+    lead = goodness[:, None] - goodness[None, :]
+    better = (told_apart | told_apart.T) & (lead > 0)  # [i, j]: i is significantly better than j
+    # Rounding differs with the way a mean was summed; twelve digits make runs of equal mean equal.
+    goodness = lead.mean(axis=1)  # the mean lead orders runs exactly as their means do
+    order = sorted(range(count), key=lambda run: (-round(float(goodness[run]), 12), scores.runs[run]))
+    tier = np.zeros(count, dtype=np.int64)
+    number = 0
+    for leader in order:
+        if not tier[leader]:
+            number += 1
+            tier[(tier == 0) & ~better[leader]] = number
+    return tuple(
+        Standing(
+            run=scores.runs[run],
+            tier=int(tier[run]),
+            highest=1 + int(better[:, run].sum()),
+            lowest=count - int(better[run].sum()),
+        )
+        for run in order
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +409,9 @@ class PairedTests:
 def paired_t_tests(scores: Scores) -> PairedTests:
     """Test all pairs of runs: the p-values of ``compare_runs(scores, test="t")``, from one matrix product."""
     queries, count = scores.values.shape
-    means, covered = scores.values.mean(axis=0), _covered(scores.values)
+    means = scores.values.mean(axis=0)
+    centred = scores.values - means
+    covered = centred.T @ centred
     squares = np.diag(covered)
     # The sum of squared differences of i and j about their
     # mean: |i|**2 + |j|**2 - 2 (i . j) for centred columns.
@@ -426,13 +422,6 @@ def paired_t_tests(scores: Scores) -> PairedTests:
     # t_test takes raw sums of squares: those about the mean, and n times the mean squared.
     _, p = t_test(total, around[a, b] + total**2 / queries, queries)
     return PairedTests(a=a, b=b, difference=total / queries, p=adjust(p, Correction.HOLM))
-
-
-def _covered(values: Floats) -> Floats:
-    """Return the sums of products of the columns about their means."""
-    centred = values - values.mean(axis=0)
-    product: Floats = centred.T @ centred
-    return product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -531,30 +520,6 @@ def _noisy_shares(means: Floats, root: Floats, rng: np.random.Generator) -> Floa
     logs = (freedom / 2.0 - 2.0) * np.log(share) - share * freedom / 2.0 * seen / noise
     weight = np.exp(logs - logs.max())
     return rng.choice(share, _DRAWS, p=weight / weight.sum())
-
-
-def _standings(runs: tuple[str, ...], lead: Floats, told_apart: NDArray[np.bool_]) -> tuple[Standing, ...]:
-    """Put runs into tiers; ``lead[i, j]`` is by how much run i is better than run j."""
-    count = len(runs)
-    better = told_apart & (lead > 0)  # [i, j]: i is significantly better than j
-    # Rounding differs with the way a mean was summed; twelve digits make runs of equal mean equal.
-    goodness = lead.mean(axis=1)  # the mean lead orders runs exactly as their means do
-    order = sorted(range(count), key=lambda run: (-round(float(goodness[run]), 12), runs[run]))
-    tier = np.zeros(count, dtype=np.int64)
-    number = 0
-    for leader in order:
-        if not tier[leader]:
-            number += 1
-            tier[(tier == 0) & ~better[leader]] = number
-    return tuple(
-        Standing(
-            run=runs[run],
-            tier=int(tier[run]),
-            highest=1 + int(better[:, run].sum()),
-            lowest=count - int(better[run].sum()),
-        )
-        for run in order
-    )
 
 
 # Boards: a leaderboard with everything that says how firm it is.

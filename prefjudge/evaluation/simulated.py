@@ -83,10 +83,7 @@ def all_candidates(pools: Pools, top: TopPairs) -> Pools:
 def pairs_asked(candidates: Pools, pools: Pools, top: TopPairs) -> tuple[Rows, Rows]:
     """Return the pairs of both experiments: of one run's top with the qrel, and of all in each pool.
 
-    Returns
-    -------
-    two of ndarray of int64, shape (n, 2)
-        Rows of the candidates, the smaller one first.
+    They are rows of the candidates, the smaller one first.
     """
     real = top.rival >= 0
     duels = [
@@ -105,10 +102,6 @@ def draw_strengths(candidates: Pools, top: TopPairs, rates: Rates, rng: np.rando
 
     A qrel is better than other passages where the run has it on top, and worse where the run prefers another
     one, by as much as the paper's rates say.
-
-    Returns
-    -------
-    ndarray of float64, shape (candidates,)
     """
     scale = scale_of_error(rates.error)
     strength = rng.normal(0.0, scale, candidates.query.size)
@@ -122,15 +115,7 @@ def draw_strengths(candidates: Pools, top: TopPairs, rates: Rates, rng: np.rando
 def draw_votes(
     candidates: Pools, pairs: NDArray[np.int64], strength: Floats, rng: np.random.Generator
 ) -> Judgments:
-    """Let one simulated worker choose from each pair.
-
-    Parameters
-    ----------
-    candidates : Pools
-    pairs : ndarray of int64, shape (n, 2)
-        Rows of the candidates.
-    strength : ndarray of float64, shape (candidates,)
-    """
+    """Let one simulated worker choose from each pair, given as rows of the candidates."""
     first, second = pairs.T
     # Bradley-Terry: the logistic function of the difference, as a tanh, which cannot overflow.
     chosen = rng.random(len(pairs)) < 0.5 * (1.0 + np.tanh(0.5 * (strength[first] - strength[second])))
@@ -150,80 +135,8 @@ def draw_votes(
 
 # What simulated votes on pools make of the runs: win ratios, and the leaderboard under preference qrels.
 
-Flags = NDArray[np.bool_]
-
 _DEPTH = 10
 _ALPHA = 0.05
-
-
-class SimulatedBoards:
-    """The runs on the sampled queries: what does not change from one simulated study to the next.
-
-    Parameters
-    ----------
-    candidates, pools : Pools
-        All passages that are compared, and those in the pools of the sampled queries.
-    heads : Heads
-        The runs' first passages.
-    top : TopPairs
-        Says which qrel of each query is in its pool.
-    ranks : sequence of JudgedRanks
-        Where each run placed each passage of ``pools``, row by row.
-    original : ndarray of float64, shape (runs,)
-        The runs' RR@10 under the original qrels, in the order of ``ranks``.
-    pairs : ndarray of int64, shape (n, 2)
-        The pairs that are judged, as rows of ``candidates``, the smaller one first, in order.
-    """
-
-    def __init__(
-        self,
-        candidates: Pools,
-        pools: Pools,
-        heads: Heads,
-        top: TopPairs,
-        ranks: Sequence[JudgedRanks],
-        original: Floats,
-        pairs: Rows,
-    ) -> None:
-        self._original = original
-        self._reciprocal = np.zeros((pools.query.size, len(ranks)))
-        for column, placed in enumerate(ranks):
-            first = placed.position <= _DEPTH
-            self._reciprocal[placed.judged[first], column] = 1.0 / placed.position[first]
-        self._starts = np.flatnonzero(np.r_[True, np.diff(pools.query) != 0])
-        tops = _first_passages(candidates, pools, heads, top)
-        one, other = np.triu_indices(tops.shape[1], 1)
-        self._with_perfect = one == 0  # the perfect ranking is the first column of the tops
-        a, b = tops[:, one], tops[:, other]
-        self._compared = (a >= 0) & (b >= 0) & (a != b)
-        count = candidates.query.size
-        wanted = np.minimum(a, b) * count + np.maximum(a, b)
-        self._pair = np.minimum(np.searchsorted(pairs[:, 0] * count + pairs[:, 1], wanted), len(pairs) - 1)
-        self._a = a
-
-    def count_significant(self, chosen: Rows) -> tuple[int, int]:
-        """Return how many win ratios are significant, and how many runs so beat the perfect ranking.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (n,)
-            Which candidate was preferred in each pair.
-        """
-        won = (self._compared & (chosen[self._pair] == self._a)).sum(axis=0)
-        lost = self._compared.sum(axis=0) - won
-        sure = binomial_p(won, lost) * won.size <= _ALPHA
-        return int(sure.sum()), int((sure & self._with_perfect & (lost > won)).sum())
-
-    def tau(self, best: Flags) -> float:
-        """Return Kendall's tau between the boards under the original and the preference qrels.
-
-        Parameters
-        ----------
-        best : ndarray of bool, shape (rows of the pools,)
-            Which passages are preference qrels.
-        """
-        found = np.maximum.reduceat(self._reciprocal * best[:, None], self._starts, axis=0)
-        return kendall_tau(self._original, found.mean(axis=0))
 
 
 def _first_passages(candidates: Pools, pools: Pools, heads: Heads, top: TopPairs) -> Rows:
@@ -332,49 +245,18 @@ def simulate_paper(
 ) -> tuple[Judgments, Judgments, SimulatedPaper]:
     """Simulate both experiments of the paper, one vote for each pair.
 
-    Parameters
-    ----------
-    pools : Pools
-        The pools of the sampled queries.
-    top : TopPairs
-        One run's top passages and the qrels, on all labelled queries.
-    heads : Heads
-        The first passages of all runs.
-    ranks : sequence of JudgedRanks
-        Where each run placed each passage of ``pools``, row by row.
-    original : ndarray of float64, shape (runs,)
-        The runs' RR@10 under the original qrels of the sampled queries, in the order of ``ranks``.
-    rates : Rates, optional
-        How often people choose which passage; as in the paper by default.
-    studies : int
-        How many to simulate.
+    The pools are those of the sampled queries, ``top`` one run's top passages and the qrels on all labelled
+    ones, ``heads`` the first passages of all runs. ``ranks`` is where each run placed each passage of the
+    pools, row by row, and ``original`` its RR@10 under the original qrels of the sampled queries.
 
-    Returns
-    -------
-    Judgments
-        All votes of the first of the studies: those on pairs of a run's top with the qrels among them, one of
-        which may be in no pool.
-    Judgments
-        Of these, the votes on pairs of the pools: what the preference qrels are made of.
-    SimulatedPaper
-        What the studies find.
-
-    Raises
-    ------
-    InputError
-        No query has two passages to compare.
+    Returns all votes of the first of the studies (one on a run's top with the qrels may be in no pool), of
+    these the votes on pairs of the pools, which the preference qrels are made of, and what the studies find.
     """
-    candidates = all_candidates(pools, top)
-    duels, pooled = pairs_asked(candidates, pools, top)
-    if not len(duels) or not len(pooled):
-        raise InputError("no query has two passages to compare", "Give more runs, or other qrels.")
-    pairs = np.unique(np.concatenate([duels, pooled]), axis=0)
-    boards = SimulatedBoards(candidates, pools, heads, top, ranks, original, pairs)
-    found = _Experiments(candidates, pools, top, pairs, duels, pooled, boards)
+    found = _Studies(pools, top, heads, ranks, original)
     rows = np.empty((studies, len(_MEASURED)))
     for study in range(studies):
-        strength = draw_strengths(candidates, top, rates or Rates(), rng)
-        votes = draw_votes(candidates, pairs, strength, rng)
+        strength = draw_strengths(found.candidates, top, rates or Rates(), rng)
+        votes = draw_votes(found.candidates, found.pairs, strength, rng)
         if study == 0:
             first = votes
         rows[study] = found.sum_up(votes, strength)
@@ -384,8 +266,8 @@ def simulate_paper(
         SimulatedPaper(
             studies=studies,
             split=top.split,
-            duels=len(duels),
-            pairs=len(pooled),
+            duels=found.duels,
+            pairs=found.pooled,
             queries=len(pools.queries),
             documents=pools.query.size,
             significant=float(rows[:, 0].mean()),
@@ -394,52 +276,60 @@ def simulate_paper(
     )
 
 
-class _Experiments:
-    """What does not change from one simulated study to the next."""
+class _Studies:
+    """The pairs of both experiments, and what else is the same in all simulated studies."""
 
     def __init__(
-        self,
-        candidates: Pools,
-        pools: Pools,
-        top: TopPairs,
-        pairs: Rows,
-        duels: Rows,
-        pooled: Rows,
-        boards: SimulatedBoards,
+        self, pools: Pools, top: TopPairs, heads: Heads, ranks: Sequence[JudgedRanks], original: Floats
     ) -> None:
-        self._boards = boards
-        count = candidates.query.size
-        key = pairs[:, 0] * count + pairs[:, 1]
+        self.candidates = all_candidates(pools, top)
+        duels, pooled = pairs_asked(self.candidates, pools, top)
+        if not len(duels) or not len(pooled):
+            raise InputError("no query has two passages to compare", "Give more runs, or other qrels.")
+        self.pairs = np.unique(np.concatenate([duels, pooled]), axis=0)
+        self.duels, self.pooled = len(duels), len(pooled)
+        count = self.candidates.query.size
+        key = self.pairs[:, 0] * count + self.pairs[:, 1]
         real = top.rival >= 0
         asked = np.searchsorted(key, duels[:, 0] * count + duels[:, 1])
         agreed = top.agreed[real]
         self._differing, self._agreeing = asked[~agreed], asked[agreed]
-        self._rival = find_rows(candidates, top.queries, top.docs, top.query[real], top.rival[real])
-        self._second, self._rival = self._rival[agreed], self._rival[~agreed]
-        self._pairs = pairs
-        self._pooled = np.unique(np.searchsorted(key, pooled[:, 0] * count + pooled[:, 1]))
-        self._own = find_rows(candidates, pools.queries, pools.docs, pools.query, pools.doc)
+        rival = find_rows(self.candidates, top.queries, top.docs, top.query[real], top.rival[real])
+        self._second, self._rival = rival[agreed], rival[~agreed]
+        self._in_pools = np.unique(np.searchsorted(key, pooled[:, 0] * count + pooled[:, 1]))
+        self._own = find_rows(self.candidates, pools.queries, pools.docs, pools.query, pools.doc)
         self._starts = np.flatnonzero(np.r_[True, np.diff(pools.query) != 0])
-        self._pools = pools
-        self._candidates = candidates
+        self._sizes = pools.sizes
+        self._original = original
+        self._reciprocal = np.zeros((pools.query.size, len(ranks)))
+        for column, placed in enumerate(ranks):
+            first = placed.position <= _DEPTH
+            self._reciprocal[placed.judged[first], column] = 1.0 / placed.position[first]
+        tops = _first_passages(self.candidates, pools, heads, top)
+        one, other = np.triu_indices(tops.shape[1], 1)
+        self._with_perfect = one == 0  # the perfect ranking is the first column of the tops
+        self._a, b = tops[:, one], tops[:, other]
+        self._compared = (self._a >= 0) & (b >= 0) & (self._a != b)
+        wanted = np.minimum(self._a, b) * count + np.maximum(self._a, b)
+        self._pair = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
 
     def in_pools(self, votes: Judgments) -> Judgments:
         """Return the votes on pairs of the pools."""
-        return select_judgments(votes, self._pooled)
+        return select_judgments(votes, self._in_pools)
 
     def sum_up(self, votes: Judgments, strength: Floats) -> tuple[float, ...]:
         """Return what one study finds and shows, in the order of ``_MEASURED``."""
-        chosen = np.where(votes.choice > 0, self._pairs[:, 0], self._pairs[:, 1])
+        chosen = np.where(votes.choice > 0, self.pairs[:, 0], self.pairs[:, 1])
         won = int((chosen[self._differing] == self._rival).sum())
         p = float(binomial_p(np.array([won]), np.array([self._rival.size - won]))[0])
         kept_qrels = int((chosen[self._agreeing] != self._second).sum())
         answers = resolve(self.in_pools(votes))
-        kept = np.repeat(np.arange(len(answers.queries)), np.diff(answers.start))
         winners = np.zeros(strength.size, dtype=bool)
-        rows = find_rows(self._candidates, answers.queries, answers.docs, kept, answers.doc)
+        rows = find_rows(self.candidates, answers.queries, answers.docs, answers.query, answers.doc)
         winners[rows[answers.winner]] = True
         mine = winners[self._own]
-        significant, better = self._boards.count_significant(chosen)
+        significant, better = self._count_significant(chosen)
+        found = np.maximum.reduceat(self._reciprocal * mine[:, None], self._starts, axis=0)
         return (
             float(p <= 0.05),
             won / self._rival.size if self._rival.size else float("nan"),
@@ -448,13 +338,20 @@ class _Experiments:
             kept_qrels / self._second.size if self._second.size else float("nan"),
             float(significant),
             float(better),
-            self._boards.tau(mine),
+            kendall_tau(self._original, found.mean(axis=0)),
         )
+
+    def _count_significant(self, chosen: Rows) -> tuple[int, int]:
+        """Return how many win ratios are significant, and how many runs so beat the perfect ranking."""
+        won = (self._compared & (chosen[self._pair] == self._a)).sum(axis=0)
+        lost = self._compared.sum(axis=0) - won
+        sure = binomial_p(won, lost) * won.size <= _ALPHA
+        return int(sure.sum()), int((sure & self._with_perfect & (lost > won)).sum())
 
     def _share_right(self, mine: NDArray[np.bool_], strength: Floats) -> float:
         """Return on what share of the queries the preference qrel, or one drawn of several, is the best."""
         truth = strength[self._own]
-        best = truth == np.repeat(np.maximum.reduceat(truth, self._starts), self._pools.sizes)
+        best = truth == np.repeat(np.maximum.reduceat(truth, self._starts), self._sizes)
         right = np.add.reduceat(mine & best, self._starts)
         return float((right / np.maximum(1, np.add.reduceat(mine, self._starts))).mean())
 

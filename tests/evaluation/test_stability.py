@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.boards import standings
+from prefjudge.evaluation.boards import rank_intervals
 from prefjudge.evaluation.intervals import bootstrap_counts
 from prefjudge.evaluation.stability import (
     RankStability,
@@ -15,7 +15,6 @@ from prefjudge.evaluation.stability import (
     in_the_middle,
     split_queries,
 )
-from prefjudge.evaluation.tests import compare_runs
 from tests.evaluation.samples import scores_of
 
 
@@ -35,8 +34,8 @@ def told(ranks: RankStability) -> tuple[np.ndarray, np.ndarray]:
 def test_rank_intervals_are_those_of_the_leaderboard(queries: int, confidence: float) -> None:
     scores = scores_of(noisy(8, queries=queries))
     ranks = bootstrap_ranks(scores, trials=50, confidence=confidence, rng=np.random.default_rng(0))
-    tests = compare_runs(scores, test="t", alpha=round(1 - confidence, 12), rng=np.random.default_rng(0))
-    firm = {one.run: (one.highest, one.lowest) for one in standings(tests)}
+    found = rank_intervals(scores, alpha=round(1 - confidence, 12))
+    firm = {one.run: (one.highest, one.lowest) for one in found}
     assert [firm[run] for run in ranks.runs] == list(zip(ranks.low, ranks.high, strict=True))
     assert ranks.interval == "t tests"
 

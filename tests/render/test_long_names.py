@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from prefjudge.core.runs import Order, Scores
-from prefjudge.evaluation.boards import leaderboard, standings
+from prefjudge.evaluation.boards import leaderboard, rank_intervals
 from prefjudge.evaluation.stability import RankStability, bootstrap_ranks
 from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.tests import compare_runs
 from prefjudge.evaluation.winratios import WinRatio, WinRatios
 from prefjudge.show import plots
 from prefjudge.show.plots import plot_conditions, plot_progress, plot_ranks
@@ -43,8 +42,7 @@ def ranked(names: tuple[str, ...], labels: str) -> RankStability:
 
 def board(names: tuple[str, ...], labels: str) -> "Figure":
     given = scores(names, labels)
-    tested = compare_runs(given, test="t", rng=np.random.default_rng(0))
-    return plots.plot_leaderboard(leaderboard(given), standings(tested))
+    return plots.plot_leaderboard(leaderboard(given), rank_intervals(given))
 
 
 def two_boards(names: tuple[str, ...], labels: str) -> "Figure":

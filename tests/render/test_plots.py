@@ -10,11 +10,11 @@ import pytest
 
 from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.boards import leaderboard, make_board, standings
+from prefjudge.evaluation.boards import leaderboard, make_board
+from prefjudge.evaluation.boards import rank_intervals as intervals_of
 from prefjudge.evaluation.correlation import TwoVotings, correlate
 from prefjudge.evaluation.stability import bootstrap_ranks
 from prefjudge.evaluation.submissions import Submission
-from prefjudge.evaluation.tests import compare_runs
 from prefjudge.evaluation.winratios import WinRatio, WinRatios
 from prefjudge.findings.outputs import write_figure
 from prefjudge.show import plots
@@ -57,8 +57,7 @@ def bar(queries: int = 30) -> Scores:
 
 def board_plot(queries: int = 30) -> object:
     first = scores("official", 1)
-    tested = compare_runs(first, test="t", rng=np.random.default_rng(0))
-    return plots.plot_leaderboard(leaderboard(first, perfect=bar(queries)), standings(tested))
+    return plots.plot_leaderboard(leaderboard(first, perfect=bar(queries)), intervals_of(first))
 
 
 def two_boards() -> object:
@@ -311,9 +310,9 @@ def test_points_are_filled_as_the_table_marks_them() -> None:
 
 def test_a_board_is_drawn_in_the_order_of_another() -> None:
     made = leaderboard(scores("official", 1))
-    tested = compare_runs(scores("official", 1), test="t", rng=np.random.default_rng(0))
+    firm = intervals_of(scores("official", 1))
     order = tuple(reversed([row.run for row in made.ranked]))
-    drawn = plots.plot_leaderboard(made, standings(tested), order=order[:-1], order_name="the leaderboard")
+    drawn = plots.plot_leaderboard(made, firm, order=order[:-1], order_name="the leaderboard")
     (axes,) = drawn.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(order)
     assert "in the order of the leaderboard" in axes.get_title(loc="left")
