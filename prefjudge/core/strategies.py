@@ -120,43 +120,12 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantNoise:
-    """Every vote is wrong with the same probability, on every pair."""
-
-    error: float
-
-    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
-        """Draw an order of merit for each pool."""
-        place = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
-        better = place[:, :, None] < place[:, None, :]
-        return np.where(better, 1.0 - self.error, self.error), place.argmin(axis=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BradleyTerryNoise:
-    """Close pairs are harder: strengths are normal, and a vote follows the logistic of their difference."""
-
-    scale: float
-
-    @property
-    def error(self) -> float:
-        """The share of wrong votes on a random pair."""
-        return error_of_scale(self.scale)
-
-    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
-        """Draw the strengths of each pool."""
-        strength = rng.normal(0.0, self.scale, (n, k))
-        difference = strength[:, :, None] - strength[:, None, :]
-        return 0.5 * (1.0 + np.tanh(0.5 * difference)), strength.argmax(axis=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LapseNoise:
     """Some votes are cast by chance, whatever is shown; the others follow Bradley and Terry's model."""
 
     error: float
     """The share of wrong votes on a random pair."""
-    lapses: float
+    lapses: float = 0.0
     """The share of these that any pair would have got, from 0 to 1: 0 is Bradley and Terry's model, and 1 the
     same error on every pair."""
 
@@ -175,9 +144,12 @@ class LapseNoise:
     def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
         """Draw the strengths, or the order, of each pool."""
         if self.lapses >= 1.0:
-            return ConstantNoise(error=self.error).draw_chances(n, k, rng)
-        chances, best = BradleyTerryNoise(scale=self.scale).draw_chances(n, k, rng)
-        return 0.5 * self.tossed + (1.0 - self.tossed) * chances, best
+            place = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
+            better = place[:, :, None] < place[:, None, :]
+            return np.where(better, 1.0 - self.error, self.error), place.argmin(axis=1)
+        strength = rng.normal(0.0, self.scale, (n, k))
+        chances = 0.5 * (1.0 + np.tanh(0.5 * (strength[:, :, None] - strength[:, None, :])))
+        return 0.5 * self.tossed + (1.0 - self.tossed) * chances, strength.argmax(axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

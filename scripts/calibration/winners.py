@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.resolutions import resolve_all
-from prefjudge.core.strategies import BradleyTerryNoise, scale_of_error
+from prefjudge.core.strategies import LapseNoise
 
 RULES = ("shallow-pooling", "bradley-terry", "noisy-bradley-terry")
 QUERIES, POOL, WORKERS, ERROR = 150, 6, 20, 0.33
@@ -40,7 +40,7 @@ CROWDS = (
 
 def judge(crowd: Crowd, votes: int, rng: np.random.Generator) -> tuple[Judgments, NDArray[np.int64]]:
     """Return a study's judgments, every pair by so many different workers, and the best of each query."""
-    noise = BradleyTerryNoise(scale=scale_of_error(ERROR))
+    noise = LapseNoise(error=ERROR)
     chances, best = noise.draw_chances(QUERIES, POOL, rng)
     one, other = np.triu_indices(POOL, 1)
     pairs = QUERIES * one.size

@@ -8,13 +8,13 @@ from prefjudge.core.planning.sure import Sure, likely_crowd
 from prefjudge.core.resolving.posterior import draw_orders, sum_orders
 from prefjudge.core.resolving.scales import Scales
 from prefjudge.core.resolving.tournaments import CastVotes
-from prefjudge.core.strategies import ConstantNoise
+from prefjudge.core.strategies import LapseNoise
 
 
 def sparse(n: int, size: int, share: float) -> np.ndarray:
     """Return votes of a crowd of which a third errs, on some of the pairs: many on few, and some on none."""
     rng = np.random.default_rng(5)
-    chances, _ = ConstantNoise(error=0.33).draw_chances(n, size, rng)
+    chances, _ = LapseNoise(error=0.33, lapses=1.0).draw_chances(n, size, rng)
     asked = np.triu(rng.geometric(0.4, (n, size, size)) * (rng.random((n, size, size)) < share), 1)
     votes = np.triu(rng.binomial(asked, chances), 1).astype(float)
     return votes + (asked - votes).transpose(0, 2, 1) * (asked.transpose(0, 2, 1) > 0)
@@ -77,7 +77,7 @@ def test_trust_counts_in_drawn_orders_as_in_their_sum() -> None:
 
 
 def test_large_pools_tell_a_crowd_that_errs_alike_on_every_pair_and_its_best() -> None:
-    chances, best = ConstantNoise(error=0.25).draw_chances(40, 15, np.random.default_rng(2))
+    chances, best = LapseNoise(error=0.25, lapses=1.0).draw_chances(40, 15, np.random.default_rng(2))
     known = Scales(scale=np.array([1.0]), weight=np.ones(1), lapses=np.full(1, 0.5))
     votes, _ = play(Sure(0.9, crowd=known), chances, np.random.default_rng(3))
     crowd = likely_crowd(votes)

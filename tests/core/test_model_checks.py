@@ -7,7 +7,7 @@ import pytest
 
 from prefjudge.core.resolving.confidence import ModelCheck, check_model
 from prefjudge.core.resolving.scales import Scales, estimate_scales, one_scale
-from prefjudge.core.strategies import ConstantNoise, LapseNoise, error_of_scale
+from prefjudge.core.strategies import LapseNoise, error_of_scale
 from tests.core.tables import judgments_of
 
 
@@ -112,6 +112,6 @@ def test_lapses_keep_the_share_of_wrong_votes() -> None:
         assert 1 - right.mean() == pytest.approx(0.3, abs=0.003)
         assert right.max() <= 1 - noise.tossed / 2 + 1e-12
     assert noise.draw_chances(9, 3, np.random.default_rng(1))[0].tolist() == (
-        ConstantNoise(error=0.3).draw_chances(9, 3, np.random.default_rng(1))[0].tolist()
+        LapseNoise(error=0.3, lapses=1.0).draw_chances(9, 3, np.random.default_rng(1))[0].tolist()
     )
     assert error_of_scale(LapseNoise(error=0.3, lapses=0.0).scale) == pytest.approx(0.3)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from prefjudge.core.strategies import (
-    BradleyTerryNoise,
-    ConstantNoise,
+    LapseNoise,
     error_of_scale,
     log_weight_of_golds,
     scale_of_error,
@@ -35,8 +34,8 @@ def test_an_error_that_gold_rules_out_has_a_weight_that_is_still_a_number() -> N
 def test_the_scale_of_an_error_has_that_error(error: float) -> None:
     scale = scale_of_error(error)
     assert error_of_scale(scale) == pytest.approx(error, abs=1e-9)
-    assert BradleyTerryNoise(scale=scale).error == error_of_scale(scale)
-    chances, best = BradleyTerryNoise(scale=scale).draw_chances(100_000, 2, np.random.default_rng(3))
+    assert LapseNoise(error=error).scale == scale
+    chances, best = LapseNoise(error=error).draw_chances(100_000, 2, np.random.default_rng(3))
     wrong = np.where(best == 0, chances[:, 1, 0], chances[:, 0, 1])
     assert wrong.mean() == pytest.approx(error, abs=0.004)
     assert np.allclose(chances + chances.transpose(0, 2, 1), 1.0)
@@ -49,7 +48,7 @@ def test_no_crowd_is_wrong_never_or_as_often_as_a_coin(error: float) -> None:
 
 
 def test_constant_noise_orders_each_pool_at_random_and_errs_alike_on_every_pair() -> None:
-    chances, best = ConstantNoise(error=0.2).draw_chances(3000, 4, np.random.default_rng(4))
+    chances, best = LapseNoise(error=0.2, lapses=1.0).draw_chances(3000, 4, np.random.default_rng(4))
     pairs = chances[:, *np.triu_indices(4, 1)]
     assert set(np.unique(pairs)) == {0.2, 0.8}
     wins = (chances > 0.5).sum(axis=2)

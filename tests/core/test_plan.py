@@ -11,8 +11,7 @@ from prefjudge.core.planning.plans import LikelyStudy, Packing, Plan, choose_pla
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.strategies import (
-    BradleyTerryNoise,
-    ConstantNoise,
+    LapseNoise,
     Noise,
     RoundRobin,
     Strategy,
@@ -22,7 +21,7 @@ from prefjudge.core.strategies import (
 from tests.core.tables import log_of
 
 PACKING = Packing(price=lambda assignments: Decimal("2.40"))
-CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
+CROWD = LapseNoise(error=0.33)
 
 
 def alike(noise: Noise, count: int = 20, *, reissued: float = 0.0) -> list[LikelyStudy]:
@@ -61,8 +60,8 @@ def test_round_robin_finds_the_best_as_often_as_tabled(
     error: float, votes: int, size: int, constant: int, bradley_terry: int
 ) -> None:
     for noise, expected in (
-        (ConstantNoise(error=error), constant),
-        (BradleyTerryNoise(scale=scale_of_error(error)), bradley_terry),
+        (LapseNoise(error=error, lapses=1.0), constant),
+        (LapseNoise(error=error), bradley_terry),
     ):
         (plan,) = planned({size: 75}, noise, [RoundRobin(votes)], trials=1500)
         assert 100 * abs(plan.chance - expected / 100) < 1.5 + 300 * plan.error
@@ -133,7 +132,9 @@ def test_the_bound_holds_though_work_is_dropped_and_issued_again() -> None:
 
 def test_a_plan_packs_each_round_into_hits() -> None:
     packing = Packing(price=lambda votes: Decimal(1) + Decimal(votes) / 10)
-    (plan,) = planned({1: 50, 3: 7}, ConstantNoise(error=0.2), [RoundRobin(2)], packing=packing, trials=140)
+    (plan,) = planned(
+        {1: 50, 3: 7}, LapseNoise(error=0.2, lapses=1.0), [RoundRobin(2)], packing=packing, trials=140
+    )
     # 7 pools of 3 pairs, two votes each: 21 pairs in 3 HITs of 2 assignments.
     assert (plan.pairs, plan.judgments, plan.hits, plan.assignments, plan.rounds) == (21, 42, 3, 6, 1)
     assert plan.money == Decimal("1.2") * 6
@@ -143,7 +144,7 @@ def test_a_plan_packs_each_round_into_hits() -> None:
 
 @pytest.mark.parametrize("queries", [1, 7, 10, 33])
 def test_a_study_may_have_more_pools_than_are_simulated(queries: int) -> None:
-    (plan,) = planned({4: queries}, ConstantNoise(error=0.2), [RoundRobin(2)], trials=10)
+    (plan,) = planned({4: queries}, LapseNoise(error=0.2, lapses=1.0), [RoundRobin(2)], trials=10)
     hits = -(-6 * queries // 10)
     assert (plan.pairs, plan.judgments, plan.hits, plan.assignments) == (
         6 * queries, 12 * queries, hits, 2 * hits,
@@ -164,8 +165,7 @@ def test_large_studies_of_which_a_part_is_simulated_are_not_spread_by_its_luck()
 def test_the_chances_at_both_ends_are_those_of_such_crowds() -> None:
     ends = (0.2, 0.4)
     studies = [
-        LikelyStudy(noise=BradleyTerryNoise(scale=scale_of_error(error)), error=error)
-        for error in np.linspace(*ends, 20).tolist()
+        LikelyStudy(noise=LapseNoise(error=error), error=error) for error in np.linspace(*ends, 20).tolist()
     ]
     (plan,) = compare_plans(
         {4: 100}, studies, packing=PACKING, strategies=[RoundRobin(3)], trials=2000, ends=ends,
@@ -174,9 +174,7 @@ def test_the_chances_at_both_ends_are_those_of_such_crowds() -> None:
     assert plan.ends is not None
     many, few = plan.ends
     for error, found in ((0.2, few), (0.4, many)):
-        (known,) = planned(
-            {4: 100}, BradleyTerryNoise(scale=scale_of_error(error)), [RoundRobin(3)], trials=2000
-        )
+        (known,) = planned({4: 100}, LapseNoise(error=error), [RoundRobin(3)], trials=2000)
         assert known.ends is None
         assert found == pytest.approx(known.chance, abs=0.07)
     assert many < plan.chance < few
@@ -200,7 +198,7 @@ def test_the_same_strategy_is_compared_once_and_all_meet_the_same_pools() -> Non
 
 
 def test_a_pool_of_one_has_its_best_for_sure_and_costs_nothing() -> None:
-    sizes, noise = {1: 30, 3: 10}, ConstantNoise(error=0.2)
+    sizes, noise = {1: 30, 3: 10}, LapseNoise(error=0.2, lapses=1.0)
     (mixed,) = planned(sizes, noise, [RoundRobin(3)])
     alone, judged = mixed.by_size
     assert (alone.size, alone.chance, alone.error, alone.pairs, alone.judgments) == (1, 1.0, 0.0, 0.0, 0.0)

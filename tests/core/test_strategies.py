@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from prefjudge.core.planning.rounds import DEFAULT
-from prefjudge.core.strategies import ConstantNoise, RoundRobin, Strategy
+from prefjudge.core.strategies import LapseNoise, RoundRobin, Strategy
 
 
 @pytest.mark.parametrize("strategy", [RoundRobin(1), RoundRobin(2), DEFAULT])
@@ -13,7 +13,7 @@ from prefjudge.core.strategies import ConstantNoise, RoundRobin, Strategy
 def test_a_strategy_goes_on_where_it_stopped(strategy: Strategy, size: int) -> None:
     # Votes that trickle in one at a time lead to the same asking: nothing is forgotten or asked twice.
     rng = np.random.default_rng(size)
-    chances, _ = ConstantNoise(error=0.3).draw_chances(20, size, rng)
+    chances, _ = LapseNoise(error=0.3, lapses=1.0).draw_chances(20, size, rng)
     votes = np.zeros_like(chances)
 
     def ask() -> NDArray[np.int64]:

@@ -15,18 +15,17 @@ from prefjudge.core.resolving.posterior import chance_best, log_evidences
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
 from prefjudge.core.strategies import (
-    BradleyTerryNoise,
-    ConstantNoise,
     Floats,
     LapseNoise,
     Noise,
     RoundRobin,
     Strategy,
+    error_of_scale,
     scale_of_error,
 )
 from tests.core.tables import log_of
 
-CROWD = BradleyTerryNoise(scale=scale_of_error(0.33))
+CROWD = LapseNoise(error=0.33)
 
 
 def found_and_votes(strategy: Strategy, size: int) -> tuple[float, float]:
@@ -204,7 +203,7 @@ def test_votes_that_are_few_are_taken_for_those_of_all_crowds_that_are_usual() -
 
 
 def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    votes = votes_on_all(BradleyTerryNoise(scale=1.64), 4, 4, seed=4)
+    votes = votes_on_all(LapseNoise(error=error_of_scale(1.64)), 4, 4, seed=4)
     looks: list[int] = []
 
     def counted(*of: Any, **options: Any) -> Floats:
@@ -218,7 +217,9 @@ def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: 
     assert len(looks) - cold == 3 * 3 < cold / 2
 
 
-@pytest.mark.parametrize("noise", [CROWD, ConstantNoise(error=0.33), ConstantNoise(error=0.2)])
+@pytest.mark.parametrize(
+    "noise", [CROWD, LapseNoise(error=0.33, lapses=1.0), LapseNoise(error=0.2, lapses=1.0)]
+)
 def test_a_simulation_believes_what_is_right_whichever_pairs_the_crowd_confuses(noise: Noise) -> None:
     chances, best = noise.draw_chances(1000, 5, np.random.default_rng(1))
     votes, _ = play(Sure(0.8), chances, np.random.default_rng(2))
@@ -228,7 +229,7 @@ def test_a_simulation_believes_what_is_right_whichever_pairs_the_crowd_confuses(
 
 
 def test_a_round_of_a_study_asks_by_the_probabilities_that_resolve_states() -> None:
-    chances, _ = ConstantNoise(error=0.2).draw_chances(12, 4, np.random.default_rng(5))
+    chances, _ = LapseNoise(error=0.2, lapses=1.0).draw_chances(12, 4, np.random.default_rng(5))
     votes, _ = play(Sure(0.7), chances, np.random.default_rng(6))
     judgments, pools = log_of(votes)
     stated = assess_confidence(judgments, pools=pools, rng=np.random.default_rng(18)).highest()

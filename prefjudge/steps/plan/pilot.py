@@ -23,13 +23,11 @@ from prefjudge.core.resolving.scales import Scales, estimate_scales, prior_scale
 from prefjudge.core.runs import Scores
 from prefjudge.core.strategies import (
     USUAL_ERROR,
-    BradleyTerryNoise,
-    ConstantNoise,
+    LapseNoise,
     MixedNoise,
     Noise,
     error_of_scale,
     log_weight_of_golds,
-    scale_of_error,
 )
 from prefjudge.errors import InputError
 from prefjudge.field.challenge import rule_of
@@ -371,9 +369,9 @@ def likely_studies(
     """Return so many studies, each with a crowd of its own."""
     found = []
     for error in wrong.of_studies(count):
-        noise: Noise = BradleyTerryNoise(scale=scale_of_error(float(np.clip(error, 1e-3, 0.499))))
+        noise: Noise = LapseNoise(error=float(np.clip(error, 1e-3, 0.499)))
         if kind is NoiseModel.CONSTANT:
-            noise = ConstantNoise(error=error)
+            noise = LapseNoise(error=error, lapses=1.0)
         if bad_workers:
             noise = MixedNoise(honest=noise, bad=bad_workers)
         found.append(LikelyStudy(noise=noise, error=error, reissued=reissued(error)))
