@@ -96,18 +96,10 @@ class Outcomes:
     verdict_signed_rank: Harm
 
 
-def outcomes_against(
-    scores: Scores, baseline: str, contenders: Sequence[str] | None = None, *, alpha: float = 0.05
-) -> tuple[Outcomes, ...]:
-    """Break down the outcomes of a baseline against several runs: one row of Tables 1 and 2 each."""
-    names = [run for run in scores.runs if run != baseline] if contenders is None else list(contenders)
-    return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
-
-
 def outcomes_of_pairs(
     scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05, divided: bool = True
 ) -> tuple[Outcomes, ...]:
-    """Break down the outcomes of any pairs of runs, as :func:`outcomes_against` does."""
+    """Break down the outcomes of pairs of runs: one row of Tables 1 and 2 each."""
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:
             raise InputError(f"no run is called {run!r}", f"Choose one of: {', '.join(scores.runs)}.")

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,13 +11,20 @@ from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.outcomes import (
     Harm,
+    Outcomes,
     describe_outcomes,
-    outcomes_against,
     outcomes_of_pairs,
     to_positions,
 )
 from prefjudge.evaluation.tests import compare_runs
 from prefjudge.show.statistics import outcomes_table
+
+
+def outcomes_against(
+    scores: Scores, baseline: str, contenders: Sequence[str] | None = None, *, alpha: float = 0.05
+) -> tuple[Outcomes, ...]:
+    names = [run for run in scores.runs if run != baseline] if contenders is None else contenders
+    return outcomes_of_pairs(scores, [(baseline, name) for name in names], alpha=alpha)
 
 
 def scores_at(positions: np.ndarray, runs: tuple[str, ...] | None = None) -> Scores:

@@ -16,7 +16,7 @@ from prefjudge.evaluation.intervals import named_statistic, to_grid
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
 from prefjudge.evaluation.measures.placings import relabel
 from prefjudge.evaluation.measures.preferences import PreferenceMeasure
-from prefjudge.evaluation.outcomes import outcomes_against, to_positions
+from prefjudge.evaluation.outcomes import outcomes_of_pairs, to_positions
 from prefjudge.evaluation.stability import bootstrap_ranks, compare_votings, measure_noise
 from prefjudge.evaluation.submissions import Rules, audit
 from prefjudge.evaluation.tests import Correction, check_resamples, compare_runs
@@ -147,9 +147,17 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "the runs were ranked by different orders: rank, score",
         "Read all of them by one order.",
     ),
-    (lambda: outcomes_against(TWO, "c"), "no run is called 'c'", "Choose one of: a, b."),
-    (lambda: outcomes_against(ONE_QUERY, "a"), "1 judged query", "Give at least two judged queries."),
-    (lambda: outcomes_against(NO_QUERY, "a"), "0 judged queries", "Give at least two judged queries."),
+    (lambda: outcomes_of_pairs(TWO, [("c", "a")]), "no run is called 'c'", "Choose one of: a, b."),
+    (
+        lambda: outcomes_of_pairs(ONE_QUERY, [("a", "b")]),
+        "1 judged query",
+        "Give at least two judged queries.",
+    ),
+    (
+        lambda: outcomes_of_pairs(NO_QUERY, [("a", "b")]),
+        "0 judged queries",
+        "Give at least two judged queries.",
+    ),
     (
         lambda: to_positions(scores_of({"a": [0.4]}, "nDCG@10")),
         "nDCG@10 is not a reciprocal rank",
@@ -312,6 +320,6 @@ def test_what_is_just_allowed_is_not_refused() -> None:
     assert compare(queries(2), test="t") is not None
     assert bootstrap_ranks(queries(30), trials=1, rng=rng()).trials == 1
     assert len(measure_noise(lambda one, some: ([TWO], [TWO], [TWO]), [TWO], rng=rng())) == 1
-    assert len(outcomes_against(TWO.where(np.arange(3) < 2), "a")) == 1
+    assert len(outcomes_of_pairs(TWO.where(np.arange(3) < 2), [("a", "b")])) == 1
     assert str(PreferenceMeasure.parse("rpref@1")) == "rpref@1"
     assert str(Measure.parse("RR@1")) == "RR@1"
