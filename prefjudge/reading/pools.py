@@ -275,18 +275,18 @@ def write_resolutions(
     with atomic_write(path) as file:
         for place, one in enumerate(first):
             line = {
-                **describe_resolution(one),
+                **describe_resolution(one, first.rule),
                 "candidates": _candidates(first, confidence, place),
                 "rules": {other.rule: _outcome(other[place]) for other in others},
             }
             file.write(json_text(line, indent=None).encode() + b"\n")
 
 
-def describe_resolution(one: Resolution) -> dict[str, object]:
-    """Return a resolution as what JSON can say."""
+def describe_resolution(one: Resolution, rule: str) -> dict[str, object]:
+    """Return a resolution by a rule as what JSON can say."""
     return {
         "query_id": one.query_id,
-        "rule": one.rule,
+        "rule": rule,
         **_outcome(one),
         "margin": one.margin,
         "cycle": list(one.cycle),

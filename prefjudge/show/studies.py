@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 
 from prefjudge.core.planning.plans import Plan
-from prefjudge.core.resolving.confidence import ResolvedQuery
-from prefjudge.core.resolving.resolutions import Kind, Variation
+from prefjudge.core.resolving.resolutions import Kind, Resolution, Variation
 from prefjudge.evaluation.correlation import TwoVotings
 from prefjudge.evaluation.measures.measures import ResultLists
 from prefjudge.show.boards import two_votings_columns, votings_notes
@@ -123,10 +122,10 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
     return f"{kind.value}: {words}{f'; the lowest tau is {min(taus):.3f}' if taus else ''}."
 
 
-def per_query_table(rows: Sequence[ResolvedQuery]) -> Table:
+def per_query_table(rows: Sequence[Resolution]) -> Table:
     """Return each query's status, winners and, in their order, the probability that each is the best."""
 
-    def p_best(row: ResolvedQuery) -> str | None:
+    def p_best(row: Resolution) -> str | None:
         known = row.p_best
         return " ".join(chance_text(known.get(doc, 0.0)) for doc in row.winners) if known else None
 

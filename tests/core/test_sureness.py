@@ -10,11 +10,10 @@ from prefjudge.core.resolving.confidence import (
     Confidence,
     ConfidenceSummary,
     ModelCheck,
-    ResolvedQuery,
     resolved_queries,
     summarise_confidence,
 )
-from prefjudge.core.resolving.resolutions import resolve
+from prefjudge.core.resolving.resolutions import Resolution, resolve
 from prefjudge.core.resolving.scales import Scales, Trust, prior_scales
 from tests.core.tables import judgments_of
 
@@ -118,7 +117,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     chance = confidence().chance
     chance[0] = 0.123456
     by_id = {one.query_id: one for one in resolved_queries(FOUND, replace(confidence(), chance=chance))}
-    assert by_id["one"] == ResolvedQuery(
+    assert by_id["one"] == Resolution(
         query_id="one", status="single", winners=("a",), margin=2.0, cycle=(), pool_size=2, votes=2,
         missing=0, p_best={"a": 0.1235, "b": 0.2},
     )  # fmt: skip

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidences
-from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.core.resolving.rules import Strengths, fit_strengths
 from prefjudge.core.resolving.scales import (
     Scales,
@@ -496,21 +496,6 @@ class ConfidenceSummary:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedQuery:
-    """One query's resolution, and the probability that each candidate is the best."""
-
-    query_id: str
-    status: str
-    winners: tuple[str, ...]
-    margin: float
-    cycle: tuple[str, ...]
-    pool_size: int
-    votes: int
-    missing: int
-    p_best: dict[str, float]
-
-
 def summarise_confidence(
     resolutions: Resolutions, confidence: Confidence, checks: tuple[ModelCheck, ...] = ()
 ) -> ConfidenceSummary:
@@ -546,30 +531,17 @@ def summarise_confidence(
     )
 
 
-def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) -> tuple[ResolvedQuery, ...]:
+def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) -> tuple[Resolution, ...]:
     """Return the resolution of each query, with the probabilities where they are known."""
-    listed = []
-    for place, one in enumerate(resolutions):
-        rows = range(int(resolutions.start[place]), int(resolutions.start[place + 1]))
-        p_best = {
-            resolutions.docs[resolutions.doc[row]]: round(float(confidence.chance[row]), 4)
-            for row in rows
-            if confidence is not None
-        }
-        listed.append(
-            ResolvedQuery(
-                query_id=one.query_id,
-                status=one.status.value,
-                winners=one.winners,
-                margin=one.margin,
-                cycle=one.cycle,
-                pool_size=one.pool_size,
-                votes=one.votes,
-                missing=one.missing,
-                p_best=dict(sorted(p_best.items())),
-            )
-        )
-    return tuple(listed)
+    if confidence is None:
+        return tuple(resolutions)
+    docs = [resolutions.docs[code] for code in resolutions.doc.tolist()]
+    chance = confidence.chance.tolist()
+    spans = zip(resolutions.start.tolist(), resolutions.start.tolist()[1:], strict=False)
+    return tuple(
+        replace(one, p_best={doc: round(p, 4) for doc, p in sorted(zip(docs[a:b], chance[a:b], strict=True))})
+        for one, (a, b) in zip(resolutions, spans, strict=True)
+    )
 
 
 # Likely pools: what candidates may truly be like, by the votes and by where the runs place them.

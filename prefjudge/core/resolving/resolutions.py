@@ -1,7 +1,7 @@
 """Resolutions: the best answers of each query, the cycles among them, and how they change."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -60,8 +60,8 @@ class Resolution:
 
     Attributes
     ----------
-    query_id, rule : str
-        The query, and the rule that resolved it.
+    query_id : str
+        The query.
     status : Status
         Whether it is decided.
     winners : tuple of str
@@ -72,10 +72,11 @@ class Resolution:
         The winners that are preferred to each other in a cycle.
     pool_size, votes, missing : int
         Candidates, judgments, and pairs that lack a judgment.
+    p_best : dict of str to float
+        The probability that each candidate is the best, by doc_id; empty where it was not asked.
     """
 
     query_id: str
-    rule: str
     status: Status
     winners: tuple[str, ...]
     margin: float
@@ -83,6 +84,7 @@ class Resolution:
     pool_size: int
     votes: int
     missing: int
+    p_best: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,6 @@ class Resolutions:
         doc = self.doc[rows]
         return Resolution(
             query_id=self.queries[place],
-            rule=self.rule,
             status=STATUSES[int(self.status[place])],
             winners=tuple(sorted(self.docs[code] for code in doc[self.winner[rows]])),
             margin=float(self.margin[place]),
@@ -355,8 +356,9 @@ def resolve_all(
     found |= {name: find(name) for name in {*others.values()} - {*found, NO_RULE}}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
     cut = Cut(judgments, pools=pools, asked=asked, each=each)
+    vocabulary = pools if pools is not None else judgments
 
-    def resolve_span(span: Span) -> dict[str, _Part]:
+    def resolve_span(span: Span) -> dict[str, Resolutions]:
         block = cut.block(span)
         won = wins(block, weights)
         incomplete = (block.missing > 0) | (block.sizes == 0)
@@ -377,15 +379,19 @@ def resolve_all(
             winner = first.winner & ~(incomplete & ~in_part)[block.query]
             if others[rule] != rule and uneven.any():
                 winner = np.where(uneven[block.query], standing(others[rule]).winner, winner)
-            parts[rule] = _resolve_block(block, first.score, winner, incomplete, in_part, won)
+            parts[rule] = _resolve_block(
+                block,
+                replace(first, winner=winner),
+                incomplete,
+                in_part,
+                won,
+                rule=rule,
+                docs=vocabulary.docs,
+            )
         return parts
 
     spans = list(each(resolve_span, cut.spans(block_rows)))
-    vocabulary = pools if pools is not None else judgments
-    return {
-        rule: _joined(rule, vocabulary.queries, vocabulary.docs, [parts[rule] for parts in spans], each)
-        for rule in rules
-    }
+    return {rule: _joined([parts[rule] for parts in spans], vocabulary.queries, each) for rule in rules}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,21 +437,6 @@ def resolved(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    status: NDArray[np.int8]
-    margin: Floats
-    votes: Codes
-    missing: Codes
-    sizes: Index
-    doc: Codes
-    score: Floats
-    wins: Floats
-    comparisons: Codes
-    winner: Flags
-    cycle: Flags
-
-
 def _rule_in_part(rule: str) -> str:
     """Return the rule for queries that lack pairs: one that needs them all, or counts votes, does not fit."""
     return rule if RULES[rule].for_partial else UNEVEN_RULE
@@ -459,9 +450,16 @@ def _spread(standing: Standing, rows: Index, size: int) -> Standing:
 
 
 def _resolve_block(
-    block: Tournaments, score: Floats, winner: Flags, incomplete: Flags, in_part: Flags, won: Floats
-) -> _Part:
-    rows = np.flatnonzero(winner)
+    block: Tournaments,
+    standing: Standing,
+    incomplete: Flags,
+    in_part: Flags,
+    won: Floats,
+    *,
+    rule: str,
+    docs: Sequence[str],
+) -> Resolutions:
+    rows = np.flatnonzero(standing.winner)
     count = block.count(rows)
     cycle = _in_circle(block, rows[count[block.query[rows]] > 2])
     status = np.full(block.n_queries, STATUSES.index(Status.TIE), dtype=np.int8)
@@ -469,17 +467,20 @@ def _resolve_block(
     status[block.query[np.flatnonzero(cycle)]] = STATUSES.index(Status.CYCLE)
     status[incomplete] = STATUSES.index(Status.SPARSE)
     status[in_part] = STATUSES.index(Status.PARTIAL)
-    return _Part(
+    return Resolutions(
+        rule=rule,
+        queries=(),  # of all blocks together
+        docs=docs,
         status=status,
         margin=_margins(block, rows, count == 1, won),
         votes=block.votes,
         missing=block.missing,
-        sizes=block.sizes,
+        start=block.start,
         doc=block.doc,
-        score=score,
+        score=standing.score,
         wins=won,
         comparisons=block.comparisons,
-        winner=winner,
+        winner=standing.winner,
         cycle=cycle,
     )
 
@@ -506,20 +507,22 @@ def _in_circle(block: Tournaments, rows: Index) -> Flags:
     return cycle
 
 
-def _joined(
-    rule: str, queries: tuple[str, ...], docs: Sequence[str], parts: list[_Part], each: Each
-) -> Resolutions:
+def _joined(parts: list[Resolutions], queries: tuple[str, ...], each: Each) -> Resolutions:
+    """Return the resolutions of all queries from those of blocks of them."""
+
     def column(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    names = [name for name in _Part.__slots__ if name != "score"]
+    names = [
+        name for name in Resolutions.__slots__ if name not in ("rule", "queries", "docs", "start", "score")
+    ]
     columns = dict(zip(names, each(column, names), strict=True))
     counted = all(part.score is part.wins for part in parts)
     return Resolutions(
-        rule=rule,
+        rule=parts[0].rule,
         queries=queries,
-        docs=docs,
-        start=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]),
+        docs=parts[0].docs,
+        start=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.start) for part in parts]))]),
         score=columns["wins"] if counted else column("score"),
         **columns,
     )
@@ -614,15 +617,8 @@ def assess_sensitivity(
 
     Shallow pooling for sparse labels, section 6.1, leaves out one run at a time.
     """
-    every = resolve_all(
-        judgments,
-        rules=tuple(dict.fromkeys((rule, *rules))),
-        pools=pools,
-        asked=asked,
-        ties=ties,
-        strengths=strengths,
-        sparse_rule=sparse_rule,
-    )
+    ask = partial(resolve_all, asked=asked, ties=ties, strengths=strengths, sparse_rule=sparse_rule)
+    every = ask(judgments, rules=tuple(dict.fromkeys((rule, *rules))), pools=pools)
     before = every[rule]
     qrels = to_qrels(before)
 
@@ -634,15 +630,7 @@ def assess_sensitivity(
     found += [variation(Kind.TIES, name, after) for name, after in _without_ties(before)]
 
     def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
-        return resolve(
-            votes,
-            rule=rule,
-            pools=candidates,
-            asked=asked,
-            ties=ties,
-            strengths=strengths,
-            sparse_rule=sparse_rule,
-        )
+        return ask(votes, rules=(rule,), pools=candidates)[rule]
 
     for worker, votes in _without_workers(judgments):
         # With the candidates as they were: a document that only this worker judged stays one, without votes.

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.resolving.confidence import ConfidenceSummary, ResolvedQuery
+from prefjudge.core.resolving.confidence import ConfidenceSummary
 from prefjudge.core.resolving.resolutions import (
     PREFERENCE_NAME,
     Difference,
     HowResolved,
+    Resolution,
     Variation,
 )
 from prefjudge.core.resolving.rules import RULES
@@ -124,7 +125,7 @@ class ResolveResult(Shown):
     confidence: "ConfidenceSummary | None"
     sensitivity: tuple["Variation", ...]
     two_votings: TwoVotings | None
-    per_query: tuple["ResolvedQuery", ...]
+    per_query: tuple["Resolution", ...]
     form: str
     out: str | None
     rehearsal: "Rehearsal | None"

@@ -82,7 +82,7 @@ def _answered(state: SiteState) -> tuple[Counter[str], tuple[int, int] | None]:
             labelled[query].add(doc)
     best = {query: {*steps[-1].docs} for query, steps in state.answers.steps.items() if query in labelled}
     changed = sum(not docs & labelled[query] for query, docs in best.items())
-    statuses = Counter(one.status for one in state.answers.queries)
+    statuses = Counter(one.status.value for one in state.answers.queries)
     return statuses, (changed, len(best)) if best else None
 
 

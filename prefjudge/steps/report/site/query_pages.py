@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from prefjudge.core.resolving.confidence import ResolvedQuery
+from prefjudge.core.resolving.resolutions import Resolution
 from prefjudge.pages.page import Fact, Page, Passage, Section, list_address, query_address
 from prefjudge.show.cells import Cell, Column, Table
 from prefjudge.steps.report.boards import STATUSES
@@ -46,7 +46,7 @@ def query_pages(state: SiteState, *, texts: bool) -> Iterator[Page]:
         yield _query_page(state, one, texts=texts)
 
 
-def _query_page(state: SiteState, one: ResolvedQuery, *, texts: bool) -> Page:
+def _query_page(state: SiteState, one: Resolution, *, texts: bool) -> Page:
     query, question = one.query_id, state.stored.queries.get(one.query_id, "")
     steps = state.answers.steps.get(query, ())
     best = steps[-1].docs if steps else ()
@@ -67,9 +67,7 @@ def _query_page(state: SiteState, one: ResolvedQuery, *, texts: bool) -> Page:
     )
 
 
-def _passage(
-    state: SiteState, one: ResolvedQuery, steps: Sequence[Step], doc: str, *, texts: bool
-) -> Passage:
+def _passage(state: SiteState, one: Resolution, steps: Sequence[Step], doc: str, *, texts: bool) -> Passage:
     chance = one.p_best.get(doc)
     since = next((step.version for step in reversed(steps) if doc not in step.before), steps[0].version)
     names = found_by(state.stored.findings, one.query_id, doc, state.entries.hidden)
@@ -87,7 +85,7 @@ def _passage(
     )
 
 
-def _facts(state: SiteState, one: ResolvedQuery) -> tuple[Fact, ...]:
+def _facts(state: SiteState, one: Resolution) -> tuple[Fact, ...]:
     runs = len(state.boards.runs)
     first, ten = (found.get(one.query_id, 0) for found in (state.boards.top, state.boards.top_ten))
     return (
@@ -143,7 +141,7 @@ def _steps_table(state: SiteState, query: str, steps: Sequence[Step]) -> Table:
     )
 
 
-def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[Section]:
+def _others(state: SiteState, one: Resolution, best: Sequence[str]) -> list[Section]:
     """Return the other candidates, the most probable ones."""
     rest = [(doc, chance) for doc, chance in one.p_best.items() if doc not in best]
     if not rest:
@@ -167,7 +165,7 @@ def _others(state: SiteState, one: ResolvedQuery, best: Sequence[str]) -> list[S
     return [Section(heading="Other candidates", tables=(table,))]
 
 
-def _list_table(state: SiteState, part: Sequence[ResolvedQuery]) -> Table:
+def _list_table(state: SiteState, part: Sequence[Resolution]) -> Table:
     kept = state.boards.current.version > 0
     rows: list[tuple[Cell, ...]] = []
     for one in part:

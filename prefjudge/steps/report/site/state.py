@@ -10,8 +10,8 @@ import numpy as np
 
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.core.pools import Candidate, candidates_of
-from prefjudge.core.resolving.confidence import ConfidenceSummary, ResolvedQuery, resolved_queries
-from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
+from prefjudge.core.resolving.confidence import ConfidenceSummary, resolved_queries
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.boards import Board, label_board
@@ -327,7 +327,7 @@ class Answers:
     ``confidence`` is None where there are too many queries for probabilities.
     """
 
-    queries: tuple[ResolvedQuery, ...]
+    queries: tuple[Resolution, ...]
     steps: Mapping[str, tuple[Step, ...]]
     confidence: ConfidenceSummary | None
     rule: str
