@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.rules import Strengths, fit_strengths, subsets_by_size
 from prefjudge.core.resolving.tournaments import CastVotes, Flags, Floats, Index
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 
@@ -81,7 +81,7 @@ def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:
     n, k, _ = above.shape
     # Candidates first, so that queries are contiguous.
     pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
-    layers = _layers(k)
+    layers = subsets_by_size(k)
     step = max(1, _TRIED_CELLS // (k << k))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
@@ -104,17 +104,6 @@ def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> _Sums:
         total[sets] = top + np.log(sums)
     # The last layer is the set of all.
     return _Sums(over, total, (weight[0] / sums).T)
-
-
-def _layers(k: int) -> list[tuple[Index, Index]]:
-    """Return the sets of 1, 2, ... k candidates, and the members of each, shape (sets, size)."""
-    member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1
-    sizes = member.sum(axis=1)
-    layers = []
-    for size in range(1, k + 1):
-        sets = np.flatnonzero(sizes == size)
-        layers.append((sets, np.nonzero(member[sets])[1].reshape(sets.size, size)))
-    return layers
 
 
 # Drawn orders: what the sum over all orders tells, of pools with too many to sum over.

@@ -241,41 +241,30 @@ def _first_of_best_orders(votes: Floats) -> Flags:
     n, k, _ = votes.shape
     full = 1 << k
     # against[x, S]: the votes of members of S over x, all contradicted where x stands ahead of S.
-    against = _subset_sums(votes.transpose(0, 2, 1))
-    cost = np.full((n, full), np.inf)
-    cost[:, 0] = 0.0
-    # cost[S] = min over x in S of against[x, S - x] + cost[S
-    # - x]: by size, since every S - x is one smaller.
-    for layer in _subsets_by_size(k)[1:]:
-        lowest = np.full((n, layer.size), np.inf)
-        for first in range(k):
-            has = np.flatnonzero(layer >> first & 1)
-            rest = layer[has] ^ (1 << first)
-            lowest[:, has] = np.minimum(lowest[:, has], against[:, first, rest] + cost[:, rest])
-        cost[:, layer] = lowest
+    against, votes_over = np.zeros((n, k, full)), votes.transpose(0, 2, 1)
+    for y in range(k):
+        # Sets below 2**y lack the member; the next as many are the same with it.
+        against[:, :, 1 << y : 2 << y] = against[:, :, : 1 << y] + votes_over[:, :, y, None]
+    cost = np.zeros((n, full))
+    # cost[S] = min over x in S of against[x, S - x] + cost[S - x]: by size, since every S - x is one smaller.
+    for sets, first in subsets_by_size(k):
+        rest = sets[:, None] ^ (1 << first)
+        cost[:, sets] = (against[:, first, rest] + cost[:, rest]).min(axis=2)
     # Whoever reaches the least cost of all when put first is first in some best order.
     others = (full - 1) ^ (1 << np.arange(k))
     chosen = against[:, np.arange(k), others] + cost[:, others]
     return np.asarray(np.isclose(chosen, cost[:, -1:], rtol=0, atol=1e-6))
 
 
-def _subset_sums(against: Floats) -> Floats:
-    """Return the votes that a candidate put ahead of a subset contradicts, shape (n, k, 2**k)."""
-    n, k, _ = against.shape
-    sums = np.zeros((n, k, 1 << k))
-    for member in range(k):
-        # Subsets below 2**member lack the member; the next as many are the same with it.
-        half = 1 << member
-        sums[:, :, half : 2 * half] = sums[:, :, :half] + against[:, :, member, None]
-    return sums
-
-
-def _subsets_by_size(k: int) -> list[Index]:
-    subsets = np.arange(1 << k)
-    sizes = np.zeros(1 << k, dtype=np.int64)
-    for member in range(k):
-        sizes += subsets >> member & 1
-    return [subsets[sizes == size] for size in range(k + 1)]
+def subsets_by_size(k: int) -> list[tuple[Index, Index]]:
+    """Return the sets of 1, 2, ... k candidates, as bits, and the members of each, shape (sets, size)."""
+    member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1
+    sizes = member.sum(axis=1)
+    layers = []
+    for size in range(1, k + 1):
+        sets = np.flatnonzero(sizes == size)
+        layers.append((sets, np.nonzero(member[sets])[1].reshape(sets.size, size)))
+    return layers
 
 
 # Noisy Bradley-Terry: strengths of candidates together with the reliability and side bias of workers.
