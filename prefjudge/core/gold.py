@@ -177,14 +177,7 @@ def likely_answers(pools: Pools) -> Qrels:
     most = np.zeros(len(pools.queries), dtype=votes.dtype)
     np.maximum.at(most, pools.query, votes)
     rows = np.flatnonzero(votes == most[pools.query])
-    return Qrels(
-        name="pool",
-        queries=pools.queries,
-        docs=pools.docs,
-        query=pools.query[rows],
-        doc=pools.doc[rows],
-        grade=np.ones(rows.size),
-    )
+    return Qrels.all_relevant("pool", pools.queries, pools.docs, pools.query[rows], pools.doc[rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

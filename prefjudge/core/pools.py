@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -291,6 +291,15 @@ def docs_by_query(rows: Pools | Qrels) -> dict[str, set[str]]:
     for query, doc in candidates_of(rows):
         found.setdefault(query, set()).add(doc)
     return found
+
+
+def answers_of(name: str, docs: Mapping[str, Collection[str]]) -> Qrels:
+    """Return the labels of grade 1 that the doc_ids of each query make."""
+    rows = [(query, doc) for query, ids in docs.items() for doc in sorted(ids)]
+    names = tuple(sorted({doc for _, doc in rows}))
+    sizes = np.fromiter(map(len, docs.values()), dtype=np.int64, count=len(docs))
+    code = np.repeat(np.arange(len(docs), dtype=np.int32), sizes)
+    return Qrels.all_relevant(name, tuple(docs), names, code, encode([doc for _, doc in rows], names))
 
 
 def find_rows(

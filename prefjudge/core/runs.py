@@ -167,6 +167,13 @@ class Qrels:
     """Shape (n,): which subtopics of its query the document is relevant to, a bit for each; None where the
     source does not tell subtopics apart."""
 
+    @classmethod
+    def all_relevant(
+        cls, name: str, queries: tuple[str, ...], docs: Sequence[str], query: Codes, doc: Codes
+    ) -> Qrels:
+        """Return labels of grade 1."""
+        return cls(name=name, queries=queries, docs=docs, query=query, doc=doc, grade=np.ones(doc.size))
+
 
 def select_labels(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
     """Return the labels that ``rows`` flags, with the same vocabularies."""

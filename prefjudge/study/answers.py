@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from prefjudge.core.copies import labels_of_candidates
 from prefjudge.core.planning.rounds import Duel
-from prefjudge.core.pools import Candidate
-from prefjudge.core.runs import Qrels, encode
+from prefjudge.core.pools import Candidate, answers_of
+from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection, row_of
 from prefjudge.study.pools import is_published, load_copies, load_pools
 
@@ -41,20 +39,13 @@ def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
 
 def load_answers(db: Connection, version: int, name: str) -> Qrels:
     """Return a version of the best-known answers."""
-    rows = db.execute(
+    found: dict[str, list[str]] = {}
+    for query, doc in db.execute(
         "SELECT query_id, doc_id FROM answers WHERE version = :version ORDER BY query_id, doc_id",
         version=version,
-    )
-    queries = tuple(dict.fromkeys(query for query, _ in rows))
-    docs = tuple(sorted({doc for _, doc in rows}))
-    return Qrels(
-        name=name,
-        queries=queries,
-        docs=docs,
-        query=encode([query for query, _ in rows], queries),
-        doc=encode([doc for _, doc in rows], docs),
-        grade=np.ones(len(rows)),
-    )
+    ):
+        found.setdefault(query, []).append(doc)
+    return answers_of(name, found)
 
 
 def last_version(db: Connection) -> int:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from prefjudge.core.planning.sure import (
     most_probable,
     worth,
 )
-from prefjudge.core.pools import Pairs, Pools, candidates_of, docs_by_query, find_rows
+from prefjudge.core.pools import Pairs, Pools, answers_of, candidates_of, docs_by_query, find_rows, pools_of
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
 from prefjudge.core.resolving.scales import Trust
 from prefjudge.core.resolving.tournaments import Index, Tournaments, VoteMatrices, tournaments, vote_matrices
@@ -436,7 +436,7 @@ def gather_challenge(best: Qrels, known: Pools, arrivals: Pools, *, past: Pools 
         if key[1] in newcomers.get(key[0], ()):
             sources.setdefault(key, []).append(arrivals.sources[source])
     return Challenge(
-        pools=_pools(members.items()),
+        pools=pools_of([(query, doc, "") for query, docs in members.items() for doc in sorted(docs)]),
         best=best,
         incumbents=incumbents,
         newcomers=newcomers,
@@ -472,7 +472,7 @@ def conclude_challenge(
             continue
         answers[query], fared = _by_probability(challenge, query, answers[query], chances[query], votes)
         duels += fared
-    return _qrels("preference", answers), tuple(duels)
+    return answers_of("preference", answers), tuple(duels)
 
 
 _Votes = dict[tuple[str, str, str], float]
@@ -511,7 +511,7 @@ def _chances(pools: Pools, chance: Floats) -> dict[str, dict[str, float]]:
 
 def merge_answers(kept: Qrels, found: Qrels) -> Qrels:
     """Return the answers that are kept, and those that were found to other queries."""
-    return _qrels(kept.name, dict(sorted((docs_by_query(found) | docs_by_query(kept)).items())))
+    return answers_of(kept.name, dict(sorted((docs_by_query(found) | docs_by_query(kept)).items())))
 
 
 def _votes(judgments: Judgments, queries: set[str]) -> dict[tuple[str, str, str], float]:
@@ -525,36 +525,3 @@ def _votes(judgments: Judgments, queries: set[str]) -> dict[tuple[str, str, str]
             key = (judgments.queries[q], judgments.docs[winner], judgments.docs[loser])
             votes[key] = votes.get(key, 0.0) + share
     return votes
-
-
-def _pools(members: Iterable[tuple[str, set[str]]]) -> Pools:
-    listed = list(members)
-    docs = tuple(sorted({doc for _, names in listed for doc in names}))
-    code = {doc: place for place, doc in enumerate(docs)}
-    rows = [(q, code[doc]) for q, (_, names) in enumerate(listed) for doc in sorted(names)]
-    table = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    nothing = np.empty(0, dtype=np.int32)
-    return Pools(
-        queries=tuple(query for query, _ in listed),
-        docs=docs,
-        query=table[:, 0],
-        doc=table[:, 1],
-        sources=(),
-        source_row=nothing,
-        source=nothing,
-    )
-
-
-def _qrels(name: str, answers: dict[str, set[str]]) -> Qrels:
-    docs = tuple(sorted({doc for names in answers.values() for doc in names}))
-    code = {doc: place for place, doc in enumerate(docs)}
-    rows = [(q, code[doc]) for q, names in enumerate(answers.values()) for doc in sorted(names)]
-    table = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    return Qrels(
-        name=name,
-        queries=tuple(answers),
-        docs=docs,
-        query=table[:, 0],
-        doc=table[:, 1],
-        grade=np.ones(len(rows)),
-    )

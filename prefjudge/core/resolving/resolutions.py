@@ -352,7 +352,8 @@ def resolve_all(
     """Resolve the judgments of every query by several rules in one pass."""
     find = partial(find_rule, judgments=judgments, pools=pools, ties=ties, strengths=strengths)
     found = {rule: find(rule) for rule in rules}
-    others = {rule: sparse_rule or _rule_in_part(rule) for rule in rules}
+    # Of queries that lack pairs: a rule that needs them all, or counts votes, does not fit.
+    others = {rule: sparse_rule or (rule if RULES[rule].for_partial else UNEVEN_RULE) for rule in rules}
     found |= {name: find(name) for name in {*others.values()} - {*found, NO_RULE}}
     weights = Weights(ties=0.5 if ties == TieWorth.HALF else 0.0, strengths=strengths)
     cut = Cut(judgments, pools=pools, asked=asked, each=each)
@@ -435,11 +436,6 @@ def resolved(
         strengths=how.strengths,
         sparse_rule=how.sparse_rule,
     )
-
-
-def _rule_in_part(rule: str) -> str:
-    """Return the rule for queries that lack pairs: one that needs them all, or counts votes, does not fit."""
-    return rule if RULES[rule].for_partial else UNEVEN_RULE
 
 
 def _spread(standing: Standing, rows: Index, size: int) -> Standing:
@@ -538,14 +534,8 @@ def to_qrels(resolutions: Resolutions, name: str = PREFERENCE_NAME) -> Qrels:
     doc = encode(names, docs)[code]
     order = np.lexsort((doc, query))
     held, new_query = np.unique(query, return_inverse=True)
-    return Qrels(
-        name=name,
-        queries=tuple(resolutions.queries[i] for i in held.tolist()),
-        docs=docs,
-        query=new_query[order].astype(np.int32),
-        doc=doc[order],
-        grade=np.ones(rows.size),
-    )
+    queries = tuple(resolutions.queries[i] for i in held.tolist())
+    return Qrels.all_relevant(name, queries, docs, new_query[order].astype(np.int32), doc[order])
 
 
 # Sensitivity: how the best answers, and the order of runs, change with the rule, ties, workers and runs.
@@ -632,9 +622,11 @@ def assess_sensitivity(
     def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
         return ask(votes, rules=(rule,), pools=candidates)[rule]
 
-    for worker, votes in _without_workers(judgments):
+    for code in np.unique(judgments.worker[judgments.worker >= 0]).tolist():
+        votes = select_judgments(judgments, judgments.worker != code)
         # With the candidates as they were: a document that only this worker judged stays one, without votes.
-        found.append(variation(Kind.WORKER, worker, resolved(votes, pools or _candidates(before))))
+        after = resolved(votes, pools or _candidates(before))
+        found.append(variation(Kind.WORKER, judgments.workers[code], after))
     if pools is not None:
         for run, candidates in _without_runs(pools):
             found.append(variation(Kind.RUN, run, resolved(judgments, candidates)))
@@ -700,11 +692,6 @@ def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]
         kept = {int(query[row]): row for row in order}
         winner[list(kept.values())] = True
         yield name, replace(resolutions, winner=winner)
-
-
-def _without_workers(judgments: Judgments) -> Iterator[tuple[str, Judgments]]:
-    for code in np.unique(judgments.worker[judgments.worker >= 0]).tolist():
-        yield judgments.workers[code], select_judgments(judgments, judgments.worker != code)
 
 
 def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:

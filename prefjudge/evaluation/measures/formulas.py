@@ -1,6 +1,5 @@
 """The formulas of measures, from the positions of judged documents to a score for each query."""
 
-from collections.abc import Mapping
 from math import e, isinf
 
 import numpy as np
@@ -10,29 +9,29 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.placings import (
     Floats,
     Integers,
-    Parameter,
+    Parameters,
     Placings,
     number_in_group,
     ratio,
 )
 
 
-def threshold(parameters: Mapping[str, Parameter]) -> float:
+def threshold(parameters: Parameters) -> float:
     """Return the grade from which on a document is relevant."""
     return float(parameters["rel"])
 
 
-def relevant(run: Placings, parameters: Mapping[str, Parameter]) -> Placings:
+def relevant(run: Placings, parameters: Parameters) -> Placings:
     """Return the relevant documents of a run."""
     return run.where(run.grade >= threshold(parameters))
 
 
-def relevant_total(ideal: Placings, parameters: Mapping[str, Parameter]) -> Floats:
+def relevant_total(ideal: Placings, parameters: Parameters) -> Floats:
     """Return how many relevant documents each query has."""
     return ideal.total((ideal.grade >= threshold(parameters)).astype(np.float64))
 
 
-def _first_relevant(run: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]) -> Floats:
+def _first_relevant(run: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """Return the position of the first relevant document, infinity where there is none."""
     found = relevant(run.up_to(cutoff), parameters)
     first = np.full(run.queries, np.inf)
@@ -40,16 +39,12 @@ def _first_relevant(run: Placings, cutoff: int | None, parameters: Mapping[str, 
     return first
 
 
-def reciprocal_rank(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def reciprocal_rank(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """1 / the position of the first relevant document."""
     return 1.0 / _first_relevant(run, cutoff, parameters)
 
 
-def search_length(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def search_length(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """How many documents are read up to the first relevant one (Cooper 1968; Lin et al. 2021, section 4).
 
     Lower is better. Where the first ``cutoff`` documents hold no relevant one the value is ``cutoff + 1``:
@@ -59,48 +54,38 @@ def search_length(
     return np.minimum(_first_relevant(run, cutoff, parameters), cutoff + 1.0)
 
 
-def success(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def success(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """1 where a relevant document was found, otherwise 0."""
     return np.isfinite(_first_relevant(run, cutoff, parameters)).astype(np.float64)
 
 
-def precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def precision(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """The share of the first ``cutoff`` documents that is relevant."""
     assert cutoff is not None
     found = relevant(run.up_to(cutoff), parameters)
     return found.total(np.ones(found.query.size)) / cutoff
 
 
-def recall(run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]) -> Floats:
+def recall(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """The share of the relevant documents that was found."""
     found = relevant(run.up_to(cutoff), parameters)
     return ratio(found.total(np.ones(found.query.size)), relevant_total(ideal, parameters))
 
 
-def r_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def r_precision(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """Precision at R, the number of relevant documents of the query."""
     total = relevant_total(ideal, parameters)
     found = relevant(run, parameters)
     return ratio(found.total((found.position <= total[found.query]).astype(np.float64)), total)
 
 
-def average_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def average_precision(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """The mean, over all relevant documents, of the precision at each one that was found."""
     found = relevant(run.up_to(cutoff), parameters)
     return ratio(found.total(found.number() / found.position), relevant_total(ideal, parameters))
 
 
-def binary_preference(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def binary_preference(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """How seldom judged non-relevant documents stand above relevant ones (Buckley & Voorhees 2004)."""
     level = threshold(parameters)
     total = relevant_total(ideal, parameters)
@@ -116,18 +101,16 @@ def binary_preference(
     return ratio(found.total(1.0 - penalty), total)
 
 
-def _gains(grades: Floats, parameters: Mapping[str, Parameter]) -> Floats:
+def _gains(grades: Floats, parameters: Parameters) -> Floats:
     gains = np.maximum(grades, 0.0)
     return np.exp2(gains) - 1.0 if parameters.get("dcg") == "exp-log2" else gains
 
 
-def _discounted(run: Placings, parameters: Mapping[str, Parameter]) -> Floats:
+def _discounted(run: Placings, parameters: Parameters) -> Floats:
     return run.total(_gains(run.grade, parameters) / np.log2(run.position + 1.0))
 
 
-def discounted_gain(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def discounted_gain(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """nDCG: gain discounted by log2(position + 1), divided by that of the ideal ranking.
 
     ``dcg='log2'`` takes the grade as the gain (trec_eval), ``dcg='exp-log2'`` takes 2^grade - 1.
@@ -135,17 +118,13 @@ def discounted_gain(
     return ratio(_discounted(run.up_to(cutoff), parameters), _discounted(ideal.up_to(cutoff), parameters))
 
 
-def cumulative_gain(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def cumulative_gain(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """NCG: the sum of grades found, divided by the greatest that ``cutoff`` documents could hold."""
     found, best = run.up_to(cutoff), ideal.up_to(cutoff)
     return ratio(found.total(_gains(found.grade, parameters)), best.total(_gains(best.grade, parameters)))
 
 
-def judged_share(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def judged_share(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """The share of the documents returned, to the cut-off, that has a label of any grade."""
     seen = run.retrieved if cutoff is None else np.minimum(run.retrieved, cutoff)
     return ratio(run.up_to(cutoff).total(np.ones(run.up_to(cutoff).query.size)), seen)
@@ -156,7 +135,7 @@ LEAST_AP = 1e-5
 
 
 def log_average_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """The logarithm of AP, of which a leaderboard shows the geometric mean: trec_eval's gm_map.
 
@@ -167,7 +146,7 @@ def log_average_precision(
 
 
 def interpolated_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """The greatest precision at any place from which on a share ``recall`` of the relevant was found.
 
@@ -189,7 +168,7 @@ _SMOOTH = 1e-5
 
 
 def inferred_average_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """infAP: AP where a random part of the pool is judged, and the rest of it has a negative grade.
 
@@ -281,9 +260,7 @@ GREEDY = e / (e - 1)
 k (Nemhauser, Wolsey and Fisher 1978), and the discounts fall. More than 1 is rare."""
 
 
-def alpha_ndcg(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def alpha_ndcg(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """alpha-nDCG: gain for each subtopic, less each time that it comes again (Clarke et al., SIGIR 2008).
 
     The k-th document that is relevant to a subtopic gains ``(1 - alpha)**(k - 1)`` for it, discounted by
@@ -343,30 +320,24 @@ def _greedy(ideal: Placings, cutoff: int | None, alpha: float) -> Placings:
 # here shows their mean.
 
 
-def _relevant_found(run: Placings, parameters: Mapping[str, Parameter]) -> Floats:
+def _relevant_found(run: Placings, parameters: Parameters) -> Floats:
     found = relevant(run, parameters)
     return found.total(np.ones(found.query.size))
 
 
-def number_retrieved(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def number_retrieved(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """NumRet: how many documents were returned; with ``rel``, how many of that grade or more."""
     if isinf(float(parameters["rel"])):
         return run.retrieved.astype(np.float64)
     return _relevant_found(run, parameters)
 
 
-def number_relevant(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def number_relevant(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """NumRel: how many relevant documents the query has, whatever was returned."""
     return relevant_total(ideal, parameters)
 
 
-def set_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def set_precision(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """SetP: the share of the returned documents that is relevant.
 
     With ``relative``, divided by the greatest share that as many documents can have.
@@ -377,14 +348,12 @@ def set_precision(
     return ratio(_relevant_found(run, parameters), returned)
 
 
-def set_recall(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def set_recall(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """SetR: the share of the relevant documents that was returned."""
     return ratio(_relevant_found(run, parameters), relevant_total(ideal, parameters))
 
 
-def set_f(run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]) -> Floats:
+def set_f(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """SetF: the harmonic mean of SetP and SetR, with ``beta`` as the weight of the second.
 
     ``(beta + 1) P R / (R + beta P)`` as trec_eval's set_F has it, whose weight is not squared as in van
@@ -400,7 +369,7 @@ def set_f(run: Placings, ideal: Placings, cutoff: int | None, parameters: Mappin
 
 
 def expected_reciprocal_rank(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """ERR: the expected 1/position where a user stops (Chapelle et al. 2009).
 
@@ -422,7 +391,7 @@ def expected_reciprocal_rank(
 
 
 def rank_biased_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """RBP: the gain per document of a user who reads on with probability ``p`` (Moffat & Zobel 2008)."""
     persistence = float(parameters["p"])
@@ -431,7 +400,7 @@ def rank_biased_precision(
 
 
 def graded_rank_biased_precision(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
+    run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters
 ) -> Floats:
     """RBP, with a relevant document worth 1; or with ``max_rel``, a document worth its grade's share of that.
 
@@ -452,7 +421,7 @@ _AT_ONCE = 256
 """Queries whose 1,000 weights are held at once."""
 
 
-def inst(run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]) -> Floats:
+def inst(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """INST: the gain per document of a user who expects a gain of ``T`` (Moffat, Bailey et al. 2015).
 
     The user reads on after place ``i`` with probability ``((i + T + T_i - 1) / (i + T + T_i))^2``, where

@@ -46,6 +46,7 @@ from prefjudge.evaluation.measures.placings import (
     Floats,
     GainTable,
     Parameter,
+    Parameters,
     Placings,
     Takes,
     gains_of,
@@ -57,12 +58,10 @@ from prefjudge.evaluation.measures.preferences import is_share_of_preferences
 from prefjudge.registers import Register
 from prefjudge.words import many
 
-Scorer = Callable[[Placings, Placings, int | None, Mapping[str, Parameter]], Floats]
+Scorer = Callable[[Placings, Placings, int | None, Parameters], Floats]
 
 
-def compatibility_score(
-    run: Placings, ideal: Placings, cutoff: int | None, parameters: Mapping[str, Parameter]
-) -> Floats:
+def compatibility_score(run: Placings, ideal: Placings, cutoff: int | None, parameters: Parameters) -> Floats:
     """See :func:`prefjudge.evaluation.measures.formulas.compatibility`."""
     return compatibility(run, ideal, persistence=float(parameters["p"]))
 
@@ -395,7 +394,7 @@ def _read_cutoff(text: str, digits: str | None, family: Family, name: str) -> in
     return int(digits)
 
 
-def _check_given(text: str, family: Family, given: Mapping[str, Parameter]) -> None:
+def _check_given(text: str, family: Family, given: Parameters) -> None:
     for key, takes in family.parameters.items():
         if isinstance(takes, Number) and takes.required and key not in given:
             example = f"{family.name}@0.1" if key == family.at else f"{family.name}({key}=3)"

@@ -187,14 +187,9 @@ def compared_pairs(judgments: Judgments) -> ComparedPairs:
     votes_high = np.bincount(number[for_low < 0], minlength=pair.size)
     first, second = np.divmod(pair, max(keys.size, 1))
     swapped = votes_high > votes_low
-    documents = Qrels(
-        name="judgments",
-        queries=tuple(judgments.queries[code] for code in judged),
-        docs=judgments.docs,
-        query=(keys // width).astype(np.int32),
-        doc=(keys % width).astype(np.int32),
-        grade=np.ones(keys.size),
-    )
+    queries = tuple(judgments.queries[code] for code in judged)
+    of_query, doc = (keys // width).astype(np.int32), (keys % width).astype(np.int32)
+    documents = Qrels.all_relevant("judgments", queries, judgments.docs, of_query, doc)
     return ComparedPairs(
         documents=documents,
         query=documents.query.astype(np.int64)[first],
@@ -254,14 +249,9 @@ def union_documents(sets: Sequence[Qrels]) -> Qrels:
         for labels in sets
     ]
     rows = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
-    return Qrels(
-        name=" and ".join(dict.fromkeys(labels.name for labels in sets)),
-        queries=queries,
-        docs=docs,
-        query=(rows // width).astype(np.int32),
-        doc=(rows % width).astype(np.int32),
-        grade=np.ones(rows.size),
-    )
+    name = " and ".join(dict.fromkeys(labels.name for labels in sets))
+    query, doc = (rows // width).astype(np.int32), (rows % width).astype(np.int32)
+    return Qrels.all_relevant(name, queries, docs, query, doc)
 
 
 def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> list[JudgedRanks]:
@@ -303,6 +293,8 @@ def relabel(ranks: Sequence[JudgedRanks], documents: Qrels, qrels: Qrels) -> lis
 # The parameters of measures: what each takes, and what it is where it is not given.
 
 Parameter = float | str | bool
+Parameters = Mapping[str, Parameter]
+"""The parameters of a measure, each with its value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,7 +376,7 @@ Takes = Number | Choice | Flag | GainTable
 """What a parameter may be."""
 
 
-def gains_of(grades: Floats, parameters: Mapping[str, Parameter]) -> Floats:
+def gains_of(grades: Floats, parameters: Parameters) -> Floats:
     """Return what the parameter ``gains`` makes of grades; the grades themselves where it is not given."""
     pairs = [pair.split(":") for pair in str(parameters.get("gains", "{}")).strip("{}").split(",") if pair]
     worth = grades.copy()
