@@ -57,10 +57,6 @@ class Strategy(Protocol):
         """Return who is the best by the votes so far, shape (n, k); several where they are even."""
 
 
-def _asked_so_far(votes: Floats) -> Floats:
-    return votes + votes.transpose(0, 2, 1)
-
-
 def _upper(counts: Floats) -> Asked:
     """Return what is above the diagonal of ``counts``, shape (n, k, k)."""
     # Counts are symmetric, and a pair is asked for once.
@@ -84,7 +80,8 @@ class RoundRobin:
 
     def ask(self, votes: Floats) -> Asked:
         """Ask for what each pair lacks."""
-        return _upper(np.maximum(self.votes_per_pair - _asked_so_far(votes), 0.0))
+        so_far = votes + votes.transpose(0, 2, 1)
+        return _upper(np.maximum(self.votes_per_pair - so_far, 0.0))
 
     def leaders(self, votes: Floats) -> Flags:
         """Resolve by section 5.1: most votes, repeated among the tied."""

@@ -502,14 +502,7 @@ def unpooled_documents(judgments: Judgments, pools: Pools) -> list[Candidate]:
 
 def pooled_documents(pools: Pools) -> Qrels:
     """Return every pooled document with grade 1: what :func:`leave_one_out` needs the runs ranked against."""
-    return Qrels(
-        name="pooled",
-        queries=pools.queries,
-        docs=pools.docs,
-        query=pools.query,
-        doc=pools.doc,
-        grade=np.ones(pools.doc.size),
-    )
+    return Qrels.all_relevant("pooled", pools.queries, pools.docs, pools.query, pools.doc)
 
 
 def leave_one_out(
@@ -534,47 +527,27 @@ def leave_one_out(
     before = _places(ranks, documents, full, measure)
     # A team may be called as a run of another: they are told apart by whether there is a team.
     team_of = {run: (True, teams[run]) if teams and run in teams else (False, run) for run in pools.sources}
-    rebuilt: dict[tuple[bool, str], _Rebuilt] = {}
-    results = []
-    for placed in ranks:
-        if placed.run not in team_of:
-            continue
-        team = team_of[placed.run]
-        if team not in rebuilt:
-            members = [run for run, other in team_of.items() if other == team]
-            labels = resolve(*without_sources(judgments, pools, members))
-            rebuilt[team] = _Rebuilt(
-                passages=int(exclusive_rows(pools, members).sum()),
-                changed=_changed(full, labels),
-                queries=len(labels.queries),
-                places=_places(ranks, documents, labels, measure),
-            )
-        after = rebuilt[team]
-        results.append(
-            LeftOut(
-                run=placed.run,
+    rebuilt: dict[tuple[bool, str], dict[str, LeftOut]] = {}
+    for team in dict.fromkeys(team_of[placed.run] for placed in ranks if placed.run in team_of):
+        members = [run for run, other in team_of.items() if other == team]
+        labels = resolve(*without_sources(judgments, pools, members))
+        passages, changed = int(exclusive_rows(pools, members).sum()), _changed(full, labels)
+        rebuilt[team] = {
+            run: LeftOut(
+                run=run,
                 team=team[1],
-                passages=after.passages,
-                changed=after.changed,
-                score=before[placed.run][0],
-                rank=before[placed.run][1],
-                score_without=after.places[placed.run][0],
-                rank_without=after.places[placed.run][1],
+                passages=passages,
+                changed=changed,
+                score=before[run][0],
+                rank=before[run][1],
+                score_without=score,
+                rank_without=rank,
                 queries=len(full.queries),
-                queries_without=after.queries,
+                queries_without=len(labels.queries),
             )
-        )
-    return tuple(results)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rebuilt:
-    """What the labels become without a team, and each run's score and rank under them."""
-
-    passages: int
-    changed: int
-    queries: int
-    places: dict[str, tuple[float, int]]
+            for run, (score, rank) in _places(ranks, documents, labels, measure).items()
+        }
+    return tuple(rebuilt[team_of[placed.run]][placed.run] for placed in ranks if placed.run in team_of)
 
 
 def _places(

@@ -51,11 +51,6 @@ def spread_of(total: Column, squares: Column, n: int) -> Column:
     return np.where(excess > 1e-12 * n * squares, excess, 0.0) / (n * (n - 1))
 
 
-def t_quantile(n: int, level: float) -> float:
-    """Return how many standard errors a two-sided t interval at ``level`` reaches."""
-    return float(scipy.special.stdtrit(n - 1, 0.5 + level / 2))
-
-
 def sign_test(plus: Column, minus: Column) -> Column:
     """Exact two-sided binomial test that either sign is as likely; queries without a difference are dropped.
 
@@ -234,13 +229,8 @@ def permutation_p(
     slack = sums.n * grid.slack
     reached = resampling.count_reaching(flips, sums.total, a, b, slack)
     # All flips, with the observed one among them, are the distribution itself; a sample of them is not.
-    return reached / count if sums.n <= EVERY_FLIP else _share(reached, count)
-
-
-def _share(reached: NDArray[np.integer], resamples: int) -> Column:
-    # The observation is one of the equally likely outcomes;
-    # without it p could be 0 (Phipson and Smyth, 2010).
-    return (reached + 1) / (resamples + 1)
+    # The observation is one of the equally likely outcomes: without it p could be 0 (Phipson, Smyth 2010).
+    return reached / count if sums.n <= EVERY_FLIP else (reached + 1) / (count + 1)
 
 
 # A test that may be looked at every day: bets against the hypothesis that two runs score alike.
@@ -665,5 +655,6 @@ def _resamples(
 
 
 def _interval(grid: Grid, sums: PairSums, spread: Column, alpha: float) -> tuple[Column, Column]:
-    margin = t_quantile(sums.n, 1 - alpha) * spread / math.sqrt(sums.n)
+    reach = float(scipy.special.stdtrit(sums.n - 1, 1 - alpha / 2))
+    margin = reach * spread / math.sqrt(sums.n)
     return (sums.total / sums.n - margin) * grid.unit, (sums.total / sums.n + margin) * grid.unit

@@ -45,19 +45,6 @@ class ManyPools:
         return int(self.chances.shape[1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What became of the pools of one size."""
-
-    votes: Floats
-    """Shape (n, k, k): ``votes[q, x, y]`` votes prefer ``x`` to ``y``."""
-    work: Work
-    """Shape (n,): how many pairs each pool has judged in a round by so many votes: HITs are packed by
-    these."""
-    leaders: Flags
-    """Shape (n, k): who is the best by the votes; several where they are even."""
-
-
 def draw_studies(
     sizes: Mapping[int, int], crowds: Sequence[Noise], *, pools: int, rng: np.random.Generator
 ) -> tuple[ManyPools, ...]:
@@ -80,7 +67,7 @@ def draw_studies(
 
 def play_studies(
     strategy: Strategy, pools: Sequence[ManyPools], rng: np.random.Generator
-) -> tuple[Played, ...]:
+) -> tuple["Table", ...]:
     """Ask and vote until nothing is asked in any study.
 
     A strategy that needs to know how votes err learns it in each study, from the votes of this study alone.
@@ -88,12 +75,10 @@ def play_studies(
     # A stream for each size: how many votes one draws changes no other's.
     streams = rng.spawn(len(pools))
     tables = [
-        _Table(one, of_size(strategy, one.size), stream) for one, stream in zip(pools, streams, strict=True)
+        Table(one, of_size(strategy, one.size), stream) for one, stream in zip(pools, streams, strict=True)
     ]
-    crowds = _play(tables)
-    return tuple(
-        Played(votes=table.votes, work=table.work, leaders=table.leaders(crowds)) for table in tables
-    )
+    _play(tables)
+    return tuple(tables)
 
 
 def play(
@@ -102,17 +87,17 @@ def play(
     """Ask and vote until nothing is asked, in one study of pools of one size.
 
     Of ``chances`` each is the probability that a vote prefers ``x`` to ``y``; a pool that has ``most`` votes
-    is given up. Returns what `Played` calls ``votes`` and ``work``.
+    is given up. Returns what a `Table` calls ``votes`` and ``work``.
     """
     none = np.zeros(len(chances), dtype=np.int64)
     pools = ManyPools(chances=chances, best=none, study=none)
-    table = _Table(pools, of_size(strategy, pools.size), rng, most)
+    table = Table(pools, of_size(strategy, pools.size), rng, most)
     _play([table])
     return table.votes, table.work
 
 
-def _play(tables: Sequence["_Table"]) -> Crowds | None:
-    """Play to the end; return what the votes say of the crowds, where a strategy asks by it."""
+def _play(tables: Sequence["Table"]) -> None:
+    """Play to the end."""
     crowds, known, number = None, 0.0, 0
     learning = [table for table in tables if table.learns]
     while True:
@@ -122,17 +107,26 @@ def _play(tables: Sequence["_Table"]) -> Crowds | None:
                 table.reopen()
         asked = [table.play_round(number, crowds) for table in tables]
         if not any(asked):
-            return _learned(tables, crowds) if learning else None
+            crowds = _learned(tables, crowds) if learning else None
+            for table in tables:
+                table.finish(crowds)
+            return
         number += 1
 
 
-class _Table:
-    """The pools of one size while they are played."""
+class Table:
+    """The pools of one size while they are played, and what became of them.
+
+    ``votes[q, x, y]`` votes prefer ``x`` to ``y``. HITs are packed by the ``work``. In the end ``leaders``,
+    shape (n, k), are the best by the votes; several where they are even.
+    """
+
+    leaders: Flags
 
     def __init__(
         self, pools: ManyPools, strategy: Strategy, rng: np.random.Generator, most: Counts | None = None
     ) -> None:
-        self._pools = pools
+        self.pools = pools
         self._strategy = strategy
         self._rng = rng
         self._most = most
@@ -148,7 +142,7 @@ class _Table:
 
     def reopen(self) -> None:
         """Look at all pools again."""
-        self._unfinished = self._going_on(np.arange(len(self._pools.study)))
+        self._unfinished = self._going_on(np.arange(len(self.pools.study)))
 
     def play_round(self, number: int, crowds: Crowds | None) -> bool:
         """Have a round judged; return whether anything was asked."""
@@ -158,7 +152,7 @@ class _Table:
             self._unfinished = self._unfinished[:0]
             return False
         pool, x, y, wanted = self._unfinished[asked.pool], asked.x, asked.y, asked.votes
-        for_x = self._rng.binomial(wanted, self._pools.chances[pool, x, y])
+        for_x = self._rng.binomial(wanted, self.pools.chances[pool, x, y])
         self.votes[pool, x, y] += for_x
         self.votes[pool, y, x] += wanted - for_x
         for many in np.unique(wanted).tolist():
@@ -168,15 +162,22 @@ class _Table:
 
     def judged(self, some: Counts | None = None) -> Judged:
         """Return the votes on some of the pools, or on all."""
-        every = Judged(self.votes, self._pools.study)
+        every = Judged(self.votes, self.pools.study)
         return every if some is None else every.only(some)
 
-    def leaders(self, crowds: Crowds | None) -> Flags:
-        """Return who is the best by the votes."""
+    def finish(self, crowds: Crowds | None) -> None:
+        """Find who is the best by the votes."""
         if self.learns and crowds is not None:
             assert isinstance(self._strategy, Sure)
-            return self._strategy.leaders_in(self.judged(), crowds)
-        return self._strategy.leaders(self.votes)
+            self.leaders = self._strategy.leaders_in(self.judged(), crowds)
+        else:
+            self.leaders = self._strategy.leaders(self.votes)
+
+    @property
+    def right(self) -> Floats:
+        """How probably the winner of each pool is the best, if a random one of several is taken."""
+        named = self.leaders[np.arange(self.pools.best.size), self.pools.best]
+        return np.asarray(named / self.leaders.sum(axis=1))
 
     def _ask(self, crowds: Crowds | None) -> Asked:
         if self.learns and crowds is not None:
@@ -190,7 +191,7 @@ class _Table:
         return np.asarray(some[self.votes[some].sum(axis=(1, 2)) < self._most[some]])
 
 
-def _learned(tables: Sequence[_Table], near: Crowds | None) -> Crowds:
+def _learned(tables: Sequence[Table], near: Crowds | None) -> Crowds:
     """Return what the votes so far say of how those of each study err."""
     every = [table.judged() for table in tables if table.votes.shape[1] > 1]
     studies = 1 + max(int(one.study.max(initial=0)) for one in every)
@@ -349,7 +350,7 @@ def compare_plans(
     for strategy in dict.fromkeys(strategies):
         voting, dropping = (np.random.default_rng(seed) for seed in seeds)
         played = play_studies(strategy, pools, voting)
-        office = _Office(known, studies, pools, played)
+        office = _Office(known, studies, played)
         plans.append(office.assemble(strategy.name, packing, ends, dropping))
     return tuple(plans)
 
@@ -365,13 +366,11 @@ class _Office:
         self,
         sizes: Mapping[int, int],
         studies: Sequence[LikelyStudy],
-        pools: Sequence[ManyPools],
-        played: Sequence[Played],
+        tables: Sequence[Table],
     ) -> None:
         self._sizes = sizes
         self._studies = studies
-        self._pools = pools
-        self._played = played
+        self._tables = tables
         self._queries = sum(sizes.values())
 
     def assemble(
@@ -421,14 +420,16 @@ class _Office:
     def _asked(self) -> dict[tuple[int, int], Floats]:
         """Return how many pairs each study has of each round and number of votes that occurs."""
         asked: dict[tuple[int, int], Floats] = {}
-        for pools, played in zip(self._pools, self._played, strict=True):
+        for played in self._tables:
             for group, counts in played.work.items():
-                pairs = pools.stands_for * self._per_study(pools, counts)
+                pairs = self._per_study(played, counts)
                 asked[group] = asked[group] + pairs if group in asked else pairs
         return asked
 
-    def _per_study(self, pools: ManyPools, values: Floats | Counts) -> Floats:
-        return np.bincount(pools.study, weights=values, minlength=len(self._studies)).astype(np.float64)
+    def _per_study(self, played: Table, values: Floats | Counts) -> Floats:
+        """Return the sums over the pools that each study has, of which some may stand for others."""
+        sums = np.bincount(played.pools.study, weights=values, minlength=len(self._studies))
+        return played.pools.stands_for * sums.astype(np.float64)
 
     def _of_whole_studies(self, costs: Floats) -> Floats:
         """Return what the studies cost, spread as those are of which all pools are judged.
@@ -436,16 +437,13 @@ class _Office:
         Where a pool stands for several, the luck of one is multiplied, while a whole study would average it.
         """
         luck = whole = 0.0
-        for pools, played in zip(self._pools, self._played, strict=True):
+        for played in self._tables:
             own = played.votes.sum(axis=(1, 2))
             count = own.size // len(self._studies)
             varies = float(own.reshape(-1, count).var(axis=1, ddof=1).mean()) if count > 1 else own.var()
-            luck += pools.stands_for**2 * count * varies
-            whole += pools.stands_for * count * varies
-        votes = sum(
-            pools.stands_for * self._per_study(pools, played.votes.sum(axis=(1, 2)))
-            for pools, played in zip(self._pools, self._played, strict=True)
-        )
+            luck += played.pools.stands_for**2 * count * varies
+            whole += played.pools.stands_for * count * varies
+        votes = sum(self._per_study(played, played.votes.sum(axis=(1, 2))) for played in self._tables)
         spread = float(np.var(votes))
         if luck <= whole * (1.0 + 1e-9) or not spread:
             return costs
@@ -456,18 +454,18 @@ class _Office:
     def _outlooks(self, name: str) -> list[Outlook]:
         alone = Outlook(strategy=name, size=1, chance=1.0, error=0.0, pairs=0.0, judgments=0.0)
         found = [alone] if 1 in self._sizes else []
-        for pools, played in zip(self._pools, self._played, strict=True):
-            chance = float(_right(pools, played).mean())
+        for played in self._tables:
+            chance = float(played.right.mean())
             found.append(
                 Outlook(
                     strategy=name,
-                    size=pools.size,
+                    size=played.pools.size,
                     chance=chance,
                     # Never 0: that every trial succeeded does not make it certain.
-                    error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / pools.best.size)),
+                    error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / played.pools.best.size)),
                     pairs=float((played.votes + played.votes.transpose(0, 2, 1) > 0).sum() / 2)
-                    / pools.best.size,
-                    judgments=float(played.votes.sum() / pools.best.size),
+                    / played.pools.best.size,
+                    judgments=float(played.votes.sum() / played.pools.best.size),
                 )
             )
         return found
@@ -478,20 +476,14 @@ class _Office:
     def _at(self, ends: tuple[float, float]) -> tuple[float, float]:
         """Return the chance at the greatest and at the least share of wrong votes, by a straight line."""
         right = np.full(len(self._studies), float(self._sizes.get(1, 0)))
-        for pools, played in zip(self._pools, self._played, strict=True):
-            right += pools.stands_for * self._per_study(pools, _right(pools, played))
+        for played in self._tables:
+            right += self._per_study(played, played.right)
         slope, height = np.polyfit([study.error for study in self._studies], right / self._queries, 1)
         few, many = (float(np.clip(height + slope * error, 0.0, 1.0)) for error in ends)
         return many, few
 
     def _rounds(self, number: Floats, pairs: Floats) -> int:
         return int(_high(((number[:, None] + 1.0) * (pairs > 0)).max(axis=0, initial=0.0)))
-
-
-def _right(pools: ManyPools, played: Played) -> Floats:
-    """Return how probably the winner of each pool is the best, if a random one of several is taken."""
-    named = played.leaders[np.arange(pools.best.size), pools.best]
-    return np.asarray(named / played.leaders.sum(axis=1))
 
 
 def _high(studies: Floats) -> float:
@@ -681,13 +673,8 @@ class Replay:
             votes, _ = play(one, stack.chances, rng, most=self.most[stack.queries])
             best[stack.rows] = one.leaders(votes)
         found = np.flatnonzero(best)
-        return Qrels(
-            name=name,
-            queries=self.pools.queries,
-            docs=self.pools.docs,
-            query=self.pools.query[found],
-            doc=self.pools.doc[found],
-            grade=np.ones(found.size),
+        return Qrels.all_relevant(
+            name, self.pools.queries, self.pools.docs, self.pools.query[found], self.pools.doc[found]
         )
 
 

@@ -13,7 +13,7 @@ from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidences
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
-from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import (
     Scales,
     Trust,
@@ -182,16 +182,12 @@ def average_chances(
                 votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=cast
             )
         mean += weight * fit.mean
-        square += weight * (_variances(fit) + fit.mean**2)
+        # Laplace's approximation: the inverse curvature at the mode.
+        variances = np.diagonal(np.linalg.inv(fit.precision), axis1=1, axis2=2)
+        square += weight * (variances + fit.mean**2)
     # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
     chance = chance / chance.sum(axis=1, keepdims=True) if draws else np.full_like(chance, np.nan)
     return chance, mean, np.sqrt(np.maximum(square - mean**2, 0.0))
-
-
-def _variances(fit: Strengths) -> Floats:
-    # Laplace's approximation: the inverse curvature at the mode.
-    covariance = np.linalg.inv(fit.precision)
-    return np.diagonal(covariance, axis1=1, axis2=2)
 
 
 # Model checks: whether votes look like those of the model that the probabilities of being best rest on.
