@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from calendar import monthrange
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from math import nan
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,39 +26,28 @@ TYPES = ("full ranking", "reranking")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One entry of a leaderboard.
-
-    Attributes
-    ----------
-    line : int
-        Where the file has it.
-    submission_id : str
-        Empty where the leaderboard gives none.
-    date : datetime.date
-    team, description, type : str
-        As the leaderboard has them.
-    dev, eval : float or None
-        The scores on the queries with published labels, and on the public leaderboard's, which has the order.
-    baseline : bool
-        Whether the organisers entered it: rules do not bind it.
-    record : bool
-        Whether the leaderboard marks it as the best of its day.
-    paper, code : str
-        Where they are to be read.
-    """
+    """One entry of a leaderboard."""
 
     line: int
+    """Where the file has it."""
     submission_id: str
+    """Empty where the leaderboard gives none."""
     date: date
     team: str
     description: str
     type: str
+    """As the leaderboard has them."""
     dev: float | None
     eval: float | None
+    """The scores on the queries with published labels, and on the public leaderboard's, which has the
+    order."""
     baseline: bool = False
+    """Whether the organisers entered it: rules do not bind it."""
     record: bool = False
+    """Whether the leaderboard marks it as the best of its day."""
     paper: str = ""
     code: str = ""
+    """Where they are to be read."""
 
     @property
     def name(self) -> str:
@@ -161,8 +150,7 @@ def group_submissions(entries: Sequence[tuple[str, str]], aliases: Mapping[str, 
     def stands_for(name: str) -> str:
         return known.get(_plain(name), name)
 
-    teams: dict[str, _Members] = {}
-    institutions: dict[str, _Members] = {}
+    teams, institutions = (defaultdict[str, list[tuple[str, str, str]]](list) for _ in range(2))
     anonymous, team_of = list[str](), list[str]()
     for submission, printed in entries:
         team = known.get(_plain(submission)) or stands_for(printed)
@@ -170,13 +158,15 @@ def group_submissions(entries: Sequence[tuple[str, str]], aliases: Mapping[str, 
             anonymous.append(submission)
             team_of.append("")
             continue
-        team_of.append(teams.setdefault(_plain(team), _Members(team, [])).add(submission, printed))
+        members = teams[_plain(team)]
+        members.append((team, submission, printed))
+        team_of.append(members[0][0])
         place = _DASH.split(team.strip())[-1]
         for one in dict.fromkeys(stands_for(part.strip()) for part in stands_for(place).split(";")):
-            institutions.setdefault(_plain(one), _Members(one, [])).add(submission, place)
+            institutions[_plain(one)].append((one, submission, place))
     return Groups(
-        teams=_sorted(teams.values()),
-        institutions=_sorted(institutions.values()),
+        teams=_sorted(teams),
+        institutions=_sorted(institutions),
         anonymous=tuple(anonymous),
         team_of=tuple(team_of),
     )
@@ -186,23 +176,15 @@ _DASH = re.compile(r"\s+(?:-{1,3}|[—–])\s+|\s*—\s*")
 """What stands before the institution in a team's name: ``Ada Lovelace - University of Somewhere``."""
 
 
-class _Members(NamedTuple):
-    name: str
-    found: list[tuple[str, str]]
-
-    def add(self, submission: str, printed: str) -> str:
-        self.found.append((submission, printed))
-        return self.name
-
-
-def _sorted(groups: Iterable[_Members]) -> tuple[Group, ...]:
+def _sorted(groups: Mapping[str, Sequence[tuple[str, str, str]]]) -> tuple[Group, ...]:
+    """Return the groups of these members: what each belongs to, its id, and the name as printed."""
     made = (
         Group(
-            name=one.name,
-            names=tuple(dict.fromkeys(printed for _, printed in one.found)),
-            submissions=tuple(submission for submission, _ in one.found),
+            name=members[0][0],
+            names=tuple(dict.fromkeys(printed for _, _, printed in members)),
+            submissions=tuple(submission for _, submission, _ in members),
         )
-        for one in groups
+        for members in groups.values()
     )
     return tuple(sorted(made, key=lambda group: (-len(group.submissions), group.name)))
 
@@ -354,25 +336,17 @@ def too_frequent(by_team: Mapping[str, Sequence[Submission]], rules: Rules) -> I
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLikeness:
-    """How alike the top documents of two runs are, over the queries that either has.
-
-    Attributes
-    ----------
-    a, b : str
-        The runs, in the order of the heads.
-    overlap : float
-        The mean over queries of the share of common documents among the top of the deeper one.
-    same_top : float
-        On which share of the queries both put the same document first.
-    identical : bool
-        Whether all positions hold the same documents.
-    """
+    """How alike the top documents of two runs are, over the queries that either has."""
 
     a: str
     b: str
+    """The runs, in the order of the heads."""
     overlap: float
+    """The mean over queries of the share of common documents among the top of the deeper one."""
     same_top: float
+    """On which share of the queries both put the same document first."""
     identical: bool
+    """Whether all positions hold the same documents."""
 
 
 def run_likeness(heads: Heads, *, least: float) -> tuple[RunLikeness, ...]:

@@ -432,23 +432,6 @@ class Sure:
     round to round by the same factor, so that the last round leads to 40 votes for each candidate: who is not
     found by then is not worth finding.
 
-    Attributes
-    ----------
-    level : float
-        The probability of being the best at which a pool is finished, above 0 and up to 1.
-    rounds : int
-        In about how many rounds a pool is finished at the latest. More rounds need fewer votes.
-    crowd : Scales, optional
-        How far apart candidates are, and how votes err. By default the votes of all pools that are shown tell
-        it.
-    patience : int, optional
-        Give a pool up where votes raise the expected number of right winners by less than one for so many.
-        Rounds are small then, so that none is spent after that: 6 votes a pool at most. By default only the
-        most votes of a pool end it.
-    runs : tuple of str, optional
-        Ask where it tells most which of two runs is better, until the order of neighbours on the board has
-        this probability; of two runs where they are named. By default it is the best answers that count.
-
     References
     ----------
     D. Russo: Simple Bayesian algorithms for best-arm identification (Operations Research, 2020): top-two
@@ -457,10 +440,19 @@ class Sure:
     """
 
     level: float
+    """The probability of being the best at which a pool is finished, above 0 and up to 1."""
     rounds: int = 25
+    """In about how many rounds a pool is finished at the latest. More rounds need fewer votes."""
     crowd: Scales | None = None
+    """How far apart candidates are, and how votes err. By default the votes of all pools that are shown tell
+    it."""
     patience: int | None = None
+    """Give a pool up where votes raise the expected number of right winners by less than one for so many.
+    Rounds are small then, so that none is spent after that: 6 votes a pool at most. By default only the most
+    votes of a pool end it."""
     runs: tuple[str, ...] | None = None
+    """Ask where it tells most which of two runs is better, until the order of neighbours on the board has
+    this probability; of two runs where they are named. By default it is the best answers that count."""
 
     @property
     def name(self) -> str:

@@ -621,13 +621,7 @@ class _Known:
     lead: Floats
 
     def only(self, keep: Index | slice) -> "_Known":
-        return _Known(
-            queries=self.queries[keep],
-            rows=self.rows[keep],
-            votes=self.votes[keep],
-            told=self.told[keep],
-            lead=self.lead[keep],
-        )
+        return _Known(**{name: getattr(self, name)[keep] for name in self.__slots__})
 
     def votes_of_runs(self, stretch: float) -> Floats:
         """Return one vote of all runs on each pair, with their log odds stretched."""
@@ -689,9 +683,7 @@ class LikelyPools:
         stacks = []
         for stack in drawn.stacks:
             if (keep := np.flatnonzero(np.isin(stack.queries, codes))).size:
-                stacks.append(
-                    Stack(queries=stack.queries[keep], rows=stack.rows[keep], chances=stack.chances[keep])
-                )
+                stacks.append(Stack(**{name: getattr(stack, name)[keep] for name in stack.__slots__}))
         return replace(drawn, stacks=tuple(stacks))
 
     def _weigh_runs(self, scale: float, lapses: float) -> Floats:

@@ -366,14 +366,8 @@ class CastVotes:
         return self._some(some, (np.cumsum(keep) - 1)[self.place[some]])
 
     def _some(self, some: slice | Index, place: Index) -> "CastVotes":
-        return CastVotes(
-            place=place,
-            x=self.x[some],
-            y=self.y[some],
-            trust=self.trust[some],
-            won=self.won[some],
-            lost=self.lost[some],
-        )
+        others = {name: getattr(self, name)[some] for name in self.__slots__ if name != "place"}
+        return CastVotes(place=place, **others)
 
     def matrices(self, n: int, k: int) -> Floats:
         """Return what the votes for each candidate against each other are worth, shape (n, k, k)."""
