@@ -196,7 +196,10 @@ def next_round(
     trust, crowd = (None, None) if found is None else (found.trust, found.scales)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
-    query, first, second, votes, values = [], [], [], [], []
+    nothing = np.empty(0, np.int64)
+    parts: list[tuple[Codes, Index, Index, Counts, Floats]] = [
+        (np.empty(0, np.int32), nothing, nothing, nothing, np.empty(0))
+    ]
     begins = np.searchsorted(pools.query, np.arange(len(pools.queries)))
     for block in tournaments(judgments, pools=pools):
         offset = int(begins[block.first]) if block.n_queries else 0
@@ -221,15 +224,32 @@ def next_round(
                 value = np.zeros(len(rows))
             codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
             kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
-            query.append(codes[kept])
-            first.append(rows[asked.pool, asked.x][kept])
-            second.append(rows[asked.pool, asked.y][kept])
-            votes.append(asked.votes[kept])
-            values.append(value[asked.pool][kept])
+            x, y = rows[asked.pool, asked.x], rows[asked.pool, asked.y]
+            parts.append((codes[kept], x[kept], y[kept], asked.votes[kept], value[asked.pool][kept]))
+    query, x, y, votes, values = map(np.concatenate, zip(*parts, strict=True))
     if aim is not None and isinstance(strategy, Sure):
         most = in_turn(votes, values, most, math.ceil(strategy.share * len(judgments)))
-    asked_for = _round(pools, query, first, second, within(most, votes, values), leaders)
-    return replace(asked_for, chance=chance, orders=() if aim is None else aim.orders)
+    given = within(most, votes, values)
+    # Rows of a pool are sorted by doc_id, so the smaller row is the document that comes first.
+    a, b = np.minimum(x, y), np.maximum(x, y)
+    order = np.lexsort((b, a))
+    order = order[given[order] > 0]
+    is_open = np.zeros(len(pools.queries), dtype=bool)
+    is_open[query] = True
+    return Round(
+        pairs=Pairs(
+            queries=pools.queries,
+            docs=pools.docs,
+            query=query[order],
+            doc_a=pools.doc[a[order]],
+            doc_b=pools.doc[b[order]],
+        ),
+        votes=given[order],
+        open=is_open,
+        leaders=leaders,
+        chance=chance,
+        orders=() if aim is None else aim.orders,
+    )
 
 
 def _aim(
@@ -241,10 +261,9 @@ def _aim(
     return find_neighbours(gains, pools.query, chance, between=strategy.runs)
 
 
-def in_turn(votes: list[Counts], values: list[Floats], most: int | None, share: int) -> int:
+def in_turn(votes: Counts, values: Floats, most: int | None, share: int) -> int:
     """Return how many votes to hand out where runs are told apart: first all on queries without any."""
-    fresh = sum(int(one[np.isinf(value)].sum()) for one, value in zip(votes, values, strict=True))
-    wanted = fresh or share
+    wanted = int(votes[np.isinf(values)].sum()) or share
     return wanted if most is None else min(wanted, most)
 
 
@@ -265,16 +284,15 @@ def _by_row(found: Confidence, pools: Pools) -> Floats:
     return chance
 
 
-def within(most: int | None, votes: list[Counts], values: list[Floats]) -> list[Counts]:
+def within(most: int | None, wanted: Counts, value: Floats) -> Counts:
     """Return how many of the votes to hand out now: at most so many, where they are worth most."""
-    if most is None or not votes:
-        return votes
-    wanted, value = np.concatenate(votes), np.concatenate(values)
+    if most is None:
+        return wanted
     order = np.argsort(-value, kind="stable")
     given = np.empty_like(wanted)
     before = np.cumsum(wanted[order]) - wanted[order]
     given[order] = np.clip(most - before, 0, wanted[order])
-    return [given]
+    return given
 
 
 def votes_are_even(judgments: Judgments, pools: Pools) -> bool:
@@ -328,38 +346,6 @@ def _ranks(pools: Pools, best_known: Qrels | None) -> Counts:
         return np.ones(pools.query.size, dtype=np.int64)
     best = select_labels(best_known, best_known.grade > 0)
     return (find_rows(best, pools.queries, pools.docs, pools.query, pools.doc) < 0).astype(np.int64)
-
-
-def _round(
-    pools: Pools,
-    query: list[Codes],
-    first: list[Index],
-    second: list[Index],
-    votes: list[Counts],
-    leaders: Flags,
-) -> Round:
-    queries = np.concatenate(query) if query else np.empty(0, np.int32)
-    x = np.concatenate(first) if first else np.empty(0, np.int64)
-    y = np.concatenate(second) if second else np.empty(0, np.int64)
-    counts = np.concatenate(votes) if votes else np.empty(0, np.int64)
-    # Rows of a pool are sorted by doc_id, so the smaller row is the document that comes first.
-    a, b = np.minimum(x, y), np.maximum(x, y)
-    order = np.lexsort((b, a))
-    order = order[counts[order] > 0]
-    is_open = np.zeros(len(pools.queries), dtype=bool)
-    is_open[queries] = True
-    return Round(
-        pairs=Pairs(
-            queries=pools.queries,
-            docs=pools.docs,
-            query=queries[order],
-            doc_a=pools.doc[a[order]],
-            doc_b=pools.doc[b[order]],
-        ),
-        votes=counts[order],
-        open=is_open,
-        leaders=leaders,
-    )
 
 
 # Challenge: newcomers meet the best-known answers, and the history of the answers they replaced.
