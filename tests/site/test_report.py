@@ -87,6 +87,7 @@ def test_on_paper_nothing_is_cut_off_and_the_dark_is_left_behind(
     page.emulate_media(media="print")
     assert page.evaluate(ink) != on_screen
     assert all(cell["right"] <= 1030 for cell in edges(page, "th, td, article"))
+    assert all(answer["width"] < 1030 / 2 for answer in edges(page, ".fold article")), "two beside each other"
 
 
 @pytest.mark.parametrize(("width", "height", "most"), [(1280, 900, 500), (390, 844, 700)])
