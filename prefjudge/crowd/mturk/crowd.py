@@ -243,7 +243,11 @@ STATES = {
 }
 
 
-def read_task(hit: Mapping[str, Any]) -> ListedTask:
+ApiHit = Mapping[str, Any]
+"""A HIT as the API tells of it."""
+
+
+def read_task(hit: ApiHit) -> ListedTask:
     """Return a HIT as a task."""
     return ListedTask(
         task_id=hit["HITId"],
@@ -315,13 +319,13 @@ _KEPT = (
 )
 
 
-def list_hits(client: Client, wanted: Collection[str]) -> dict[str, Mapping[str, Any]]:
+def list_hits(client: Client, wanted: Collection[str]) -> dict[str, ApiHit]:
     """Return what a list says of the HITs wanted, without their questions.
 
     The list has the newest HITs first. It is read as long as its pages hold enough of those wanted; the
     others are missing in what is returned.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, ApiHit] = {}
     if len(wanted) < _WORTH_A_PAGE:
         return found
     missing = set(wanted)
@@ -334,7 +338,7 @@ def list_hits(client: Client, wanted: Collection[str]) -> dict[str, Mapping[str,
     return found
 
 
-def is_untouched(hit: Mapping[str, Any]) -> bool:
+def is_untouched(hit: ApiHit) -> bool:
     """Whether no assignment of a listed HIT was submitted: all are on offer, or in workers' hands."""
     counts = (hit.get("NumberOfAssignmentsPending"), hit.get("NumberOfAssignmentsAvailable"))
     return None not in counts and sum(map(int, counts)) == hit["MaxAssignments"]  # type: ignore[arg-type]
@@ -374,7 +378,7 @@ class HitCrowd:
         self._fees = fees or Fees()
         self._identity: Identity | None = None
         self._simulated: dict[str, bool] | None = {}
-        self._listed: dict[str, Mapping[str, Any]] = {}
+        self._listed: dict[str, ApiHit] = {}
 
     @property
     def endpoint(self) -> str:
@@ -419,9 +423,9 @@ class HitCrowd:
                 QualificationRequirements=self._groups.requirements(task.eligibility),
             )
         except AlreadyDoneError:
-            for listed in self._tasks():
-                if listed.key == task.key:
-                    return listed.task_id
+            for hit in self.hits():
+                if hit.get("RequesterAnnotation") == task.key:
+                    return str(hit["HITId"])
             raise CrowdError(
                 f"{self._client.endpoint} says that the HIT {task.key} exists, but does not list it",
                 "Repeat the verb in a minute.",
@@ -430,10 +434,11 @@ class HitCrowd:
 
     def tasks(self) -> Iterator[ListedTask]:
         """Yield this requester's HITs, the newest first, except deleted ones."""
-        return self._tasks()
+        return map(read_task, self.hits())
 
-    def _tasks(self) -> Iterator[ListedTask]:
-        return map(read_task, self._client.each("list_hits", "HITs"))
+    def hits(self) -> Iterator[ApiHit]:
+        """Yield the same HITs as the API tells of them."""
+        return self._client.each("list_hits", "HITs")
 
     def look(self, task_id: str) -> ListedTask:
         """Return a HIT, even a deleted one."""
@@ -579,11 +584,11 @@ class HitCrowd:
             return str(told[PULSE])
         counts = ("HITId", "NumberOfAssignmentsPending", "NumberOfAssignmentsAvailable", "MaxAssignments")
         digest = hashlib.sha256()
-        for hit in self._client.each("list_hits", "HITs"):
+        for hit in self.hits():
             digest.update(repr([hit.get(name) for name in counts]).encode())
         return digest.hexdigest()
 
-    def _hit(self, task_id: str) -> dict[str, Any]:
+    def _hit(self, task_id: str) -> ApiHit:
         return self._client.call("get_hit", HITId=task_id)["HIT"]  # type: ignore[no-any-return]
 
     def _decide(

@@ -85,7 +85,7 @@ class ProlificCrowd(HitCrowd):
 
     def tasks(self) -> Iterator[ListedTask]:
         """Yield the HITs that were published for Prolific, the newest first, except deleted ones."""
-        return map(_listed, self._tasks())
+        return map(_listed, super().tasks())
 
     def look(self, task_id: str) -> ListedTask:
         """Return a HIT, even a deleted one."""
@@ -116,13 +116,13 @@ class ProlificCrowd(HitCrowd):
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
         super().bar(worker_id, group)
         if group.bars:
-            self._recruitment.blocklist.add(worker_id)
+            self._recruitment.bar(worker_id)
 
     def readmit(self, worker_id: str, group: WorkerGroup) -> None:
         """Take a worker out of a group, and from the blocklist on Prolific; a repeat is harmless."""
         super().readmit(worker_id, group)
         if group.bars:
-            self._recruitment.blocklist.remove(worker_id)
+            self._recruitment.readmit(worker_id)
 
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted."""

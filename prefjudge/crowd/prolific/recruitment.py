@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.crowd.mturk import client as marketplace
+from prefjudge.crowd.mturk.crowd import ApiHit
 from prefjudge.crowd.prolific.client import (
     Account,
     Client,
@@ -51,7 +51,7 @@ def read_annotation(text: str) -> Annotation | None:
     return Annotation(key=key, seconds=int(seconds)) if mark == _MARK and seconds.isdecimal() else None
 
 
-def count_outstanding(hit: Mapping[str, Any]) -> int:
+def count_outstanding(hit: ApiHit) -> int:
     """Return how many assignments of a HIT are on offer or in workers' hands."""
     pending, available = int(hit["NumberOfAssignmentsPending"]), int(hit["NumberOfAssignmentsAvailable"])
     return {"Assignable": pending + available, "Unassignable": pending}.get(hit["HITStatus"], 0)
@@ -117,51 +117,9 @@ class Submissions:
         return there == (study.study_id, visit.participant)
 
 
-# Whom Prolific sends no more: a participant group of the workspace, which the study's filters name.
-
-GROUPS = "/api/v1/participant-groups/"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blocklist:
-    """The barred participants of one marketplace: a group of the workspace, by a name that no other has."""
-
-    client: Client
-    site: Site
-    workspace: str
-    name: str
-
-    @property
-    def made(self) -> dict[str, object]:
-        """The group, as Prolific's API takes it."""
-        return {"name": self.name, "workspace_id": self.workspace}
-
-    def group(self) -> str:
-        """Return the group's id; make it if there is none."""
-        for group in self.client.listed(self.client.get(GROUPS, workspace_id=self.workspace)):
-            if group.get("name") == self.name and not group.get("is_deleted"):
-                return str(group["id"])
-        # Not repeated where the reply is lost: the next call finds it by its name.
-        made = self.client.call("POST", GROUPS, self.made, again=False)
-        return str(made["id"])
-
-    def add(self, worker_id: str) -> None:
-        """Put a worker in, which Prolific heeds at once; a repeat is harmless."""
-        self._change("POST", worker_id)
-
-    def remove(self, worker_id: str) -> None:
-        """Take a worker out; a repeat is harmless."""
-        self._change("DELETE", worker_id)
-
-    def _change(self, method: str, worker_id: str) -> None:
-        people = {visit.participant for visit in self.site.visits() if visit.worker_id == worker_id}
-        if people:
-            path = f"{GROUPS}{self.group()}/participants/"
-            self.client.call(method, path, {"participant_ids": sorted(people)})
-
-
 # The people: as many as the HITs need.
 
+GROUPS = "/api/v1/participant-groups/"
 _FREED = ("RETURNED", "TIMED-OUT")
 """What gives a place back, which Prolific offers to others by itself."""
 _WAITS = ("AWAITING REVIEW", "APPROVED", "SCREENED OUT")
@@ -180,7 +138,6 @@ class Recruitment:
         self.account = account
         self.prices = CalculatedPrices(client, account.hits)
         self._secret = key[1]
-        self._hits = marketplace.Client(inner.endpoint, signed=None, key=key)
         self._site = Site(inner.endpoint, key[1])
         self.submissions = Submissions(client, self._site, self.find)
 
@@ -193,13 +150,33 @@ class Recruitment:
     def _name(self) -> str:
         return f"prefjudge {self._inner.identity().name}"
 
-    @cached_property
-    def blocklist(self) -> Blocklist:
-        """Whom Prolific sends no more."""
-        workspace = self.account.workspace
-        return Blocklist(
-            client=self._client, site=self._site, workspace=workspace, name=f"{self._name} barred"
-        )
+    @property
+    def _blocklist(self) -> dict[str, object]:
+        """Whom Prolific sends no more: a group of the workspace, which the study's filters name."""
+        return {"name": f"{self._name} barred", "workspace_id": self.account.workspace}
+
+    def _find_blocklist(self) -> str:
+        """Return the group's id; make it if there is none."""
+        wanted = self._blocklist
+        for group in self._client.listed(self._client.get(GROUPS, workspace_id=self.account.workspace)):
+            if group.get("name") == wanted["name"] and not group.get("is_deleted"):
+                return str(group["id"])
+        # Not repeated where the reply is lost: the next call finds it by its name.
+        return str(self._client.call("POST", GROUPS, wanted, again=False)["id"])
+
+    def bar(self, worker_id: str) -> None:
+        """Put a worker on the blocklist, which Prolific heeds at once; a repeat is harmless."""
+        self._change_blocklist("POST", worker_id)
+
+    def readmit(self, worker_id: str) -> None:
+        """Take a worker off the blocklist; a repeat is harmless."""
+        self._change_blocklist("DELETE", worker_id)
+
+    def _change_blocklist(self, method: str, worker_id: str) -> None:
+        people = {visit.participant for visit in self._site.visits() if visit.worker_id == worker_id}
+        if people:
+            path = f"{GROUPS}{self._find_blocklist()}/participants/"
+            self._client.call(method, path, {"participant_ids": sorted(people)})
 
     @cached_property
     def _studies(self) -> Studies:
@@ -209,9 +186,9 @@ class Recruitment:
         """Return the study at Prolific; None where there is none yet."""
         return self._studies.find()
 
-    def _list_hits(self) -> list[tuple[Mapping[str, Any], Annotation]]:
+    def _list_hits(self) -> list[tuple[ApiHit, Annotation]]:
         """Return the HITs that were published for Prolific, the newest first."""
-        listed = ((hit, hit.get("RequesterAnnotation") or "") for hit in self._hits.each("list_hits", "HITs"))
+        listed = ((hit, hit.get("RequesterAnnotation") or "") for hit in self._inner.hits())
         return [(hit, found) for hit, text in listed if (found := read_annotation(text))]
 
     def balance(self) -> Decimal:
@@ -266,7 +243,7 @@ class Recruitment:
             offer = self._offer(*hits[0])
             link = self.link(self._make_panel(offer["reward"]))
             places = ceil(outstanding / self.account.hits)
-            study = self._studies.draft(self._draft(offer, link, places, self.blocklist.group()))
+            study = self._studies.draft(self._draft(offer, link, places, self._find_blocklist()))
         if study.status == "UNPUBLISHED":
             self._make_panel(study.reward)
             wanted = ceil(outstanding / self.account.hits)
@@ -278,7 +255,7 @@ class Recruitment:
 
     def _end_rehearsal(self) -> None:
         """Stop offering the HITs that are not for Prolific's participants, who would take them, too."""
-        for hit in self._hits.each("list_hits", "HITs"):
+        for hit in self._inner.hits():
             if read_annotation(hit.get("RequesterAnnotation") or "") is None and count_outstanding(hit):
                 self._inner.close(hit["HITId"])
 
@@ -346,7 +323,7 @@ class Recruitment:
             offer = self._offer_of(task.title, task.description, task.pay, seconds, allowed)
             draft = self._draft(offer, self.link("/panel/prolific/…"), wanted, "…")
             return [
-                f"POST {GROUPS} {json.dumps(self.blocklist.made)}",
+                f"POST {GROUPS} {json.dumps(self._blocklist)}",
                 f"POST /api/v1/studies/ {json.dumps(draft, ensure_ascii=False)}",
                 f"POST /api/v1/studies/…/{publish}",
             ]
@@ -354,7 +331,7 @@ class Recruitment:
         places = f'PATCH {path} {{"total_available_places": {study.places + wanted}}}'
         return [places, *([f"POST {path}{publish}"] if study.status == "UNPUBLISHED" else [])]
 
-    def _offer(self, hit: Mapping[str, Any], found: Annotation) -> dict[str, Any]:
+    def _offer(self, hit: ApiHit, found: Annotation) -> dict[str, Any]:
         pay, allowed = Decimal(hit["Reward"]), int(hit["AssignmentDurationInSeconds"])
         return self._offer_of(hit["Title"], hit["Description"], pay, found.seconds, allowed)
 
