@@ -252,7 +252,8 @@ def _prorate(study: Study, crowd: Crowd, due: Due) -> None:
     if decided is SubmissionState.APPROVED or (
         decided is SubmissionState.REJECTED and not crowd.has_bonus(due.assignment_id, text)
     ):
-        _decided(study, due.assignment_id, decided)
+        with study.transaction() as db:
+            save_decision(db, due.assignment_id, decided)
         return
     release = _release(study, crowd, due)
     # The bonus replaces a larger reward, which the budget has allowed.
@@ -279,11 +280,6 @@ def _release(study: Study, crowd: Crowd, due: Due) -> Intent:
 def prorated_decision(amount: Decimal) -> str:
     """Return the decision to record for an assignment that was paid by a bonus in place of its reward."""
     return f"prorated: ${amount} by bonus"
-
-
-def _decided(study: Study, assignment_id: str, decision: str) -> None:
-    with study.transaction() as db:
-        save_decision(db, assignment_id, decision)
 
 
 # Checks what a worker sent back against the HIT as it was served.

@@ -33,16 +33,8 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a user 
 class Server:
     """A running marketplace.
 
-    Attributes
-    ----------
-    endpoint : str
-        The requester API's address, for boto3's ``endpoint_url``.
-    local : str
-        The same for programs on this machine, which do not need the web server in front.
-    worker_site, admin : str
-        Where workers sign in, and where the admin does.
-    admin_token : str
-        What the admin signs in with.
+    Its ``endpoint`` is the requester API's address, for boto3's ``endpoint_url``, and ``local`` the same for
+    programs on this machine, which do not need the web server in front.
     """
 
     def __init__(

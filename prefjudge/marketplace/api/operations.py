@@ -51,7 +51,7 @@ class Call:
         self.params = params
         self.get = params.get
 
-    def page(self, kind: type[T], name: str, rest: str, **named: Any) -> tuple[list[T], wire.About]:
+    def page(self, kind: type[T], name: str, rest: str, **named: Any) -> tuple[list[T], Params]:
         """Select one page of a list; see :func:`wire.page`."""
         return wire.page(self.tx, kind, name, self.params, rest, **named)
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from prefjudge.database import columns_of
 from prefjudge.database.connection import T
@@ -334,13 +334,6 @@ def _key(secret: str, scope: str) -> bytes:
 DEFAULT_SIZE = 10  # Mechanical Turk's
 
 
-class About(TypedDict):
-    """What a response says about its page."""
-
-    NumResults: int
-    NextToken: str | None
-
-
 def page(
     tx: Transaction,
     kind: type[T],
@@ -350,7 +343,7 @@ def page(
     *,
     newest_first: bool = False,
     **named: Any,
-) -> tuple[list[T], About]:
+) -> tuple[list[T], Params]:
     """Select one page, and what the response says about it: NumResults, and NextToken where more remains.
 
     ``rest`` is the statement from ``FROM`` to the end of its ``WHERE``; ``seq`` is the column of its order.

@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 from prefjudge.database import Value, columns_of, in_list, row_of
 from prefjudge.marketplace.errors import (
@@ -434,30 +433,11 @@ class Offer(Terms):
     expiration: float
 
 
-class Group(TypedDict):
-    """A group of HITs of one type, as a page and JSON show it; ``waits`` says why more come only later."""
-
-    group_id: str
-    hit_id: str
-    title: str
-    description: str
-    keywords: str
-    requester: str
-    reward: str
-    available: int
-    duration: int
-    expires: str | None
-    qualified: bool
-    missing: list[qualifications.Need]
-    waits: str
-    can_preview: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
     """A group and a HIT of it to look at; ``reason`` says why it cannot be accepted."""
 
-    group: Group
+    group: View
     hit: Hit
     reason: str
 
@@ -472,12 +452,12 @@ def groups(tx: Transaction, worker_id: str, number: int = 1) -> View:
     return {"groups": _offered(tx, worker, shown), "page": number, "pages": pages}
 
 
-def group(tx: Transaction, worker_id: str, group_id: str) -> Group | None:
+def group(tx: Transaction, worker_id: str, group_id: str) -> View | None:
     """Return one group as this worker sees it, or None where nothing is left in it."""
     return _group(tx, qualifications.standing(tx, worker_id), group_id)
 
 
-def _group(tx: Transaction, worker: Standing, group_id: str) -> Group | None:
+def _group(tx: Transaction, worker: Standing, group_id: str) -> View | None:
     return next(iter(_offered(tx, worker, _open_to(tx, worker, group_id)[:1])), None)
 
 
@@ -526,7 +506,7 @@ def _open_to(tx: Transaction, worker: Standing, group_id: str = "") -> list[int]
     return [int(seq) for seq, asked in rows if not hidden[asked]]
 
 
-def _offered(tx: Transaction, worker: Standing, numbers: Sequence[int]) -> list[Group]:
+def _offered(tx: Transaction, worker: Standing, numbers: Sequence[int]) -> list[View]:
     """Return the groups whose first HITs have these numbers, best paid first."""
     listed, named = in_list("seq", numbers)
     return [
@@ -545,7 +525,8 @@ def _offers(tx: Transaction, where: str, **named: Value) -> list[Offer]:
     )
 
 
-def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> Group:
+def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> View:
+    """Show a group of HITs of one type; ``waits`` says why more come only later."""
     asked = row.requirements
     missing = qualifications.unmet(asked, worker)
     return {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
-from prefjudge.marketplace.errors import Params, Refusal, invalid, missing, refused, wrong_state
+from prefjudge.marketplace.errors import Params, Refusal, View, invalid, missing, refused, wrong_state
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions import (
@@ -100,15 +100,6 @@ class Requirement(TypedDict, total=False):
     LocaleValues: list[Locale]
     ActionsGuarded: str
     RequiredToPreview: bool
-
-
-class Need(TypedDict):
-    """A requirement in words, and whether there is a page about it."""
-
-    qualification_type_id: str
-    name: str
-    has_page: bool
-    requirement: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,8 +290,8 @@ def internal(tx: Transaction) -> frozenset[str]:
     )
 
 
-def describe(tx: Transaction, requirement: Requirement, worker: Standing) -> Need:
-    """Put a requirement in words, for the worker's pages."""
+def describe(tx: Transaction, requirement: Requirement, worker: Standing) -> View:
+    """Put a requirement in words, for the worker's pages, and say whether there is a page about it."""
     type_id = requirement["QualificationTypeId"]
     if requirement["Comparator"] == TAKEN:
         pending = worker.undecided.get(type_id)

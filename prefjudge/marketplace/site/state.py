@@ -51,6 +51,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, app_state: dict[str, Any], **given: Any) -> None:
         self._http = H11Protocol(app_state={**app_state, "connection": self}, **given)
+        for event in ("data_received", "eof_received", "pause_writing", "resume_writing"):
+            setattr(self, event, getattr(self._http, event))
         self._begun = 0
         self._under_way = 0
         self._seen: int | None = None
@@ -85,22 +87,6 @@ class Connection(asyncio.Protocol):
     def end_request(self) -> None:
         """Count a request that was answered, or given up."""
         self._under_way -= 1
-
-    def data_received(self, data: bytes) -> None:
-        """Pass it on."""
-        self._http.data_received(data)
-
-    def eof_received(self) -> None:
-        """Pass it on."""
-        self._http.eof_received()
-
-    def pause_writing(self) -> None:
-        """Pass it on."""
-        self._http.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Pass it on."""
-        self._http.resume_writing()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Pass it on."""
@@ -242,14 +228,10 @@ class RateLimit:
 
     def refund_guess(self, guess: Sequence[tuple[str, int]], now: float) -> None:
         """Take back a guess that was right."""
-        for who, _ in guess:
-            self.refund(who, now)
-
-    def refund(self, who: str, now: float) -> None:
-        """Take back a try that succeeded."""
         with self._lock:
-            if now in (tries := self._tries.get(who[:_LONGEST], [])):
-                tries.remove(now)
+            for who, _ in guess:
+                if now in (tries := self._tries.get(who[:_LONGEST], [])):
+                    tries.remove(now)
 
 
 # Turns: how many requests of one worker are under way at once, so that nobody makes others wait.

@@ -12,7 +12,7 @@ from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.hits.own_work import OwnAssignment, pace
 from prefjudge.marketplace.people import qualifications, workers
 from prefjudge.marketplace.people.qualifications import QualificationType
-from prefjudge.marketplace.questions import Question, parse_form, read_question
+from prefjudge.marketplace.questions import Form, Question, parse_form, read_question
 from prefjudge.marketplace.site.pages import Call, Page, refused_page
 from prefjudge.marketplace.store.store import Transaction, iso
 
@@ -295,7 +295,7 @@ async def show_frame(call: Call) -> Response:
         unseen = Refusal("not_accepted", "Accept the HIT to see it.", 403)
         return call.respond(refused_page(unseen, framed=True))
     if question.kind == "form":
-        answer = _form_frame(call, xml)
+        answer = _form_frame(call, parse_form(xml, "Question"))
     elif _CROWD_ELEMENTS.search(content) and call.query_params.get("turkSubmitTo") != _MTURK:
         there = call.url.include_query_params(turkSubmitTo=_MTURK)
         answer = RedirectResponse(f"{there.path}?{there.query}", 303)
@@ -343,10 +343,10 @@ def _ticketed(tx: Transaction, call: Call) -> str:
     return hits.question(tx, hit_id)
 
 
-def _form_frame(call: Call, xml: str) -> Response:
+def _form_frame(call: Call, form: Form) -> Response:
     assignment_id = call.query_params["assignmentId"]
     context = {
-        "form": parse_form(xml, "Question"),
+        "form": form,
         "assignment_id": assignment_id,
         "submit_to": call.origin,
     }
