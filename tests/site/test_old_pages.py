@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.site.conftest import soon
+from tests.site.conftest import soon, watched
 from tests.site.live import answers_of, question_of, signed_in, thanked
 
 AMAZON = "s3.amazonaws.com/mturk-public/externalHIT_v1.js"
@@ -90,10 +90,17 @@ OLD = {
 }
 
 
+@pytest.fixture(scope="module")
+def reader(running, browser):
+    """The page of a worker who has signed in, and takes one HIT after the other."""
+    with watched(browser) as opened:
+        yield signed_in(opened, running, "Reader")
+
+
 @pytest.mark.parametrize("shape", OLD)
-def test_an_old_page_is_submitted(marketplace, open_page, shape):
-    hit_id = marketplace.post(question_of(OLD[shape]), Title="Old")
-    page = signed_in(open_page, marketplace, f"Reader of {shape}")
+def test_an_old_page_is_submitted(marketplace, reader, shape):
+    hit_id, page = marketplace.post(question_of(OLD[shape]), Title="Old"), reader
+    page.goto(f"{marketplace.server.worker_site}/hits")
     page.click("text=Accept and work")
     page.wait_for_url("**/assignments/*")
     inside = page.frame_locator("iframe")
