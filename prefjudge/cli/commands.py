@@ -248,7 +248,7 @@ def _processes() -> int | None:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise InputError(
             f"PREFJUDGE_WORKERS is {text!r}; it takes a whole number of 1 or more",
-            "Unset it, and as many processes as pay read runs.",
+            "Unset it to let prefjudge choose.",
         )
     return int(text)
 

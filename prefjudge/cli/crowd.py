@@ -159,7 +159,7 @@ def work(
     if result.submitted:
         say(f"next: prefjudge collect {quoted(study)}")
     else:
-        say("no HIT that is open is for them: others hold it, or these have judged it, or are barred")
+        say("no open HIT is left for them: others hold it, or they have judged it or are barred")
 
 
 def _spread(text: str) -> tuple[float, float]:

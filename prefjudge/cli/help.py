@@ -131,7 +131,7 @@ def of_verb(verb: Verb, command: Any, ctx: Any) -> str:
             *(f"  {'':<{width}}  {one}" for one in told),
         ]
     more = len(options) - len(usual)
-    rest = f"{more} more options, and more words" if more else "More words"
+    rest = f"{more} more options, and longer words" if more else "More words"
     return "\n".join([*lines, "", f"{rest}: prefjudge {verb.name} --help-all"])
 
 

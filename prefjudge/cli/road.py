@@ -120,7 +120,7 @@ def pool(
             say(
                 _after_pool(study, texts=bool(queries and collection))
                 if result.changed
-                else "the study had this pool already; it has noted where the files are"
+                else "the study has this pool already; only where the files are was noted"
             )
 
 
@@ -408,8 +408,9 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     )
     if result.capped and result.open > result.held:
         say(
-            f"{many(result.capped, 'worker waits', 'workers wait')} for others, after as many HITs as the "
-            "gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them continue"
+            f"{many(result.capped, 'worker waits', 'workers wait')} for others, having done as many HITs "
+            "as the gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let "
+            "them continue"
         )
     if result.disputes:
         disputed = many(result.disputes, "rejection is", "rejections are")
@@ -593,7 +594,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
             say(f"  {assignment_id}: {why}")
         _say_rest(len(result.to_decide) - most)
         if result.decide_by:
-            say(f"  undecided, they are paid by the marketplace itself, the first on {result.decide_by}")
+            say(f"  if you do not decide, the marketplace pays them, the first on {result.decide_by}")
         say(f"  pay them: prefjudge pay {there} --held; or: prefjudge reject {there} …")
     if result.disputes:
         disputed = many(result.disputes, "rejection is", "rejections are")

@@ -121,7 +121,7 @@ def board(
     call: "Callable[..., BoardResult]",
     *,
     folder: Path,
-    format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
+    format: Annotated[Form, typer.Option(help="Text for people, or annotations for GitHub.")] = Form.TERMINAL,
     json: Json = False,
 ) -> None:
     """Print what was done, or the paths of the runs; the exit code is 1 where something is wrong."""

@@ -28,7 +28,7 @@ class Form(StrEnum):
 def check(
     call: "Callable[..., CheckResult]",
     *,
-    format: Annotated[Form, typer.Option(help="For people, or as annotations.")] = Form.TERMINAL,
+    format: Annotated[Form, typer.Option(help="Text for people, or annotations for GitHub.")] = Form.TERMINAL,
     details: Details = False,
     json: Json = False,
 ) -> None:
@@ -57,7 +57,7 @@ def show_check(result: "CheckResult") -> None:
         for text in file.warnings:
             say(f"  note: {text.removeprefix(f'{file.path}: ')}", "yellow", err=False)
     for group in result.identical:
-        typer.echo(f"these runs rank alike: {', '.join(group)}")
+        typer.echo(f"these runs have the same ranking: {', '.join(group)}")
     for found in result.manifest:
         what = f": {'; '.join(found.problems)}" if found.problems else ""
         say(f"{found.status:6} {found.name}{what}", "red" if found.status == "wrong" else None, err=False)

@@ -640,7 +640,7 @@ def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
     """Pool the qrel of each query with the passage of one run that it is compared with (section 3.1)."""
     if len(heads.runs) != 1:
         raise ValueError(
-            f"the top result of one run is compared with the qrel, not of {len(heads.runs)} runs"
+            f"this design compares the top result of one run with the qrel, not of {len(heads.runs)} runs"
         )
     pairs = top_pairs(heads, qrels, heads.runs[0])
     labelled = {pairs.queries[code] for code in pairs.query.tolist()}

@@ -190,7 +190,7 @@ def log_weight_of_golds(error: float, *, right: int, missed: int) -> float:
 def scale_of_error(error: float) -> float:
     """Return the standard deviation of strengths at which a random pair has this share of wrong votes."""
     if not 0.0 < error < 0.5:
-        raise ValueError(f"a share of wrong votes lies between 0 and 0.5, not at {error}")
+        raise ValueError(f"a share of wrong votes must be between 0 and 0.5, not {error}")
     low, high = 1e-6, 1e4
     for _ in range(50):
         # The share falls as the scale grows; halving its logarithm serves ten orders of magnitude alike.

@@ -547,7 +547,7 @@ def _signs(
     if 2 * evidence.hurried[row] > evidence.timed[row]:
         yield (
             SignKind.TIME,
-            f"made {evidence.hurried[row]} of {evidence.timed[row]} choices faster than anybody reads",
+            f"made {evidence.hurried[row]} of {evidence.timed[row]} choices faster than anybody can read",
         )
     if consistency_p < level:
         yield (

@@ -78,13 +78,13 @@ class TwoVotings:
         words = []
         if self.rests_on == "prior":
             words.append(
-                "How many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+                "These votes do not tell how many of them are wrong, so this rests on what crowds "
                 "usually show."
             )
         if self.value < 0:
             words.append(
-                "Below 0: the runs differ less than the chance of the votes alone makes them, so that "
-                "nothing tells that two rounds of voting agree at all."
+                "Below 0: the runs differ less than chance in the votes alone would make them, so "
+                "nothing shows that two rounds of voting agree at all."
             )
         return tuple(words)
 

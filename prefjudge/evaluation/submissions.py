@@ -473,7 +473,7 @@ def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Itera
             verb = (
                 "is marked as the best of its day but another by then scores as well"
                 if entry.record
-                else "beat all earlier ones and is not marked"
+                else "beat all earlier ones, but is not marked"
             )
             yield Finding(
                 rule=Rule.RECORD,

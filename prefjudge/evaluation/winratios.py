@@ -272,7 +272,7 @@ def named_count(text: str) -> Count:
     """Return the way of counting of this name."""
     choices: dict[str, Count] = {"majority": "majority", "votes": "votes"}
     if text not in choices:
-        raise InputError(f"there is no way to count {text!r}", "Choose majority or votes.")
+        raise InputError(f"{text!r} is not a way to count", "Choose majority or votes.")
     return choices[text]
 
 

@@ -58,7 +58,7 @@ def decisions_on_workers(study: Study) -> Decisions:
     unknown = [name for name in (*screening.keep, *screening.drop) if name not in ids]
     if unknown:
         raise ConfigError(
-            f"[screening] of study.toml decides on {unknown[0]}, and the study has no worker of this name",
+            f"[screening] of study.toml decides on {unknown[0]}, but the study has no worker of this name",
             f"`prefjudge workers {quoted(study.folder)}` names them.",
         )
     return Decisions(

@@ -162,7 +162,7 @@ def vote_sets(
         )
         if not votes.labels.queries:
             raise InputError(
-                f"{name} decides no query: pairs of every query lack a judgment",
+                f"{name} decides no query: in every query some pair lacks a judgment",
                 "See which: prefjudge resolve --judgments FILE",
             )
         sets.append(votes)

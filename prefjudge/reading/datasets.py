@@ -166,7 +166,7 @@ def _asking(path: str) -> Iterator[None]:
     except Exception as error:  # whatever a reader of one of its hundred formats may raise
         raise InputError(
             f"{path} cannot be read: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
-            "Check that this machine reaches where it is given away, or see its page: https://ir-datasets.com.",
+            "Check that this machine can reach its source, or see its page: https://ir-datasets.com.",
         ) from error
     finally:
         for name, method in kept.items():

@@ -65,13 +65,13 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
     """
     target = Path(path)
     if target.name == "-" or str(target.absolute().parent) in _DEVICES:
-        raise InputError(f"{path}: a file, and not the standard output, is written", "Give a file's name.")
+        raise InputError(f"{path}: the output must be a file, not the standard output", "Give a file's name.")
     try:
         if target.is_dir():
             raise InputError(f"{path} is a folder", "Give the name of a file in it.")
         if target.exists() and not target.is_file():
             raise InputError(
-                f"{path} is a pipe or a device, which is not replaced by a file", "Give a file's name."
+                f"{path} is a pipe or a device, not a file that can be replaced", "Give a file's name."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_left(target)

@@ -178,7 +178,7 @@ def read_lz4(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
         import cbor2
     except ImportError:
         raise ConfigError(
-            f"{path} is a run of ranx, and the library that reads its CBOR is not installed",
+            f"{path} is a run of ranx, but the library that reads its CBOR is not installed",
             "Install it with the extra: pip install 'prefjudge[lz4]'",
         ) from None
     try:

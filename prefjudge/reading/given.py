@@ -117,7 +117,7 @@ def hub_file(path: str | Path, role: Role) -> Path:
     except (OSError, errors.HfHubHTTPError, ValueError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"{path} cannot be had from the Hugging Face Hub: {said}",
+            f"{path} cannot be fetched from the Hugging Face Hub: {said}",
             "Check the name, and that this machine reaches the hub; or download it, and give its folder.",
         ) from None
 

@@ -553,7 +553,7 @@ class _QrelsReader:
         found = number_subtopics(query, Numbering().add_runs(rows.ids(1)))
         if self.notices is not None:
             how = (
-                "too often for subtopics: it is not looked at"
+                "too often for subtopics: it is ignored"
                 if found is None
                 else "and is taken for subtopics: a document's grade is its greatest"
             )

@@ -209,7 +209,7 @@ def whole_lines(
                 start = done + _last_line(kept)
                 raise InputError(
                     f"{path}: no line ends within {LONGEST >> 20} MB after byte {start:,}",
-                    "End each line with a newline. Or is this another file than you meant?",
+                    "End each line with a newline. Or is this the wrong file?",
                 )
             continue
         done += held - len(piece) + cut

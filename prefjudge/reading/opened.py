@@ -99,7 +99,7 @@ class Reader:
         """Return what each run file holds; the queries of the qrels are expected."""
         if not isinstance(self.runs, RunFiles):
             raise InputError(
-                "the health of runs is that of their text files, read on this machine",
+                "the health of runs is checked on text files, read on this machine",
                 "Leave out Parquet and --engine, or the health: with site, --no-health.",
             )
         held = next((path for path in self.runs.paths if isinstance(path, Held)), None)
@@ -146,8 +146,8 @@ def reading(
         unfit = [name for name, given in words.items() if given]
         if unfit:
             raise InputError(
-                f"{', '.join(unfit)}: not for a cluster, which checks every line and shares the work out "
-                "by itself",
+                f"{', '.join(unfit)} cannot be used on a cluster, which checks every line and shares the "
+                "work out by itself",
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
         with closing(tables_of(engine)) as tables:
@@ -524,7 +524,7 @@ def tops_not_judged(runs: "Sequence[NotJudged]") -> list[Notice]:
     most = max((one.queries for one in runs), default=0)
     unknown = {one.run: one.queries - one.judged for one in runs}
     return _said(
-        "not judged", unknown, most, "nobody compared their first passage, so that it is no best answer"
+        "not judged", unknown, most, "nobody compared their first passage, so it cannot be a best answer"
     )
 
 

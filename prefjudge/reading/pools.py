@@ -104,9 +104,7 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     )
 
 
-_COPIES_HINT = (
-    "Write each line as: a class, which is called by one of its passages, and a passage that is the same."
-)
+_COPIES_HINT = "Write each line as: a class, named by one of its passages, and a passage that is the same."
 
 
 def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice] | None = None) -> Copies:
@@ -115,7 +113,7 @@ def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice
     NIST's file for MS MARCO v2 is so, with the beginning of the text after them.
     """
     if Path(path).exists() and not can_reread(path):
-        raise InputError(f"{path} is not a file, and a file of copies is read twice", "Save it as a file.")
+        raise InputError(f"{path} is not a file, but a list of copies is read twice", "Save it as a file.")
     wanted = {encode_id(doc) for doc in docs}
     held = {name for name, member in _classes(path, notices) if member in wanted or name in wanted}
     groups: dict[bytes, list[bytes]] = {}

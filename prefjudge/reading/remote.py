@@ -323,7 +323,7 @@ def _given_up(name: str, error: Exception) -> InputError:
     status = _status(error)
     what = f"status {status}" if status else type(error).__name__
     return InputError(
-        f"{name} cannot be read, also after {len(PAUSES)} more tries: {what}",
+        f"{name} cannot be read, even after {len(PAUSES)} more tries: {what}",
         "Check the network and the address, and try again.",
     )
 

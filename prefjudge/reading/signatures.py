@@ -44,7 +44,7 @@ PACKED_PARQUET = Foreign(
 )
 UNREAD_PARQUET = Foreign(
     kind="parquet",
-    what=f"is a Parquet file, {_TEXT}, and what it is given for is read from text alone",
+    what=f"is a Parquet file, {_TEXT}, but this option reads only text",
     way="write it as CSV: pandas.read_parquet({path!r}).to_csv('NAME.csv', index=False)",
 )
 _EXCEL = Foreign(

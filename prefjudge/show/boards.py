@@ -132,7 +132,7 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
 
 def _first_words(board: Leaderboard) -> str:
     if board.queries < FIRST_TOLD_FROM:
-        return f"P(first) is not told from fewer than {FIRST_TOLD_FROM} queries: it would say too much."
+        return f"P(first) is not given for fewer than {FIRST_TOLD_FROM} queries: it would promise too much."
     return "P(first): how probable it is that the run is the best of these over many such queries."
 
 
@@ -147,8 +147,8 @@ def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) 
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
             "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %). "
-            f"{_first_words(board)} All of this holds the chance of the queries and, under labels from "
-            "votes, that of the votes."
+            f"{_first_words(board)} All of this allows for the chance in the queries and, under labels "
+            "from votes, in the votes."
         )
         if any(one.tier > after.tier for one, after in pairwise(standings)):
             notes.append(
@@ -357,10 +357,10 @@ def two_votings_columns(found: Callable[..., TwoVotings | None]) -> dict[str, Co
 
 
 _VOTINGS_WORDS = (
-    "Two votings: the τ at which boards of two rounds of voting like this one agree, which labels that are "
-    "nearer to the truth pass. Truth: the τ of a board of the truth with the one of these votes, as far as "
-    "they tell the truth; what knows nothing of the votes cannot be expected to agree better with them. "
-    "From, to: 95 % of such boards."
+    "Two votings: the τ between two boards from rounds of voting like this one; labels nearer to the "
+    "truth may exceed it. Truth: the τ between the board from these votes and the true board, as the "
+    "votes tell it; labels that know nothing of the votes cannot be expected to do better. From, to: 95 "
+    "% of such boards."
 )
 
 
@@ -389,7 +389,7 @@ def voting_sentence(found: TwoVotings) -> str:
 def _with_ends(found: TwoVotings) -> str:
     ends = f", {found.low:.2f} to {found.high:.2f}" if found.pairs > 1 else ""
     truth = (
-        f"; a board of the truth with one of them at {found.truth:.2f}, "
+        f"; the true board agrees with one of them at {found.truth:.2f}, "
         f"{found.truth_low:.2f} to {found.truth_high:.2f}"
     )
     return f"{found.value:.2f}{ends}{truth if math.isfinite(found.truth) else ''}"
@@ -739,8 +739,8 @@ def _other_queries(rows: Sequence[LeftOut]) -> bool:
 def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, whose: str) -> Iterator[str]:
     if _other_queries(rows):
         yield (
-            f"{many(rows[0].queries, 'query has', 'queries have')} an answer. Where other queries have one "
-            "without the passages, compare ranks and not scores."
+            f"{many(rows[0].queries, 'query has', 'queries have')} an answer. Where other queries have "
+            "one without these passages, compare ranks, not scores."
         )
     tau = left_out_tau(rows)
     if not isnan(tau):

@@ -307,7 +307,7 @@ def _audit_notes(audit: Audit) -> tuple[str, ...]:
         f"Rules of the paper: at most {many(rules.limit, 'submission')} of a team in any "
         f"{many(rules.days, 'day')}{since}, and one of the runs that are {rules.alike:.0%} alike.",
         own,
-        "A finding is a reason to ask, not a verdict: names go as they are printed, or as --aliases says.",
+        "A finding is a reason to ask, not a verdict: teams go by their names as printed, or by --aliases.",
     )
 
 
@@ -566,7 +566,7 @@ def _notes(results: Sequence[RankStability]) -> Iterator[str]:
             "(Craswell et al., SIGIR 2021); tied runs share their ranks."
         )
     if len(trials) < len(results):
-        yield f"Of fewer than {SHARES_FROM} queries no share of a rank is told."
+        yield f"With fewer than {SHARES_FROM} queries, no shares of ranks are given."
 
 
 def label(part: str, result: RankStability) -> str:
@@ -709,5 +709,5 @@ def signs_table(signs: Iterable[Sign]) -> Table:
             "about": Column(value=lambda sign: sign.kind.value),
             "sign": Column(head="what was seen", value=lambda sign: sign.text),
         },
-        notes=("It tells whose work to look at. It is not a reason to refuse pay.",),
+        notes=("This shows whose work to look at. It is no reason to refuse pay.",),
     )

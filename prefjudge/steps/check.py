@@ -107,7 +107,9 @@ class CheckResult(Shown):
             wrong = [f"  error: {_first(file.errors)}" for file in bad]
             found += first_few(wrong, 5)
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
-        found += first_few([f"these runs rank alike: {', '.join(group)}" for group in self.identical], 3)
+        found += first_few(
+            [f"these runs have the same ranking: {', '.join(group)}" for group in self.identical], 3
+        )
         if self.manifest:
             states = Counter(one.status for one in self.manifest)
             counts = f"{states['ok']:,} ok, {states['wrong']:,} wrong, {states['absent']:,} absent"
@@ -175,7 +177,7 @@ def check(
 ) -> CheckResult:
     """Check files line by line, and warn of what may surprise.
 
-    The files are files: what a program holds in memory is checked where it is taken, and has no lines.
+    It takes files only: data in memory is checked where a function takes it.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def check(
     queries : Path, optional
         The queries that a run should have.
     collection : Path, optional
-        The texts of the passages: of qrels it is said which copies of one text have other labels.
+        The texts of the passages: says which copies of a text have different labels in qrels.
     cutoff : int
         The depth at which ties and judged documents matter.
     order : Order, optional
@@ -244,9 +246,7 @@ def _against(manifest: str, files: Sequence[str | Path]) -> tuple[FoundFile, ...
 def _sniffed(path: str | Path, asked: str) -> Sniffed:
     """Return what a file is: what the user says, or what its first lines look like."""
     if asked != "auto" and asked not in _CHECKED:
-        raise InputError(
-            f"there is no kind of file {asked!r}", "Choose auto, run, qrels, judgments or texts."
-        )
+        raise InputError(f"{asked!r} is not a kind of file", "Choose auto, run, qrels, judgments or texts.")
     return sniff(path) if asked == "auto" else Sniffed(kind=asked)
 
 
@@ -259,7 +259,7 @@ def _count_texts(path: str, notices: list[Notice]) -> int:
             readable(record.text, f"{path}:{record.line}", notices)
             before = lines.setdefault(record.name, record.line) if count <= _MOST_IDS else record.line
             if before != record.line:
-                what = f"the id is on line {before}, too"
+                what = f"the id is also on line {before}"
                 problems.add(record.line, 1, what, record.name, "Give each id one line only.")
     problems.check()
     return count

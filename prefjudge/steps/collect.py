@@ -172,7 +172,7 @@ class _Collection:
         self._happened = settle_elsewhere(self._study, self._crowd)
         if self._unseen:
             raise CrowdError(
-                f"{many(len(self._unseen), 'HIT')} cannot be looked at: {self._unseen[0].message}",
+                f"{many(len(self._unseen), 'HIT')} cannot be read: {self._unseen[0].message}",
                 "Check the marketplace and its key: they must be those that published it.",
             )
         if stopped_by := self._unpaid or self._refused:

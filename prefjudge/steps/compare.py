@@ -246,7 +246,8 @@ def compare(
         notices += _with_several_answers(found, comparisons)
         if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
             what = (
-                "only the sequential test holds at every look: the outcomes and tests beside it hold at one"
+                "only the sequential test is valid however often you look; the outcomes and tests beside "
+                "it are for one look"
             )
             notices.append(Notice(where="compare", what=what))
         broken_down = any(comparison.outcomes for comparison in comparisons)

@@ -83,7 +83,7 @@ def export(
         notices.append(f"{to} has no ties: {many(ties, 'judgment is', 'judgments are')} left out")
     if not found.log.sides and not form.of_answers:
         notices.append(
-            "left and right are not known to be those of a screen: some votes were imported without"
+            "left and right may not be the sides on the screen: some votes were imported without sides"
         )
     return ExportResult(
         study=str(opened.folder),

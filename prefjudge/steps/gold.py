@@ -227,7 +227,7 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
     )
     if not found and needed:
         raise StudyError(
-            "no gold pair can be suggested: no passage of the study answers another question only",
+            "no gold pair can be suggested: no passage of the study belongs to another question alone",
             f"Pool more queries, or {other_gold(study)}.",
         )
     return found

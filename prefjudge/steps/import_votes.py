@@ -140,9 +140,9 @@ def without_known_ids(
             result.known += 1
         else:
             raise StudyError(  # the id may hold the worker's
-                f"a vote on {row.left!r} and {row.right!r} for query {row.query!r} was imported with another "
-                "choice before, under the same id",
-                "Votes are not changed. Import the newer file into a new study.",
+                f"a vote on {row.left!r} and {row.right!r} for query {row.query!r} was already imported "
+                "under the same id, with another choice",
+                "A vote never changes. Import the newer file into a new study.",
             )
     if result.known:
         result.notices.append(f"{many(result.known, 'vote was', 'votes were')} imported before, by their ids")
@@ -170,11 +170,13 @@ def without_repeats(
             fresh.append(row)
     if len(fresh) < len(rows):
         said = many(len(rows) - len(fresh), "vote", "votes")
-        result.notices.append(f"{said} of the same workers on the same pairs, imported before: left out")
+        result.notices.append(
+            f"{said} left out: the same workers' votes on the same pairs were imported before"
+        )
     if alike:
         said = many(alike, "vote is", "votes are")
         result.notices.append(
-            f"{said} like votes imported before, without ids and workers to tell them apart: they count, too"
+            f"{said} like earlier ones, without ids or workers to tell them apart: they count as new votes"
         )
     return fresh
 
@@ -241,7 +243,7 @@ def _in_pool(
     inside = [row for row, count in zip(rows, known, strict=True) if count == 2]
     outside = len(rows) - len(inside)
     if outside:
-        what = "left out" if published else "these are candidates now, too"
+        what = "left out" if published else "these are now candidates too"
         result.notices.append(f"{many(outside, 'vote')} about documents outside the study's pool: {what}")
     if not published:
         return rows
@@ -468,7 +470,7 @@ def import_votes(
     stamped = rehearsal_in(notices)
     if stamped is not None and not found.judges and who is Judge.PERSON:
         who = Judge.SIMULATED
-        what = "the file says that votes are simulated, and not which: all are taken for simulated"
+        what = "the file says that votes are simulated, but not which: all count as simulated"
         notices.append(Notice(where=str(path), what=what))
     found = _with_texts(found, maybe(take_texts, queries), maybe(take_texts, collection), notices)
     name = path.name if isinstance(path, Held) else path.resolve().name
@@ -485,7 +487,7 @@ def import_votes(
     if opened is None:
         assert not isinstance(study, Study)
         new_study(as_folder(study))
-        notices.append(Notice(where=str(study), what="a new study is made here"))
+        notices.append(Notice(where=str(study), what="made a new study here"))
         opened = open_study(study)
     stored = store_votes(opened, made)
     notices += [Notice(where=str(path), what=what) for what in stored.notices]

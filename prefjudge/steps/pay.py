@@ -62,8 +62,7 @@ def pay(
     dry_run : bool
         Show the settlement only.
     held : bool
-        Pay also what waits: for a person to decide, since something speaks against the work, or for more gold
-        pairs of a worker. Look at it first.
+        Also pay what waits for a person's decision, or for more gold pairs of its worker. Look at it first.
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX

@@ -205,7 +205,7 @@ def pool(
     Parameters
     ----------
     study : Path, optional
-        The study that takes the pool; its config gives what is not said here.
+        The study that takes the pool; its config gives the defaults.
     runs : sequence of paths or patterns
         The run files, or folders of them; ``*`` and ``?`` match names.
     qrels : Path, optional
@@ -216,7 +216,7 @@ def pool(
         The texts of the passages (a study needs them to publish). Those of one query whose texts are the same
         but for blanks are one candidate.
     copies : Path, optional
-        A file of passages that are the same, too: on each line a class and one of its passages, as NIST has
+        A list of further copies: on each line a class and one of its passages, as NIST has
         them for MS MARCO v2.
     design : PoolDesign
         ``shallow`` pools the top of all runs with the qrels; ``top-against-qrel`` compares the top of one run
@@ -271,7 +271,9 @@ def pool(
         with reading(paths, settings.order, notices, **read) as reader:
             return _challenge(opened, reader, paths, collection, copies, fields, sure, notices)
     if sure is not None:
-        raise InputError("--sure is for --challenge", "Give both, or neither; `run` has a --sure of its own.")
+        raise InputError(
+            "--sure goes with --challenge", "Give both, or neither; `run` has a --sure of its own."
+        )
     order = Order(order or settings.order)
     duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
@@ -418,7 +420,7 @@ def _nothing_pooled(
     """Return why no query is pooled."""
     heads = reader.top(1, None)
     if texts is None or not heads.queries:
-        return InputError("the runs have no query", "Check that the files are those that were meant.")
+        return InputError("the runs have no queries", "Check that these are the right files.")
     _refuse_swapped(texts, queries, collection, fields, heads)
     return InputError(
         f"{queries}: no query of this file is in the runs: its first is {next(iter(texts))!r}, "
@@ -463,8 +465,7 @@ def _unlabelled(pools: Pools, judged: Qrels | None, qrels: str | Path | None) ->
         return []
     what = (
         f"lacks {len(missing):,} of the {many(len(pools.queries), 'pooled query', 'pooled queries')}: "
-        "they are judged all the same; "
-        "--queries with a file of the others leaves them out"
+        "they are judged nevertheless; to leave them out, give --queries a file without them"
     )
     return [Notice(where=str(qrels), what=what)]
 
@@ -519,7 +520,7 @@ def _same(
     if differ:
         what = (
             f"in {many(len(differ), 'class', 'classes')}, such as that of {differ[0][0]}, the texts differ: "
-            "they are taken for the same all the same"
+            "they count as copies nevertheless"
         )
         notices.append(Notice(where=str(path), what=what))
     return found | told

@@ -122,7 +122,7 @@ def publish(
                 return replace(agreed, warnings=(*agreed.warnings, *recruit(opened, crowd)))
             if confirm is None or not confirm(agreed):
                 raise StudyError(
-                    "nothing was published: it was not confirmed",
+                    "nothing was published: you did not confirm it",
                     "Answer the question with yes, or add --yes.",
                 )
         with lock_spending(opened):
@@ -134,7 +134,7 @@ def publish(
             offer = _offer(opened, target, crowd, hits)
             if agreed is not None and offer.total > agreed.total:
                 raise StudyError(
-                    f"nothing was published: ${agreed.total} was confirmed, and it costs ${offer.total} now",
+                    f"nothing was published: ${agreed.total} was confirmed, but it costs ${offer.total} now",
                     "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
             publish_hits(opened, crowd, hits, progress)
@@ -192,13 +192,13 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
             f"once the study is live"
         )
     if target == LIVE and account is not None and account < cost.total:
-        yield f"the account holds ${account:,}, and what it cannot pay for is refused"
+        yield f"the account holds ${account:,}, and refuses HITs that it cannot pay for"
     if target == SANDBOX and crowd.identity().play_money is None:
         yield f"{crowd.endpoint} does not say whether its money is play money; study.toml calls it a sandbox"
     if experience is not None:
         yield (
-            f"only workers with more than {experience:,} approved HITs see these HITs, and whom you invite "
-            "to a marketplace of your own have none (approved_more_than in study.toml)"
+            f"only workers with more than {experience:,} approved HITs see these HITs, and people whom "
+            "you invite to your own marketplace have none (approved_more_than in study.toml)"
         )
     if cost.rewards and cost.hourly is not None and cost.hourly < design.hourly_floor:
         yield (

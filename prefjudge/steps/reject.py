@@ -53,9 +53,9 @@ def reject(
 ) -> RejectResult:
     """Reject an assignment, answer its worker's dispute, or list the disputes that wait for an answer.
 
-    What is rejected counts no more. Where the worker disputes that, a second call with a reason is the answer
-    that it stands, and with ``overturn`` the reward is paid after all. What was dropped stays so: its pairs
-    were asked again.
+    Rejected work no longer counts. If the worker disputes the rejection, a second call with a reason answers
+    that it stands; with ``overturn`` the reward is paid after all. The work stays dropped either way: its
+    pairs were asked again.
 
     Parameters
     ----------

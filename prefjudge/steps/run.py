@@ -41,11 +41,11 @@ def asked_runs(for_: str, between: Sequence[str], sure: float | None) -> tuple[s
     """Return the runs to be told apart, none for all neighbours; None where winners are asked for."""
     if for_ != "runs":
         if between:
-            raise InputError("--between is for --for runs", "Give both, or neither.")
+            raise InputError("--between goes with --for runs", "Give both, or neither.")
         return None
     if sure is None:
         raise InputError(
-            "--for runs is for --sure", "Add --sure P: how sure the order is to be, such as 0.9."
+            "--for runs goes with --sure", "Add --sure P: how sure the order is to be, such as 0.9."
         )
     if between and not (len(between) == len({*between}) == 2):
         raise InputError(f"--between {' '.join(between)}: not two runs", "Give it twice, with two run tags.")
@@ -58,7 +58,7 @@ def asked_strategy(
     """Return the name of the strategy that the options ask for."""
     if sure is None:
         if most_rounds is not None:
-            raise InputError("--most-rounds is for --sure", "Give both, or neither.")
+            raise InputError("--most-rounds goes with --sure", "Give both, or neither.")
         return strategy
     check_sure(sure)
     if strategy is not None:
@@ -168,7 +168,7 @@ def run(
 ) -> RunResult:
     """Have a study judged round after round, without a person in between, and write its preference qrels.
 
-    An interrupted run is taken up where it stopped. Where a challenge is open, that is what is judged.
+    An interrupted run is taken up where it stopped. If a challenge is open, the challenge is judged.
 
     Parameters
     ----------
@@ -182,20 +182,19 @@ def run(
         such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected
         number of right winners most.
     for_ : str
-        What votes are spent for with ``sure``: right ``winners``, or ``runs``. For runs they go where they
-        tell most which of two neighbours on the board is better, until as large a share of these orders is
-        expected to be right on these queries. Queries on which the runs cannot differ are not judged.
+        What ``sure`` spends votes on: right ``winners``, or the order of ``runs``. For runs they go where
+        they tell most which of two neighbours on the board is better, until as large a share of these orders
+        is expected to be right on these queries. Queries on which the runs cannot differ are not judged.
     between : sequence of str
         With ``for_`` runs: two runs of the study by their tags, instead of all neighbours on the board.
     most_rounds : int, optional
-        In how many rounds ``sure`` is done with a query at the latest; 25 by default. More rounds need fewer
-        votes.
+        The most rounds that ``sure`` spends on a query; 25 by default. More rounds need fewer votes.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too. People's votes must vouch for
         the model first (see ``judge --worth``).
     ungated : bool
-        Use the model though people's votes do not vouch for it.
+        Use the model even if people's votes do not vouch for it.
     sandbox : bool
         Use the sandbox: play money.
     live : bool
@@ -338,7 +337,10 @@ class _Crew:
                 self.tell(now)
             before = now
             if self.work and not submitted and still_open:
-                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
+                return (
+                    f"a lack of workers: no simulated worker may take the {many(still_open, 'open HIT')}; "
+                    "give more"
+                )
             if still_open and watch:
                 watch.wait(self.every)
         return refused

@@ -134,7 +134,7 @@ def serve(
 ) -> IssuedKey | AdminToken | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
 
-    The command reads how to serve from the environment, too, where it is not typed: ``--store`` from
+    Options that are not typed are read from the environment: ``--store`` from
     ``PREFJUDGE_STORE``, ``--public-url`` from ``PREFJUDGE_PUBLIC_URL``, and so on.
 
     Parameters
@@ -155,7 +155,8 @@ def serve(
     plain_http : bool
         Allow an address that other machines reach without TLS in front.
     proxy : str
-        Where the web server in front calls from (addresses, networks): what it says of who calls is believed.
+        Where the web server in front calls from (addresses, networks): what it says about the caller is
+        believed.
     new_key : str, optional
         Issue a key to the requester of this name, and return it instead of serving.
     revoke_key : str, optional
@@ -247,6 +248,6 @@ def _refuse_real_money(study: Study) -> None:
     target = study.config.target(LIVE)
     if target is not None and target.is_own_marketplace:
         raise InputError(
-            f"{target.crowd} pays the study's people, and its own marketplace only lets them work",
+            f"{target.crowd} pays the study's workers; the study's own marketplace only lets them work",
             "Serve it without --live: what the marketplace itself counts is play money.",
         )

@@ -172,8 +172,8 @@ def stability(
     judged_only : bool
         Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : sequence of Path
-        Side-by-side judgments: the preference qrels made of them are a label set more, and it is told how
-        far a second voting would agree. Of several independent sets, the leaderboards are compared.
+        Side-by-side judgments: adds the preference qrels made of them, and how far a second voting would
+        agree. Of several independent sets, the leaderboards are compared.
     held_out : Path, optional
         A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
         that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
@@ -188,7 +188,7 @@ def stability(
     confidence : float
         The level at which all rank intervals hold together.
     seed : int, optional
-        Of what is drawn.
+        The seed of what is drawn.
     plot : Path, optional
         Draw the ranks as a heat map, SVG or PNG by the suffix; of several conditions, one file each, and a
         panel for each with the runs to draw.
@@ -265,7 +265,7 @@ def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
         if one.stability.share is None:
             yield Notice(
                 where=label(one.part, one.stability),
-                what=f"no share of a rank is told of fewer than {SHARES_FROM} queries",
+                what=f"with fewer than {SHARES_FROM} queries, no shares of ranks are given",
             )
 
 

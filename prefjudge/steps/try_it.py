@@ -58,7 +58,7 @@ class TryResult(Shown):
             )
         else:
             found = f"You judged {many(self.pairs, 'pair')}; without qrels there are no labels to agree with."
-        sure = "One person and a few pairs: this shows how judging goes, and says nothing of the runs."
+        sure = "One person and a few pairs: this shows what judging is like, and says nothing about the runs."
         return Screen(found=(found,), sure=(sure,))
 
 
@@ -101,9 +101,7 @@ def try_it(
     given = {"runs": several(runs), "queries": queries, "collection": collection}
     if any(given.values()) and not all(given.values()):
         lacking = ", ".join(f"--{name}" for name, value in given.items() if not value)
-        raise InputError(
-            f"what is tried on lacks {lacking}", "Give runs, queries and a collection, or none of them."
-        )
+        raise InputError(f"{lacking} is missing", "Give runs, queries and a collection, or none of them.")
     home = new_folder(as_folder(folder), FOLDER)
     study = home / "study"
     if not given["runs"]:

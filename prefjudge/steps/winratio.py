@@ -159,7 +159,7 @@ def winratio(
     against_qrel : str or Path, optional
         A run, by its tag or its file, whose top passages are compared with the qrels, by category.
     runs_shown : int, or sequence of str
-        The runs of the matrix as people read it: this many that beat the most others, or those named.
+        The runs to show in the matrix: this many that beat the most others, or those named.
         CSV, JSON and Parquet have all of them.
     examples : int
         Draw this many of the pairs of ``against_qrel``, from both outcomes; a study has their texts.

@@ -157,7 +157,7 @@ def _visits(study: Study) -> int:
 def _tempers(workers: int, careless: int, temper: Sequence[str]) -> list[Temper]:
     unknown = sorted(set(temper) - set(Temper))
     if unknown:
-        raise StudyError(f"there is no temper {unknown[0]!r}", f"Choose one of: {', '.join(Temper)}.")
+        raise StudyError(f"{unknown[0]!r} is not a temper", f"Choose one of: {', '.join(Temper)}.")
     if careless + len(temper) > workers:
         raise StudyError(
             f"{careless + len(temper)} careless and tempered workers do not fit into {workers} workers",
@@ -242,7 +242,7 @@ def ask_admin(
         return urllib3.request(method, f"{address.admin}{path}", headers=headers, json=body, timeout=_TIMEOUT)
     except urllib3.exceptions.HTTPError as error:
         raise CrowdError(
-            f"the marketplace does not answer: {error}", "Work goes on by the same command."
+            f"the marketplace does not answer: {error}", "To go on, repeat the command."
         ) from error
 
 

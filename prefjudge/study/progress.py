@@ -487,7 +487,7 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     if stage is Stage.GOLD:
         hint = f"{hint}. Or {other_gold(study)}"
     if stage >= Stage.JUDGED > Stage.GOLD > here:
-        hint = f"{hint}. Votes that you have already come in by: {votes}"
+        hint = f"{hint}. If you have votes already: {votes}"
     return StudyError(what or f"the study has {told[stage]}", f"{hint}.")
 
 

@@ -118,7 +118,7 @@ class Study:
         if self.folder.is_file():
             raise StudyError(
                 f"{folder} is a file, not a study's folder",
-                "Give the folder of a study. Files are given by options where a verb has them, as by --runs.",
+                "Give the folder of a study. Give files by options, such as --runs.",
             )
         if not (self.folder / CONFIG_FILE).is_file():
             raise StudyError(

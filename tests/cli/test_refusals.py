@@ -49,7 +49,7 @@ def test_no_number_is_too_large_in_silence() -> None:
         (
             "status FILE",
             "FILE is a file, not a study's folder",
-            "Give the folder of a study. Files are given by options",
+            "Give the folder of a study. Give files by options",
         ),
         ("pool --runs FILE --plot x", "--plot x: the name does not say the form", "End it in .svg or .png."),
         (

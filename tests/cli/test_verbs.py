@@ -211,7 +211,7 @@ def test_workers_for_whom_there_is_nothing_are_said_to_have_found_nothing(pooled
     first = prefjudge("work", pooled, "--workers", 1, "--error", 0)
     assert "1 simulated worker submitted 7 assignments\nnext: prefjudge collect" in first.stderr
     again = prefjudge("work", pooled, "--workers", 1, "--error", 0)
-    assert "submitted 0 assignments\nno HIT that is open is for them" in again.stderr
+    assert "submitted 0 assignments\nno open HIT is left for them" in again.stderr
 
 
 def test_one_line_of_one_query_is_one(tmp_path: Path) -> None:

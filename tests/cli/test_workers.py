@@ -33,7 +33,7 @@ def test_workers_prints_a_table_and_what_stands_out(votes: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Krippendorff's alpha" in done.stdout
     assert "chose the left passage in 40 of 40 comparisons" in done.stdout
-    assert "It is not a reason to refuse pay." in done.stdout
+    assert "It is no reason to refuse pay." in done.stdout
 
 
 def test_workers_has_the_documented_keys(votes: Path) -> None:

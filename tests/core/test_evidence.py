@@ -81,7 +81,7 @@ def test_each_odd_worker_stands_out_by_what_is_odd_and_honest_ones_do_not() -> N
         "chose the left passage in 150 of 150 comparisons (chance below 1 in a million)"
     )
     assert texts["left", SignKind.GOLD].startswith("got 9 of 18 gold pairs right (95 % interval: 29% to 71%)")
-    assert texts["random", SignKind.TIME] == "made 150 of 150 choices faster than anybody reads"
+    assert texts["random", SignKind.TIME] == "made 150 of 150 choices faster than anybody can read"
 
 
 def test_repeats_count_where_the_sides_were_swapped() -> None:

@@ -43,7 +43,7 @@ def test_the_scale_of_an_error_has_that_error(error: float) -> None:
 
 @pytest.mark.parametrize("error", [0.0, 0.5, -0.1])
 def test_no_crowd_is_wrong_never_or_as_often_as_a_coin(error: float) -> None:
-    with pytest.raises(ValueError, match=f"^a share of wrong votes lies between 0 and 0.5, not at {error}$"):
+    with pytest.raises(ValueError, match=f"^a share of wrong votes must be between 0 and 0.5, not {error}$"):
         scale_of_error(error)
 
 

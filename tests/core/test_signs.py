@@ -36,7 +36,7 @@ def evidence(**odd: float) -> Evidence:
             SignKind.RUN,
             "chose the same side 25 times in a row (chance 1 in 1,000,000)",
         ),
-        ({"hurried": 21}, SignKind.TIME, "made 21 of 40 choices faster than anybody reads"),
+        ({"hurried": 21}, SignKind.TIME, "made 21 of 40 choices faster than anybody can read"),
         # The others are consistent in 54 of 60: nobody of 8 is with the chance 0.1^8, and 5 of 8 with 0.038.
         (
             {"repeated": 8, "consistent": 0},

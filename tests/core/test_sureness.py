@@ -78,7 +78,7 @@ def test_what_is_known_of_workers_is_said_and_what_cannot_be_checked() -> None:
     assert (found.trust, found.doubted) == (0.7, 1)
     _, doubted, unchecked = found.words
     assert "those of 1 worker less than half as much" in doubted
-    assert "cannot be checked from these votes" in unchecked
+    assert "these votes cannot show whether these probabilities fit" in unchecked
     nobody = summarise_confidence(FOUND, replace(confidence(), trust=replace(trust, reliability=np.ones(3))))
     assert len(nobody.words) == 2
 

@@ -225,8 +225,8 @@ def test_tags(tmp_path):
     ).top(1)
     assert heads.runs == ("one", "two", "own", "four")
     assert [*map(str, notices)] == [
-        "one tag: 'same' is that of one, two: they are called by their files",
-        "no tag: four: they are called by their files",
+        "one tag: 'same' is that of one, two: they are named by their files",
+        "no tag: four: they are named by their files",
     ]
 
 
@@ -239,7 +239,7 @@ def test_many_runs_of_few_tags_are_one_line(tmp_path):
     RunFiles([*paths, tmp_path / "i"], notices=notices).top(1)
     assert [*map(str, notices)] == [
         "one tag: 'first' is that of a, b, c, d, e and 2 more; 'second' is that of h, i: "
-        "they are called by their files"
+        "they are named by their files"
     ]
 
 

@@ -208,7 +208,7 @@ def test_what_readers_notice_is_said(engine, tmp_path):
     notices = []
     runs_of(engine, [tmp_path / "a", tmp_path / "b"], notices=notices).top(1)
     said = [str(notice) for notice in notices]
-    assert said.count("one tag: 't' is that of a, b: they are called by their files") == 1
+    assert said.count("one tag: 't' is that of a, b: they are named by their files") == 1
     assert sum("are not contiguous" in text for text in said) == 2
 
 

@@ -71,7 +71,7 @@ def test_other_measures_take_the_greatest_grade(tmp_path: Path) -> None:
 
 
 def test_qrels_without_subtopics_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="alpha_nDCG is scored by judgments of subtopics"):
+    with pytest.raises(InputError, match="alpha_nDCG needs judgments of subtopics"):
         scored(tmp_path, "alpha_nDCG@10", qrels="1 0 a 1\n1 0 b 0\n")
     with pytest.raises(InputError, match=r"has grade 1 on line 1 and another here"):
         scored(tmp_path, "alpha_nDCG@10", qrels="1 1 a 1\n1 2 b 0\n1 1 a 2\n")

@@ -71,14 +71,14 @@ def test_our_own_rules_in_words() -> None:
     assert said(result, Rule.EMBARGO) == [("", ("20200101-x",), 2.0, anonymous)]
     names = ("Ada Lovelace - Somewhere", "ADA Lovelace - Somewhere")
     assert said(result, Rule.RECORD) == [
-        ("anonymous", ("20200101-x",), 0.5, "20200101-x beat all earlier ones and is not marked (0.5)"),
+        ("anonymous", ("20200101-x",), 0.5, "20200101-x beat all earlier ones, but is not marked (0.5)"),
         (
             names[0],
             ("20200102-a",),
             0.4,
             "20200102-a is marked as the best of its day but another by then scores as well (0.4)",
         ),
-        (names[1], ("20200102-a",), 0.6, "20200102-a beat all earlier ones and is not marked (0.6)"),
+        (names[1], ("20200102-a",), 0.6, "20200102-a beat all earlier ones, but is not marked (0.6)"),
         (
             "Team B",
             ("20200103-b",),

@@ -232,7 +232,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "Give a share between 0 and 1, such as 0.95.",
     ),
     (lambda: named_runs(BOTH, ["r", "t"]), "there is no run 't' to show", "Choose one of: r, s."),
-    (lambda: named_count("all"), "there is no way to count 'all'", "Choose majority or votes."),
+    (lambda: named_count("all"), "'all' is not a way to count", "Choose majority or votes."),
     (
         lambda: win_ratios(make_judgments([]), make_heads({"r": {"1": ["d"]}})),
         "win ratios compare runs, and there is only one",

@@ -162,4 +162,4 @@ def test_who_is_the_best_is_told_from_fifty_queries_on(queries: int, told: bool)
         (one.tier, one.highest) for one in standings_of(scores)
     ]
     (note,) = [one for one in leaderboard_table(leaderboard(scores), firm).notes if "P(first)" in one]
-    assert ("P(first) is not told from fewer than 50 queries" in note) is not told
+    assert ("P(first) is not given for fewer than 50 queries" in note) is not told

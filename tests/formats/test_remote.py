@@ -181,7 +181,7 @@ def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
 @pytest.mark.parametrize("web", [False, True])
 def test_tries_are_counted(long: Any, web: bool) -> None:
     long.proxy.faults += [busy] * 100
-    with pytest.raises(InputError, match=r"also after 4 more tries"):
+    with pytest.raises(InputError, match=r"even after 4 more tries"):
         read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt")
     assert len(long.proxy.asked) < 25
 

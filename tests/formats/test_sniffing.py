@@ -172,7 +172,7 @@ def test_queries_are_read_as_queries(tmp_path):
     (tmp_path / "twice.tsv").write_text("q1\twhat is love\nq1\thow far\nq2\n")
     (checked,) = check([tmp_path / "twice.tsv"], kind="texts").files
     assert [error.partition("tsv:")[2] for error in checked.errors] == [
-        "2:1: the id is on line 1, too: 'q1'",
+        "2:1: the id is also on line 1: 'q1'",
         "3:1: no tab between an id and a text: 'q2'",
     ]
 

@@ -115,7 +115,7 @@ def test_judgments_of_subtopics_are_not_read_as_plain_ones_in_silence(tmp_path):
     path.write_text("".join(f"1 {number} d1 {number % 2}\n" for number in range(65)))
     with pytest.raises(InputError, match="has grade 0 on line 1 and another here"):
         read_qrels(path)
-    with pytest.raises(InputError, match="ERR-IA@20 is scored by judgments of subtopics"):
+    with pytest.raises(InputError, match="ERR-IA@20 needs judgments of subtopics"):
         Measure.parse("ERR-IA@20")
 
 
@@ -221,7 +221,7 @@ def test_a_header_is_told_from_a_mistake_and_semicolons_separate(tmp_path):
 def test_parquet_where_none_is_read_is_told_with_the_way_on(tmp_path):
     (tmp_path / "votes.parquet").write_bytes(b"PAR1rest")
     (tmp_path / "run").write_text(RUN)
-    with pytest.raises(InputError, match=r"read from text alone\nwrite it as CSV: pandas"):
+    with pytest.raises(InputError, match=r"this option reads only text\nwrite it as CSV: pandas"):
         import_votes(tmp_path / "study", tmp_path / "votes.parquet")
     with pytest.raises(InputError, match=r"only `resolve` reads judgments from Parquet\nWrite text: pandas"):
         winratio(runs=tmp_path / "run", judgments=tmp_path / "votes.parquet")

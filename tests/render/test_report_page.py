@@ -24,10 +24,10 @@ def test_two_passages_that_never_met_have_no_votes() -> None:
         return report_page("t", FirstScreen(result="r"), [Section(heading="Best answers", changes=(change,))])
 
     assert "Preferred <bdi>d2</bdi>: 1 vote<" in shown(1)
-    assert "No vote decides" not in shown(1)
+    assert "No vote compares the two" not in shown(1)
     assert "0 votes" not in shown(0)
-    assert "No vote decides between the two" in shown(0)
-    said = "Not by the votes between the two alone"
+    assert "No vote compares the two" in shown(0)
+    said = "The votes between the two alone would not decide it"
     assert [said in shown(*votes) for votes in ((0, 1), (1, 1), (2, 1), (0, 0))] == [True, True, False, False]
 
 

@@ -99,7 +99,7 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(driven: Path, tmp_pat
         db.execute("UPDATE settings SET value = 'a-model' WHERE key = 'strategy model'")
     found = score(driven)
     assert all(pair.two_votings is None for pair in found.tau)
-    assert any("is not known: the rule makes other answers" in str(one) for one in found.notices)
+    assert any("is not known: the rule finds other answers" in str(one) for one in found.notices)
     with Study(driven).transaction() as db:
         db.execute("UPDATE settings SET value = '' WHERE key = 'strategy model'")
     for strategy, known in (("sure:60", True), ("2=round-robin:1,9=sure:60/40", True), ("runs:60", False)):

@@ -226,36 +226,39 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "an embargo for ever": (new(embargo_until="9999-12-31"), "embargo_until 9999-12-31 is not after"),
     "withdrawn at once": (
         new(withdrawn="2026-01-01", withdrawn_because="x"),
-        "a new submission is not withdrawn",
+        "a new submission cannot be withdrawn",
     ),
     "withdrawn without a word": (said(withdrawn="2026-01-01"), "go together"),
-    "a longer embargo": (said(embargo_until=LATER), "an embargo may end earlier, and not begin or end later"),
+    "a longer embargo": (
+        said(embargo_until=LATER),
+        "an embargo may be shortened, but not added or made longer",
+    ),
     "another team": (said(team="Bob's"), 'team stays "Eve\'s"'),
     "another owner": (said(submitter="bob"), "submitter stays 'eve'"),
-    "an edited run": (file(f"{FOLDER}/{OLD}.txt", "q1 Q0 d9 1 2.5 x\n"), "a run that is in stays as it is"),
-    "a removed run": (without(f"{FOLDER}/{OLD}.txt"), "a run that is in stays as it is"),
+    "an edited run": (file(f"{FOLDER}/{OLD}.txt", "q1 Q0 d9 1 2.5 x\n"), "an accepted run cannot be changed"),
+    "a removed run": (without(f"{FOLDER}/{OLD}.txt"), "an accepted run cannot be changed"),
     "removed metadata": (without(f"{FOLDER}/{OLD}-metadata.json"), "take the run back"),
     "what explains how to submit": (file(f"{FOLDER}/README.md", "Mail it to me"), "only a maintainer"),
     "another repository as a run": (another_repository(f"{FOLDER}/{NEW}.txt"), "is another repository"),
     "another repository as metadata": (another_repository(ABOUT), "is another repository"),
-    "another repository as the log": (another_repository(LOG_FILE), "stays, as a plain file"),
+    "another repository as the log": (another_repository(LOG_FILE), "must stay, as a plain file"),
     "UTF-16": (in_utf_16, "not UTF-8 text"),
     "a team like another but for what nobody sees": (new(team="Eve\u200b's"), "has the character U+200B"),
     "a team that breaks the line": (new(team="x\n::error::y"), "has the character U+000A"),
     "looser rules": (rules("per_team = 99"), "only a maintainer"),
     "its own maintainer": (rules('maintainers = ["eve"]'), "only a m"),
     "the workflow": (file(".github/workflows/submission.yml"), "only a maintainer changes this"),
-    "a turned line": (turned, "the earlier ones were changed"),
-    "a chain made anew": (made_anew, "the earlier ones were changed"),
-    "no log": (without(LOG_FILE), "the log of the judgments stays"),
+    "a turned line": (turned, "earlier lines of the log were changed"),
+    "a chain made anew": (made_anew, "earlier lines of the log were changed"),
+    "no log": (without(LOG_FILE), "the log of judgments must stay"),
     "many teams of one": (
         many_teams,
         "3 submissions within 30 days: at most 2 are taken, unless a maintainer submits them",
     ),
-    "a store by its name": (file("study.db"), "the name of a store"),
-    "gold": (file(f"{FOLDER}/gold.tsv"), "the name of a store, a secret, gold pairs"),
-    "a store that was removed": (removed_later, "a store, whatever it is called"),
-    "a key in a text": (new(model_description="with AKIA" + "B" * 16), "a key is in it"),
+    "a store by its name": (file("study.db"), "named like a store"),
+    "gold": (file(f"{FOLDER}/gold.tsv"), "named like a store, a secret, gold pairs"),
+    "a store that was removed": (removed_later, "a store, whatever its name"),
+    "a key in a text": (new(model_description="with AKIA" + "B" * 16), "contains a key"),
 }
 
 
@@ -437,7 +440,7 @@ def test_a_tree_that_no_working_copy_can_have_is_refused(repository: Path) -> No
 
 def test_the_hook_refuses_a_store_and_a_changed_log(repository: Path) -> None:
     git(repository, "checkout", "-qf", "-B", "attempt", "base")
-    for change, words in ((file("notes.db"), "a store"), (turned, "lines are only added")):
+    for change, words in ((file("notes.db"), "a store"), (turned, "lines may only be added")):
         git(repository, "reset", "-q", "--hard", "base")
         assert board("check", repository, staged=True).ok
         change(repository)

@@ -141,7 +141,7 @@ def test_runs_that_rank_alike_are_named(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"files": []}, "check needs a file"),
-        ({"files": [RUNS], "kind": "notes"}, "no kind of file 'notes'"),
+        ({"files": [RUNS], "kind": "notes"}, "'notes' is not a kind of file"),
         ({"files": [RUNS], "manifest": "trec-dl-2020"}, "against one folder"),
         ({"files": [str(COLLECTION)], "manifest": "trec-dl-1999"}, "trec-dl-2020"),
     ],

@@ -123,7 +123,7 @@ def test_a_list_of_copies_joins_what_texts_tell(files: Path, tmp_path: Path) -> 
     )
     made = pooled(files, None, copies=listed, out=out)
     assert made.copies == 2
-    assert any("the texts differ: they are taken for the same all the same" in text for text in made.notices)
+    assert any("the texts differ: they count as copies nevertheless" in text for text in made.notices)
     assert answers_of_pool(out) == {B, OTHER}, "a chain of a list and of texts is one group"
     alone = pool(runs=[files / f"{run}.txt" for run in RUNS], copies=listed)
     assert (alone.copies, alone.documents) == (1, 4)

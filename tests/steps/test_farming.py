@@ -367,7 +367,7 @@ def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Pa
     assert decide(f'drop.{name} = "copied from a neighbour"') == every - theirs
     assert status(served).barred[name] == "by decision: copied from a neighbour"
     assert decide("") == every
-    with pytest.raises(ConfigError, match="decides on nobody, and the study has no worker of this name"):
+    with pytest.raises(ConfigError, match="decides on nobody, but the study has no worker of this name"):
         decide('drop.nobody = "a typing error"')
     with pytest.raises(ConfigError, match="keep and drop both name"):
         decide(f'keep.{name} = "yes"\ndrop.{name} = "no"')

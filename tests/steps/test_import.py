@@ -96,7 +96,7 @@ def test_votes_of_a_file_are_resolved_as_the_file_is(tmp_path: Path) -> None:
     assert "5 votes were imported from votes.txt" in page
     assert "The votes were imported; no HIT was published here." in page
     assert not {"HITs:", "Committed:"} & {*page.partition("<template")[0].split()}
-    assert "the study has no runs, and so no leaderboards; --runs gives it some" in shown.notices
+    assert "the study has no runs, so it has no leaderboards; add runs by --runs" in shown.notices
     assert "computed with prefjudge (prefjudge " in page, "the program is cited where no run is scored, too"
     assert "The best answer to each query</caption>" in page, "nothing is labelled here"
     assert "Workers were asked" not in page
@@ -160,7 +160,7 @@ def test_a_newer_export_adds_what_is_new_and_changes_nothing(tmp_path: Path) -> 
     assert [(one.read_as, one.votes, one.known) for one in (first, both)] == [
         ("label-studio", 1, 0), ("label-studio", 1, 1),
     ]  # fmt: skip
-    with pytest.raises(StudyError, match="was imported with another choice before"):
+    with pytest.raises(StudyError, match="was already imported under the same id"):
         brought(tmp_path, json.dumps(annotated((1, "right", 7))), "three.json")
     with Study(tmp_path / "study").transaction(write=False) as db:
         texts = {*db.execute("SELECT text FROM passages")}
@@ -200,13 +200,13 @@ def test_a_longer_file_without_ids_adds_what_is_new(tmp_path: Path) -> None:
     brought(tmp_path, rows, "one.csv")
     longer = brought(tmp_path, rows + "q,a,b,a,ann\nq,a,b,b,ben\n", "two.csv")
     assert (longer.votes, longer.known) == (2, 3)
-    assert "imported before: left out" in " ".join(longer.notices)
+    assert "left out: the same workers' votes" in " ".join(longer.notices)
     assert len(took(tmp_path / "study")) == 5
     nobody = "qid,left,right,winner\nq,a,b,a\n"
     brought(tmp_path, nobody, "three.csv")  # nobody knows whether this is the same person
     unsure = brought(tmp_path, nobody + "q,b,c,b\n", "four.csv")
     assert (unsure.votes, unsure.known) == (2, 0)
-    assert "1 vote is like votes imported before" in " ".join(unsure.notices)
+    assert "1 vote is like earlier ones" in " ".join(unsure.notices)
 
 
 def test_comparisons_with_a_known_answer_tell_of_workers_and_are_no_votes(tmp_path: Path) -> None:
@@ -497,7 +497,7 @@ def test_votes_and_runs_become_a_report_in_two_commands(tmp_path: Path) -> None:
         import_votes(study, votes)
     assert not study.exists(), "nothing is written for a file that cannot be read"
     votes.write_text(VOTED)
-    assert "a new study is made here" in import_votes(study, votes).notices[0]
+    assert "made a new study here" in import_votes(study, votes).notices[0]
     runs, qrels = runs_and_qrels(tmp_path)
     made = report(study, runs=runs, qrels=[str(qrels)])
     assert made.sections[0] == "Leaderboards"

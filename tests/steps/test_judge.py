@@ -175,9 +175,11 @@ def test_a_model_that_mostly_chooses_nothing_is_stopped(pooled: Path, endpoint: 
 def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: Endpoint) -> None:
     with Study(pooled).transaction() as db:
         db.execute("UPDATE inputs SET name = 'openai-rank' WHERE name = 'lexical'")
-    with pytest.raises(StudyError, match="o3-mini would judge passages of its own kind: run openai-rank"):
+    with pytest.raises(
+        StudyError, match="o3-mini would judge passages from runs of its own kind: openai-rank"
+    ):
         judge(pooled, url=endpoint.url, model="o3-mini")
-    with pytest.raises(StudyError, match="own kind: run reranker-large, reranker-small"):
+    with pytest.raises(StudyError, match="own kind: reranker-large, reranker-small"):
         judge(pooled, url=endpoint.url, model="judge-1", family="reranker")
     told = judge(pooled, url=endpoint.url, model="gpt-4o", own_kind=True, most=1)
     assert (told.asked, told.notices) == (2, ())

@@ -105,7 +105,10 @@ def test_sizes_must_be_sizes(text: str) -> None:
         ({"sizes": "2:3", "seconds_per_pair": 0}, "--seconds-per-pair 0: out of bounds"),
         ({"sizes": "2:3", "seconds_per_pair": float("nan")}, "--seconds-per-pair nan: out of bounds"),
         ({"sizes": "2:3", "sure": 0}, "--sure 0"),
-        ({"sizes": "2:3", "strategy": ["halving"]}, "halving was taken out, as sure needs fewer votes"),
+        (
+            {"sizes": "2:3", "strategy": ["halving"]},
+            "prefjudge no longer has halving: sure finds as many right winners with fewer votes",
+        ),
         ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: not a possible amount"),
         ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: not a possible amount"),
     ],
@@ -234,10 +237,10 @@ def test_a_pilot_tells_the_deviation_of_a_difference() -> None:
     by_hand = plan(**given, deviation=found.needed.deviation)
     assert by_hand.needed == found.needed
     for wrong, words in (
-        ({"queries": None}, "are for --queries"),
-        ({"deviation": 0.3}, "say the same"),
+        ({"queries": None}, "go with --queries"),
+        ({"deviation": 0.3}, "exclude each other"),
         ({"runs": [runs[0], runs[0]]}, "run"),
-        ({"runs": runs[:1]}, "do not differ"),
+        ({"runs": runs[:1]}, "no two runs of the pilot differ"),
     ):
         with pytest.raises(InputError, match=words):
             plan(**(given | {"runs": runs, "qrels": [str(COLLECTION / "qrels.txt")]} | wrong))
@@ -275,7 +278,7 @@ def test_a_copy_of_a_run_says_nothing_of_the_deviation() -> None:
     assert found.pairs == 2
     assert found.deviation == pytest.approx(np.std([1.0, 0.0, -0.5, 0.0], ddof=1))
     for none in ({"a": [1.0, 0.0], "b": [1.0, 0.0]}, {"a": [1.0], "b": [0.0]}, {"a": [1.0, 0.5]}):
-        with pytest.raises(InputError, match="do not differ"):
+        with pytest.raises(InputError, match="no two runs of the pilot differ"):
             pilot_of(scores_of(none))
 
 

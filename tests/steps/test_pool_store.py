@@ -135,6 +135,6 @@ def test_queries_without_a_label_are_counted_before_they_are_paid_for(tmp_path: 
     few.write_text("".join(line for line in lines if line.startswith("q01 ")))
     init(tmp_path / "study")
     (notice,) = pool(tmp_path / "study", qrels=few, **given).notices
-    assert notice.startswith(f"{few}: lacks 14 of the 15 pooled queries: they are judged all the same")
+    assert notice.startswith(f"{few}: lacks 14 of the 15 pooled queries: they are judged nevertheless")
     init(tmp_path / "all")
     assert pool(tmp_path / "all", qrels=COLLECTION / "qrels.txt", **given).notices == ()

@@ -249,7 +249,7 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
 
 
 def test_prolific_pays_and_not_the_marketplace_where_its_people_work(study: Path) -> None:
-    with pytest.raises(InputError, match="prolific pays the study's people") as refused:
+    with pytest.raises(InputError, match="prolific pays the study's workers") as refused:
         serve(study, live=True, port=0)
     assert "without --live" in refused.value.hint
 

@@ -135,7 +135,7 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
     [("on_duplicate", "best", "--on-duplicate"), ("workers", 2, "workers (PREFJUDGE_WORKERS)")],
 )
 def test_options_that_do_not_fit_an_engine(option: str, value: object, named: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"{named}: not for a cluster")):
+    with pytest.raises(InputError, match=re.escape(f"{named} cannot be used on a cluster")):
         pool(runs=RUNS, engine="spark", **{option: value})  # type: ignore[arg-type]
 
 
@@ -206,7 +206,7 @@ def test_runs_in_parquet_are_read_as_files_are(tmp_path: Path) -> None:
 
 def test_health_is_that_of_files(tmp_path: Path) -> None:
     runs = parquet_of_a_run(tmp_path / "runs.parquet")
-    with pytest.raises(InputError, match="the health of runs is that of their text files"):
+    with pytest.raises(InputError, match="the health of runs is checked on text files"):
         score(runs=[runs], qrels=[str(QRELS)], health=True)
 
 
@@ -214,7 +214,7 @@ def test_the_command_line_says_what_does_not_fit() -> None:
     words = ["pool", "--runs", str(DEMO / "runs"), "--engine", "spark", "--on-duplicate", "first"]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1
-    assert "--on-duplicate: not for a cluster" in str(found.exception)
+    assert "--on-duplicate cannot be used on a cluster" in str(found.exception)
 
 
 def test_processes_are_started_unasked_only_where_files_are_large(

@@ -72,7 +72,7 @@ def test_few_votes_are_not_said_to_tell_how_many_are_wrong(
     few = resolve(judgments=file)
     show(few, details=True)
     printed = capsys.readouterr()
-    assert "cannot be told from these votes" in (said := printed.out + printed.err)
+    assert "do not tell how many of them are wrong" in (said := printed.out + printed.err)
     assert "%" not in said
     assert few.confidence is not None
     assert (few.confidence.rests_on, few.confidence.error) == ("prior", None)
@@ -275,7 +275,7 @@ def test_queries_judged_in_part_and_sparse_ones_are_explained(votes: Path, tmp_p
     assert words.startswith(
         "1 query is judged in part (not every pair): the winner is the best of those that"
     )
-    assert "by bradley-terry where some of these never met" in words
+    assert "by bradley-terry where some pairs of these were not compared" in words
     (words,) = resolve(judgments=votes, sparse_rule="smith").notices
     assert "bradley-terry" not in words
     (words,) = resolve(judgments=votes, sparse_rule="none").notices
@@ -284,7 +284,7 @@ def test_queries_judged_in_part_and_sparse_ones_are_explained(votes: Path, tmp_p
     )
     votes.write_text("apart a b a\napart c d c\n")
     (words,) = resolve(judgments=votes).notices
-    assert "no comparisons connect those of their candidates that were compared" in words
+    assert "the candidates that were compared are not connected by comparisons" in words
     assert "--sparse-rule" not in words, "no rule names a winner here"
     full = tmp_path / "full.txt"
     full.write_text("q a b a\n")

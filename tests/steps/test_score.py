@@ -138,7 +138,7 @@ def test_label_sets_are_compared_on_the_queries_of_both(preference: Path, tmp_pa
     assert apart.notices[0] == "new and rest: 9 and 6 queries, 0 of them in both: they are not compared"
     assert apart.notices[2] == (
         "RR@10 rest: 6 runs find something on fewer than 15 queries (first-try 4, lexical 5, label-tuned 6, "
-        "…): a few more may change the score"
+        "…): a few more such queries may change the score"
     )
     assert apart.leaderboards[1].perfect is None
     with pytest.raises(InputError, match="no query is judged by all of new, rest"):
@@ -248,7 +248,7 @@ def test_a_run_is_left_out_with_its_own_passages(judgments: Path) -> None:
     agreed = result.left_out_votings
     assert agreed is not None
     assert any(
-        f"τ = {agreed.value:.2f}, {agreed.low:.2f} to {agreed.high:.2f}; a board of the truth" in note
+        f"τ = {agreed.value:.2f}, {agreed.low:.2f} to {agreed.high:.2f}; the true board" in note
         for table in result.tables()
         for note in table.notes
         if "Leaving out" in table.title
@@ -261,7 +261,7 @@ def test_what_is_scored_under_labels_is_not_left_away_without_a_word(judgments: 
     board.write_text("id,date,description,team,eval\nlexical,2024/01/01,x,T,0.4\n")
     given = {"runs": RUNS, "judgments": judgments, "measure": ["ppref@10"]}
     for asked in ({"leave_one_out": True}, {"leaderboard": board}):
-        with pytest.raises(InputError, match="under labels, and ppref@10 is of the judged pairs"):
+        with pytest.raises(InputError, match="under labels, but ppref@10 is computed from judged pairs"):
             score(**given, **asked)
     lost = tmp_path / "lost"
     lost.write_text("elsewhere Q0 d 1 1 lost\n")
@@ -281,7 +281,7 @@ def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, t
         # What either has alone, the team has, and what only the two of them have.
         assert together[run].passages >= sum(one.passages for one in list(alone.values())[:2])
     assert [*together.values()][2:] == [*alone.values()][2:]
-    assert any("1 name in the teams' file of no run, such as nobody" in one for one in result.notices)
+    assert any("1 name in the teams' file without a run, such as nobody" in one for one in result.notices)
     (table,) = [one for one in result.tables() if one.title.startswith("Leaving out")]
     assert "only one team" in table.title
     scores = [(one.score, one.score_without) for one in result.left_out]
@@ -290,14 +290,14 @@ def test_a_team_is_left_out_with_the_passages_of_all_its_runs(judgments: Path, t
     assert any("by what shallow-pooling makes of the votes" in one for one in result.notices)
     teams.write_text("".join(f"{run}\tus\n" for run in alone))
     assert any(
-        "are of one team, us" in one for one in score(**given, leave_one_out=True, teams=teams).notices
+        "belong to one team, us" in one for one in score(**given, leave_one_out=True, teams=teams).notices
     )
     run = next(iter(alone))
     teams.write_text(f"{run}\tus\n{run}\tus\n{run}\tthem\n")  # which is it?
     with pytest.raises(InputError, match="lines that cannot be used") as wrong:
         score(**given, leave_one_out=True, teams=teams)
     assert f"teams.tsv:3: {run!r} is 'us' already, and not 'them'" in str(wrong.value)
-    with pytest.raises(InputError, match="one by one"):
+    with pytest.raises(InputError, match="says whose passages"):
         score(**given, teams=teams)
 
 

@@ -283,7 +283,7 @@ def test_what_is_somebody_elses_is_never_replaced(driven: Path, tmp_path: Path) 
     folder.unlink()
     folder.mkdir()
     (folder / "thesis.html").write_text("years of work")
-    refused("holds files, and no site of this study")
+    refused("holds other files, and no site of this study")
     (folder / "thesis.html").unlink()
     (folder / "index.html").write_text('<meta name="generator" content="prefjudge site abc">')
     refused("the site of another study")
@@ -291,7 +291,7 @@ def test_what_is_somebody_elses_is_never_replaced(driven: Path, tmp_path: Path) 
     (folder / "index.html").write_text(f'<meta name="generator" content="prefjudge site {mark}">')
     (tmp_path / "elsewhere").mkdir()
     (folder / "query").symlink_to(tmp_path / "elsewhere")
-    refused("is a link")
+    refused("is a symbolic link")
     (folder / "query").unlink()
     (folder / "history.html").write_text("mine")
     page = (folder / "index.html").read_text()
@@ -487,8 +487,8 @@ def test_runs_that_are_not_there_or_not_the_study_s_are_named(driven: Path, tmp_
 
 def test_what_goes_with_one_page_alone_is_refused(driven: Path, tmp_path: Path) -> None:
     for words, says in (
-        ({"site": tmp_path / "site", "live": True}, "--live goes with one page"),
-        ({"site": tmp_path / "site", "out": "page.html"}, "--out goes with one page"),
+        ({"site": tmp_path / "site", "live": True}, "--live is for one page"),
+        ({"site": tmp_path / "site", "out": "page.html"}, "--out is for one page"),
         ({"contact": "me"}, "--contact goes with --site"),
     ):
         with pytest.raises(InputError, match=says):

@@ -277,7 +277,7 @@ def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
         return fetch(self, hit_id)
 
     monkeypatch.setattr(MTurkCrowd, "fetch", all_but_the_first)
-    with pytest.raises(CrowdError, match="1 HIT cannot be looked at: Hit ") as refused:
+    with pytest.raises(CrowdError, match="1 HIT cannot be read: Hit ") as refused:
         collect(served)
     assert hidden[0] in refused.value.message
     assert status(served).hits == {"closed": 6, "open": 1}
@@ -348,7 +348,7 @@ def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
 
     with Study(served).transaction() as db:  # the pairs' votes are not those of the config
         db.execute("INSERT INTO settings VALUES ('strategy', 'test')")
-    with pytest.raises(StudyError, match=r"\$16.80 was confirmed, and it costs \$33.60 now"):
+    with pytest.raises(StudyError, match=r"\$16.80 was confirmed, but it costs \$33.60 now"):
         publish(served, confirm=ask_for_more)
     assert status(served).hits == {}
 

@@ -215,13 +215,13 @@ def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     assert {(row["share"], row["expected"]) for row in private["runs"]} == {(None, None)}
     (files / "ten.tsv").write_text("".join(f"q{query}\tten\n" for query in range(10)))
     shown = invoke(*words, "--queries", files / "ten.tsv", "--details").stdout
-    assert "Of fewer than 30 queries no share of a rank is told." in shown
+    assert "With fewer than 30 queries, no shares of ranks are given." in shown
     assert "%" not in shown.replace("95 %", "")
     firm = {one.run: (one.highest, one.lowest) for one in board.standings}
     assert {row["run"]: (row["low"], row["high"]) for row in every["runs"]} == firm
     (files / "few.txt").write_text("q1\nq2\n")
     said = invoke(*words, "--held-out", files / "few.txt", "--details").stderr
-    assert "held out queries, 2 queries: no share of a rank is told of fewer than 30 queries" in said
+    assert "held out queries, 2 queries: with fewer than 30 queries, no shares of ranks are given" in said
     assert said.count("fewer than 30 queries") == 1
     (files / "few.txt").write_text("q1\nelsewhere\n")
     with pytest.raises(InputError, match="fewer than two judged queries are among the 2 held out"):

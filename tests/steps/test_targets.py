@@ -96,7 +96,7 @@ def test_who_cannot_pay_for_all_is_told_before_anything_is_published(pooled: Pat
     config.write_text(config.read_text().replace("reward = 2.00", "reward = 12.00"))
     shown = prefjudge("publish", pooled, "--live", "--dry-run")
     assert "account   $50.00 to spend" in shown.stderr
-    assert "the account holds $50.00, and what it cannot pay for is refused" in shown.stderr
+    assert "the account holds $50.00, and refuses HITs that it cannot pay for" in shown.stderr
     assert "play money" not in shown.stderr
 
 

@@ -452,8 +452,8 @@ class ConfidenceSummary:
             )
         if self.fits is None:
             words.append(
-                "whether these probabilities fit cannot be checked from these votes: it takes two or more on "
-                "every pair of a query of three; if taste goes in circles they are too high"
+                "these votes cannot show whether these probabilities fit: that takes two or more on "
+                "every pair of a query of three; if preferences go in circles they are too high"
             )
         unfit = [one for one in self.checks if not one.fits]
         if unfit:
@@ -483,7 +483,7 @@ class ConfidenceSummary:
     def _words_on_error(self) -> str:
         if self.error is None:
             return (
-                "how many votes are wrong cannot be told from these votes, so that this rests on what crowds "
+                "these votes do not tell how many of them are wrong, so this rests on what crowds "
                 "usually show"
             )
         return (

@@ -153,8 +153,8 @@ def _refuse_requirements(who: Eligibility) -> None:
     for name, value in known.items():
         if value not in ((), None):
             raise RefusedError(
-                f"{name} of [workers] is for marketplaces: Prolific knows whence people come, and what they "
-                "have done",
+                f"{name} of [workers] is for marketplaces: Prolific itself knows where people come from, "
+                "and what they have done",
                 f"Delete {name}, and choose people by filters of the Prolific target (docs/prolific.md).",
             )
 

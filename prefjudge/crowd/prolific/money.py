@@ -122,7 +122,7 @@ class Payments:
         if refused:
             raise RefusedError(
                 f"{many(len(refused), 'bonus is', 'bonuses are')} not paid: {refused[0].message}",
-                refused[0].hint or "Nothing was paid for them. Mend the cause, then pay again.",
+                refused[0].hint or "Nothing was paid for them. Fix the cause, then pay again.",
             )
         if unseen:
             raise CrowdError(

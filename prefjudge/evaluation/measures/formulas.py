@@ -277,7 +277,7 @@ def _subtopics(ranking: Placings) -> Integers:
     """Return a column for each subtopic that any document is relevant to: 1 where it is, shape (n, k)."""
     if ranking.subtopics is None:
         raise InputError(
-            "alpha_nDCG is scored by judgments of subtopics, and the qrels have one grade for each document",
+            "alpha_nDCG needs judgments of subtopics, but the qrels have one grade for each document",
             "Give qrels with the number of the subtopic in the second column: query subtopic doc grade.",
         )
     used = int(np.bitwise_or.reduce(ranking.subtopics, initial=np.uint64(0))).bit_length()

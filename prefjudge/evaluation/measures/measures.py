@@ -370,7 +370,7 @@ def _unknown(text: str) -> InputError:
     known = {**_theirs(), **_OUR_SPELLINGS}
     if _squashed(wanted) in _OF_SUBTOPICS:
         raise InputError(
-            f"{text} is scored by judgments of subtopics, of which there is only alpha_nDCG here",
+            f"{text} needs judgments of subtopics; prefjudge has only alpha_nDCG for these",
             "Compute it with ir_measures and pyndeval, from the runs and those qrels.",
         )
     close = get_close_matches(_squashed(wanted), list(known), n=4, cutoff=0.5)

@@ -383,8 +383,8 @@ _DESIGN = (
 )
 
 _BY_SIDE = (
-    " The study also counted which side of the screen each worker favours; `resolve` does not take the sides "
-    "of a file for those of a screen, so that an answer may differ."
+    " The study also counted which side of the screen each worker favours; `resolve` does not take the "
+    "sides of a file for those of a screen, so an answer may differ."
 )
 _KEPT = (
     "The answers are version {} of those that `prefjudge run` keeps; a rule may find others in the same "
@@ -487,7 +487,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
 def _licence(record: Mapping[str, Any]) -> str:
     if not record["license"]:
         return (
-            "None is given, so that nobody may use this: add one before you publish, and respect that of the "
+            "None is given, so nobody may use this: add one before you publish, and respect that of the "
             "texts."
         )
     has_texts = any(one["name"] == "passages.tsv" for one in record["files"])

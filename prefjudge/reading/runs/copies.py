@@ -396,8 +396,8 @@ def copies_of(paths: Iterable[str | Path], notices: list[Notice]) -> RunCopies |
                 left -= size
         if is_new and chosen:
             what = (
-                f"copies of checked runs are kept there from now on, up to {LIMIT // 10**9} GB, so that the "
-                f"next look at them is fast; {OFF}=0 turns this off"
+                f"copies of checked runs are kept there from now on, up to {LIMIT // 10**9} GB, so that "
+                f"they are read faster next time; {OFF}=0 turns this off"
             )
             notices.append(Notice(where=shown_folder(folder), what=what))
         return RunCopies(folder, frozenset(chosen), room)

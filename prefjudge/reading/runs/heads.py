@@ -754,7 +754,7 @@ def called(found: Sequence[RunFacts], notices: list[Notice]) -> tuple[str, ...]:
     shared = [f"{tag!r} is that of {_some(names)}" for tag, names in by_file.items()]
     for cause, what in (("one tag", _some(shared, "; ")), ("no tag", _some(untagged))):
         if what:
-            notices.append(Notice(where=cause, what=f"{what}: they are called by their files"))
+            notices.append(Notice(where=cause, what=f"{what}: they are named by their files"))
     notices += [notice for one in found for notice in one.notices]
     return tuple(named)
 

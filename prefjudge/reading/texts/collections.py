@@ -377,4 +377,4 @@ def markup_in(texts: Mapping[str, str], path: str | Path) -> list[Notice]:
     name, found = next(iter(marked.items()))
     hold = "holds" if len(marked) == 1 else "hold"
     what = f"{many(len(marked), 'text')} of {len(texts):,} {hold} HTML, such as {found[0][:40]!r} in {name!r}"
-    return [Notice(where=str(path), what=f"{what}: people are shown it as it stands")]
+    return [Notice(where=str(path), what=f"{what}: people see it as it stands")]

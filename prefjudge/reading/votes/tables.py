@@ -683,7 +683,7 @@ class VoteTable:
             return words
         if not named.all():
             for row in np.flatnonzero(differ).tolist():
-                what = "the winner is an id on one side, and a word for the other"
+                what = "the winner is the id of one side, but a word for the other"
                 self._problem(self._lines[row], what, self._said[row], "Write ids, or left and right.")
         elif differ.any():
             word = self._said[int(np.argmax(differ))]

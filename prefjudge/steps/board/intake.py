@@ -53,11 +53,11 @@ LOOKED_AT = 1_000_000
 def is_private(path: str, data: bytes) -> str:
     """Return why a file must not be in Git; empty where it may be."""
     if _NAMES.fullmatch(PurePosixPath(path).name):
-        return "the name of a store, a secret, gold pairs or a copy of them: these never enter Git"
+        return "named like a store, a secret, gold pairs or a copy of them: these must not go into Git"
     if data.startswith(_STORES):
-        return "a store, whatever it is called: worker ids and gold pairs never enter Git"
+        return "a store, whatever its name: worker ids and gold pairs must not go into Git"
     if KEYS.search(data):
-        return "a key is in it: take it out, make it invalid where it is from, and commit anew"
+        return "contains a key: take it out, revoke it where it was issued, and commit again"
     return ""
 
 
@@ -157,7 +157,7 @@ def _later(change: Change, old: Mapping[str, Entry], rules: BoardConfig, submitt
     for name, was in change.before.items():
         if change.entries.get(was.run) != old[was.run]:
             yield Problem(
-                path=was.run, what="a run that is in stays as it is: withdraw it, and submit another one"
+                path=was.run, what="an accepted run cannot be changed: withdraw it, and submit another one"
             )
         if was.metadata not in change.changed:
             continue
@@ -168,15 +168,15 @@ def _later(change: Change, old: Mapping[str, Entry], rules: BoardConfig, submitt
             continue
         if not (is_same_login(submitter, was.about.submitter) or rules.trusts(submitter)):
             who = submitter or "a submitter whom nobody named"
-            what = f"belongs to {was.about.submitter}, who submitted it, and is changed by {who}"
+            what = f"belongs to {was.about.submitter}, who submitted it, but is changed by {who}"
             yield Problem(path=was.metadata, what=what)
         for key in _FIXED:
             if getattr(was.about, key) != getattr(now.about, key):
                 yield Problem(path=was.metadata, what=f"{key} stays {getattr(was.about, key)!r}")
         if now.about.embargo_until > was.about.embargo_until:
-            yield Problem(path=was.metadata, what="an embargo may end earlier, and not begin or end later")
+            yield Problem(path=was.metadata, what="an embargo may be shortened, but not added or made longer")
         if was.about.withdrawn and not now.about.withdrawn:
-            yield Problem(path=was.metadata, what="what was withdrawn stays withdrawn: submit another run")
+            yield Problem(path=was.metadata, what="a withdrawn run stays withdrawn: submit another one")
 
 
 def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -> Iterator[Problem]:
@@ -192,7 +192,7 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
             what = f"submitter is {one.about.submitter!r}, and {submitter!r} submits it"
             yield Problem(path=one.metadata, what=what)
         if one.about.withdrawn:
-            yield Problem(path=one.metadata, what="a new submission is not withdrawn")
+            yield Problem(path=one.metadata, what="a new submission cannot be withdrawn already")
         if until := one.about.embargo_until:
             last = one.day + timedelta(days=rules.embargo_days)
             if not one.day < date.fromisoformat(until) <= last:
@@ -230,11 +230,11 @@ def _broken_log(git: Git, old: Mapping[str, Entry], new: Mapping[str, Entry]) ->
         return
     if now is None or now.mode != FILE:
         if was is not None or now is not None:
-            yield Problem(path=LOG_FILE, what="the log of the judgments stays, as a plain file")
+            yield Problem(path=LOG_FILE, what="the log of judgments must stay, as a plain file")
         return
     data = git.blob(now)
     if was is not None and not data.startswith(git.blob(was)):
-        yield Problem(path=LOG_FILE, what="lines are only added to the log: the earlier ones were changed")
+        yield Problem(path=LOG_FILE, what="earlier lines of the log were changed; lines may only be added")
     try:
         read_log(data, LOG_FILE)
     except InputError as error:
@@ -275,7 +275,8 @@ def _unusual(change: Change, changed: Iterable[str], rules: BoardConfig, submitt
     for one in change.fresh:
         if not submitter:
             what = (
-                f"nobody has verified that {one.about.submitter} submits it: say who does, --submitter LOGIN"
+                f"nobody has verified that {one.about.submitter} submits it: name the submitter by "
+                "--submitter LOGIN"
             )
             found.append(Problem(path=one.metadata, what=what))
         others = teams.get(_plain(one.about.team), set())

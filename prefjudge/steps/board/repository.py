@@ -168,7 +168,7 @@ def _refuse_other(path: Path, logged: Mapping[Any, LogLine], now: Mapping[Any, L
             raise StudyError(
                 f"{path}:{line.number} is a judgment that the study's store does not have",
                 "The store is older than the log, or another one: rebuild it from the log. If the log is "
-                "of a rehearsal that is over, move it away.",
+                "from a rehearsal that is over, move it away.",
             )
 
 
@@ -204,7 +204,9 @@ class Git:
         self._git = ["git", "-C", str(folder), "--no-replace-objects"]
         top = self._run("rev-parse", "--show-prefix").decode().strip()
         if top:
-            raise StudyError(f"{folder} is inside a repository, and not its top", "Give the repository.")
+            raise StudyError(
+                f"{folder} is inside a repository, but is not its top folder", "Give the repository."
+            )
 
     def _run(self, *words: str, feed: bytes = b"") -> bytes:
         try:
@@ -215,7 +217,7 @@ class Git:
                 check=False,
             )
         except FileNotFoundError:
-            raise StudyError("there is no program `git`", "Install Git.") from None
+            raise StudyError("git is not installed", "Install Git.") from None
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise StudyError(f"git {words[0]}: {said[-1] if said else 'failed'}", f"In {self.folder}.")

@@ -257,7 +257,7 @@ def judge(
 ) -> "JudgeResult | WorthResult":
     """Ask a model about the study's pairs, each in both orders; where the orders disagree, it is a tie.
 
-    A pair that a reply chooses nothing of gets no vote.
+    A pair gets no vote if the reply chooses neither passage.
 
     Its votes are kept apart from people's: preference qrels are made of people's alone. ``run --model`` lets
     it order the candidates and veto those that lose to all others; it settles nothing.
@@ -444,14 +444,14 @@ def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tupl
     kin = kin_among(family or model, runs)
     if kin and not own_kind:
         raise StudyError(
-            f"{model} would judge passages of its own kind: run {', '.join(kin)}",
+            f"{model} would judge passages from runs of its own kind: {', '.join(kin)}",
             "Choose another model; or say --own-kind, and report it.",
         )
     if family or model_families(model):
         return ()
     return (
-        f"the name {model} does not say whose model it is: give its maker by --family, so that it does not "
-        "judge the runs of its own kind",
+        f"the name {model} does not say whose model it is: name its maker by --family, so that it does "
+        "not judge runs of its own kind",
     )
 
 

@@ -136,7 +136,7 @@ def _estimates_table(estimates: tuple[PoweredShare, ...]) -> Table:
     """Return one row for each model and share: by people alone, by both, and what the model saves."""
     notes = [
         "People: on the queries that they judged. Both: with the model's votes on the other queries, "
-        "weighted by how well they foretell people's (PPI++, Angelopoulos et al. 2023). Intervals are over "
+        "weighted by how well they predict people's (PPI++, Angelopoulos et al. 2023). Intervals are over "
         "queries, and hold whatever the model does, if people's queries are a random sample.",
         "Saved: how many more queries people would have to judge for an interval as narrow without it.",
     ]
@@ -145,7 +145,7 @@ def _estimates_table(estimates: tuple[PoweredShare, ...]) -> Table:
     shifted = [abs(one.mean.shift) > _SHIFTED for one in estimates]
     if any(shifted):
         notes.append(
-            "* The model votes otherwise on people's queries than elsewhere, so these are not a random "
+            "* The model votes differently on people's queries than elsewhere, so these are no random "
             "sample: look at people alone."
         )
     shares = {"people": "people", "people_low": "low", "people_high": "high"}

@@ -123,7 +123,7 @@ def pilot_of(scores: Scores) -> Pilot:
         found = np.empty(0)
     if not found.size:
         raise InputError(
-            "the runs of the pilot do not differ on any of two queries",
+            "no two runs of the pilot differ on two queries or more",
             "Give runs and qrels that tell them apart, or --deviation.",
         )
     low, high = np.quantile(found, _MIDDLE)
@@ -229,11 +229,11 @@ def find_needed(
         if deviation is None and not piloted:
             return None
         raise InputError(
-            "--deviation, --runs and --qrels are for --queries", "Add --queries DIFFERENCE, such as 0.02."
+            "--deviation, --runs and --qrels go with --queries", "Add --queries DIFFERENCE, such as 0.02."
         )
     if deviation is not None and piloted:
         raise InputError(
-            "--deviation and a pilot say the same", "Leave out --deviation, or --runs and --qrels."
+            "--deviation and a pilot exclude each other", "Leave out --deviation, or --runs and --qrels."
         )
     if deviation is None:
         if not piloted and study.study is None:

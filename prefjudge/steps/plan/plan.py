@@ -85,7 +85,7 @@ class PlanResult(Shown):
         notes = [
             f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair are wrong "
             f"({self.error_source}{self._spread()}){self._bad_workers()}. "
-            "That a query has one winner does not say that it is the best one.",
+            "The only winner of a query need not be its best answer.",
             f"{self.studies} studies were simulated, each with a crowd of its own; {self.reissued:.0%} of "
             "the work misses a gold pair and is issued again. The cost is the average. 19 of 20 studies cost "
             "no less than the next column, and 19 of 20 no more than the one after it, in that many rounds.",
@@ -216,11 +216,11 @@ def plan(
     sure : float, optional
         How sure the best answers are to be, as for ``run``; 0.8 by default.
     budget : Decimal, optional
-        The most that rewards and fees may come to, with what the study has committed already; its config's by
-        default. A plan is within it if 19 of 20 studies cost no more.
+        The most that rewards and fees may come to, including what the study has committed already; its
+        config's by default. A plan is within it if 19 of 20 studies cost no more.
     queries : float, optional
-        Say how many queries and votes it takes by each strategy to tell two runs apart, in four of five
-        studies, whose mean scores would differ by so much if the best answers were known.
+        Say how many queries and votes each strategy needs to tell apart, in four of five studies, two runs
+        whose mean scores would differ by this much if the best answers were known.
     deviation : float, optional
         The standard deviation of the two runs' difference over queries, which ``queries`` needs. By default a
         pilot tells it: the median over the pairs of ``runs`` under ``qrels``, or of the study's runs.
@@ -391,7 +391,7 @@ def _strategies(names: Sequence[str], sure: float | None) -> tuple[Strategy, ...
         found = (*found, Sure(_USUALLY_SURE if sure is None else sure))
     if any(isinstance(one, Sure) and one.runs is not None for one in found):
         raise InputError(
-            "what it takes to tell runs apart hangs on the runs, and cannot be planned by pool sizes",
+            "what it takes to tell runs apart depends on the runs, and cannot be planned from pool sizes",
             "Leave out runs:PERCENT; --queries DIFFERENCE says how many queries it takes.",
         )
     return found

@@ -271,7 +271,7 @@ def run_tops(study: Study, answers: Qrels, measures: Sequence[str]) -> Iterator[
     whole = next((one for one in measures if Measure.parse(one).cutoff is None), None)
     if whole is not None:
         raise StudyError(
-            f"{whole} looks at whole runs, and a release holds their tops",
+            f"{whole} looks at whole runs, but a release holds only their top results",
             "Give measures with a cut-off in study.toml, such as RR@10; or leave out --runs.",
         )
     ranked, _ = split_runs(study)

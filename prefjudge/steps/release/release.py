@@ -103,7 +103,7 @@ class Bundle:
             self.notices += ("comments.jsonl holds what workers wrote: read it before you publish it",)
         if not self.license:
             self.notices += (
-                "no licence is given, so that nobody may use it: name one, such as --license CC-BY-4.0, "
+                "no licence is given, so nobody may use it: name one, such as --license CC-BY-4.0, "
                 "or under [release] in study.toml",
             )
 
@@ -226,9 +226,9 @@ class Bundle:
             (self.folder / SUMS).unlink(missing_ok=True)
             shown = "\n".join(map(str, found[:10]))
             raise StudyError(
-                f"nothing was released: what is private would be in it\n{shown}",
+                f"nothing was released: it would contain private data\n{shown}",
                 "Take it out of what the study was made from: names of runs and imports, reasons in "
-                "study.toml. Where anybody may see it, say so: --public WORD",
+                "study.toml. If anybody may see it, say so: --public WORD",
             )
 
     def _written(self) -> list[str]:
@@ -405,7 +405,7 @@ def release(
     runs : bool
         Add the top of each run, as deep as the study's measures look, and the leaderboard that it makes.
     parquet : bool
-        Write the tables as Parquet, too; this takes the extra ``parquet``.
+        Write the tables as Parquet, too; this needs the package pyarrow, from the extra ``parquet``.
     license : str, optional
         The licence of the judgments by its SPDX name, such as CC-BY-4.0; else that of ``[release]`` in
         study.toml.

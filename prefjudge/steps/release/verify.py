@@ -255,7 +255,7 @@ def verify_release(folder: Path) -> Verified:
         except (InputError, StudyError) as error:
             problems.append(str(error))
         if not record.of_this_version:
-            notices.append(f"made with prefjudge {record.prefjudge}, so that its pages are not made again")
+            notices.append(f"made with prefjudge {record.prefjudge}, so its pages are not made again")
         if not record.derived:
             notices.append(
                 f"{ANSWERS} is not what {record.how.rule} finds in the judgments, and the release says "

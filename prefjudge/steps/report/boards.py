@@ -121,7 +121,7 @@ def first_screen(
     best = f"The best {shown} of {len(one.ranked)} runs" if len(one.ranked) > shown else "The runs"
     notes = [f"Bars: the {one.confidence:.0%} interval over queries."]
     if firm:
-        notes.append("May rank: what no test rules out; blue may be the best.")
+        notes.append("May rank: the ranks that no test rules out. Runs in blue may be the best.")
     if shifts:
         notes.append(f"Was: the rank under the {pair.qrels[0] if pair else ''} labels.")
     whose = _whose(judges) if of_people else f"the {one.qrels} labels"
@@ -198,7 +198,7 @@ def _offered(study: Study, state: StatusResult) -> str:
 def boards_section(material: Material) -> list[Section]:
     """Return the sections on the leaderboards, and on the outcomes that their differences are made of."""
     if not _has_boards(material):
-        material.notices.append("the study has no runs, and so no leaderboards; --runs gives it some")
+        material.notices.append("the study has no runs, so it has no leaderboards; add runs by --runs")
         return []
     result = material.scored
     pairs = list(zip(result.tau, compared_boards(result), strict=True))

@@ -266,7 +266,7 @@ def serve_live(page: LivePage, *, port: int, ready: Callable[[str], None]) -> No
         server = ThreadingHTTPServer((HOST, port), _handler(page))
     except OSError as error:
         raise InputError(
-            f"port {port} cannot be listened at: {error.strerror}", "Give another: --port 0 takes a free one."
+            f"port {port} cannot be used: {error.strerror}", "Give another: --port 0 takes a free one."
         ) from None
     with server:
         ready(f"http://{HOST}:{server.server_port}/")
@@ -346,8 +346,8 @@ def report(
 ) -> "ReportResult | SiteResult":
     """Write a study's report: one HTML file that needs nothing else, with no worker's id in it, or a site.
 
-    What the study does not have yet is left out, and a notice says so. Nothing but the page is written, and
-    what else is asked for; but imported votes that were not resolved yet are resolved first.
+    What the study does not have yet is left out, and a notice says so. Only the page is written, and what you
+    ask for; imported votes that were not resolved yet are resolved first.
 
     ``site`` writes the living leaderboard as static pages instead, for a file system or any web server:
     boards, runs, queries, and feeds of what is new. The same study gives the same bytes; only what changed is
@@ -379,7 +379,7 @@ def report(
     texts : bool
         With ``site``: show the texts of passages.
     health : bool
-        With ``site``: say of each run what its file holds, which reads every line of it.
+        With ``site``: say what each run's file holds; this reads every line.
     plots : Path, optional
         A folder: write every plot of the page there, as SVG and PNG.
     tables : (str, Path), optional
@@ -413,7 +413,7 @@ def report(
     site_only = {"leaderboard": leaderboard, "contact": contact, "url": url}
     for name, value in (site_only if site is None else page_only).items():
         if value is not None and value not in (False, "", (), []):
-            goes = "goes with --site" if site is None else "goes with one page, and --site writes many"
+            goes = "goes with --site" if site is None else "is for one page, but --site writes many"
             raise InputError(f"--{name} {goes}", "Leave one of them out." if site else "Add --site DIR.")
     if site is not None:
         from prefjudge.steps.report.site.site import make_site
@@ -467,7 +467,7 @@ def _in_files(runs: Runs) -> tuple[str | Path, ...]:
     given = runs if isinstance(runs, list | tuple) else (runs,)
     found = tuple(one for one in given if isinstance(one, str | Path) and not in_memory(one))
     if len(found) != len(given):
-        raise InputError("a site shows runs of files, and these are in memory", "Give --runs FOLDER.")
+        raise InputError("a site shows runs from files, but these are in memory", "Give --runs FOLDER.")
     return found
 
 

@@ -99,12 +99,12 @@ def resolve(
     without : sequence of str
         Leave out the judgments of these workers, for instance of models.
     with_ : sequence of str
-        Count what these workers did though they were barred, but for HITs with a missed gold pair.
+        Count the work of these barred workers, except HITs with a missed gold pair.
     with_models : bool
         Count the votes of the models that ``judge`` asked, too; people's alone count by default. People's
         votes must vouch for these models (see ``judge --worth``).
     ungated : bool
-        Count models though people's votes do not vouch for them.
+        Count models even if people's votes do not vouch for them.
     confidence : bool, optional
         Compute the probability that each candidate is the best; by default up to 20,000 queries.
     sensitivity : bool
@@ -247,7 +247,7 @@ def _words_on_repeats(log: Judgments) -> tuple[str, ...]:
         return ()
     return (
         f"{many(repeated, 'judgment repeats', 'judgments repeat')} one by the same worker on the same pair. "
-        "Each counts as if another worker had made it, so that P(best) is too high where workers repeat "
+        "Each counts as if another worker had made it, so P(best) is too high where workers repeat "
         "themselves",
     )
 
@@ -267,12 +267,12 @@ def _words_on_partial(found: Resolutions, asked: bool, sparse_rule: str | None) 
     )
     met = found.missing == (size * (size - 1) - compared * (compared - 1)) // 2
     uneven = not sparse_rule and not RULES[found.rule].for_partial and (asked or not met[partial].all())
-    by = f", by {UNEVEN_RULE} where some of these never met" if uneven else ""
+    by = f", by {UNEVEN_RULE} where some pairs of these were not compared" if uneven else ""
     seen, every = int(compared[partial].sum()), int(size[partial].sum())
     what = f"{seen:,} of {every:,} candidates" if seen < every else "not every pair"
     return (
         f"{many(int(partial.sum()), 'query is', 'queries are')} judged in part ({what}): the winner is the "
-        f"best of those that were compared{by}; --sparse-rule none names none",
+        f"best of those that were compared{by}; --sparse-rule none leaves them without one",
     )
 
 
@@ -285,12 +285,12 @@ def _words_on_sparse(found: Resolutions, study: Study | None, sparse_rule: str |
     if not found.votes[sparse].any():
         why = "nobody compared their candidates"
     elif sparse_rule != NO_RULE:
-        why = "no comparisons connect those of their candidates that were compared"
+        why = "the candidates that were compared are not connected by comparisons"
     collect = ""
     if study is not None:
         with study.transaction(write=False) as db:
             published = is_published(db)  # else all votes were imported: there is nothing to collect
-        collect = f"{advised(study, 'collect')} gathers more, " if published else ""
+        collect = f"{advised(study, 'collect')} collects more judgments, " if published else ""
     whose = many(int(sparse.sum()), "query has", "queries have")
     return (f"{whose} no winner, as {why}: {collect}--per-query lists them",)
 

@@ -45,7 +45,8 @@ def resolve_tables(
     unfit = [name for name, given in others.items() if given]
     if unfit:
         raise InputError(
-            f"{', '.join(unfit)}: not for judgments in Parquet, resolved query by query where they are",
+            f"{', '.join(unfit)}: not for judgments in Parquet, which are resolved query by query in "
+            "their place",
             f"Leave out {', '.join(unfit)}, or give the judgments as a text file.",
         )
     if judgments is None or not is_parquet(judgments):

@@ -183,7 +183,7 @@ def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
             yield Notice(
                 where=f"{board.measure} {board.qrels}",
                 what=f"{runs} something on fewer than {_HITS} queries ({shown}): "
-                "a few more may change the score",
+                "a few more such queries may change the score",
             )
 
 
@@ -291,11 +291,11 @@ def runs_left_out(
         )
     unknown = sorted({*team_of} - {*runs, *pools.sources})
     if unknown:
-        what = f"{many(len(unknown), 'name')} in the teams' file of no run, such as {unknown[0]}"
+        what = f"{many(len(unknown), 'name')} in the teams' file without a run, such as {unknown[0]}"
         notices.append(Notice(where="leave one out", what=what))
     given = {team_of.get(run, run) for run in runs if run in pools.sources}
     if len(given) == 1 and given & {*team_of.values()}:
-        what = f"all that contributed are of one team, {min(given)}: nobody else's passages are left"
+        what = f"all runs that contributed belong to one team, {min(given)}: nobody else's passages are left"
         notices.append(Notice(where="leave one out", what=what))
     return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=team_of)
 
@@ -305,15 +305,18 @@ def _contributors(found: ScoreInputs, runs: Sequence[str], pools: Pools) -> Iter
     apart = [run for run in runs if run not in pools.sources]
     if len(apart) == len(runs):
         raise InputError(
-            "no run contributed to the pool, so that none can be left out",
+            "no run contributed to the pool, so none can be left out",
             "Say who did: --pool FILE, as pool --out writes it, with the tags of the runs.",
         )
     if found.pools is None:
-        what = "who pooled what is taken from the runs' top passages: --pool FILE says it for certain"
+        what = (
+            "which run contributed what is guessed from the runs' top passages: --pool FILE says it for "
+            "certain"
+        )
         yield Notice(where="leave one out", what=what)
     if apart:
         what = f"{len(apart)} of {many(len(runs), 'run')} contributed nothing to the pool, such as {apart[0]}"
-        yield Notice(where="leave one out", what=f"{what}: there is nothing of theirs to leave out")
+        yield Notice(where="leave one out", what=f"{what}: they have nothing to leave out")
 
 
 def query_samples(

@@ -382,7 +382,7 @@ def score(
     queries : Path, optional
         Score the queries of this file only.
     common : bool
-        Score the queries only that every label set judges.
+        Score only the queries that every label set judges.
     order : Order, optional
         What ranks a document higher.
     statistic : {'mean', 'median'}
@@ -394,9 +394,9 @@ def score(
     leave_one_out : bool
         Rebuild the preference qrels without the passages that only one run contributed, for each run.
     teams : Path, optional
-        With ``leave_one_out``: leave out what only a team's runs contributed; alone they hide each other's
-        part. On each line of the file a run, a tab, and its team; ``#`` begins a comment line. Or ``audit``:
-        the teams as the ``leaderboard`` prints them.
+        With ``leave_one_out``: leave out what only the runs of a team contributed; left out one by one, they
+        hide each other's part. On each line of the file a run, a tab, and its team; ``#`` begins a comment
+        line. Or ``audit``: the teams as the ``leaderboard`` prints them.
     pool : Path, optional
         The pool that was judged, with who contributed what, as ``pool --out`` writes it; a study knows its
         own. Without either, a run contributed the judged passages that stand on top of it.
@@ -462,11 +462,11 @@ def score(
     chosen = named_statistic(statistic)
     check_order(order_by, found)
     if teams is not None and not leave_one_out:
-        raise InputError("teams are left out as runs are, one by one", "Add --leave-one-out.")
+        raise InputError("--teams says whose passages --leave-one-out leaves out", "Add --leave-one-out.")
     for option, asked in (("--leave-one-out", leave_one_out), ("--leaderboard", leaderboard)):
         if asked and not by_labels:
             raise InputError(
-                f"{option} scores runs under labels, and {by_pairs[0]} is of the judged pairs",
+                f"{option} scores runs under labels, but {by_pairs[0]} is computed from judged pairs",
                 "Add a measure of labels, such as --measure RR@10.",
             )
     team_of = find_teams(teams, leaderboard)
@@ -529,5 +529,5 @@ def _no_votings(statistic: Statistic) -> Notice:
     if statistic != "mean":
         what = "how far two rounds of voting agree is known for means only"
     else:
-        what = "how far two rounds of voting agree is not known: the rule makes other answers of these votes"
+        what = "how far two rounds of voting agree is not known: the rule finds other answers in these votes"
     return Notice(where="Kendall's τ", what=what)

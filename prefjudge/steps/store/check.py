@@ -218,7 +218,9 @@ def _check_clock(store: Store, db: Connection, whose: str) -> Check:
         if ahead > _CLOCK
         else []
     )
-    return _judged(f"{whose}clock", wrong, "no row is from the future", "Set the clock of this machine.")
+    return _judged(
+        f"{whose}clock", wrong, "no row has a time in the future", "Set the clock of this machine."
+    )
 
 
 def _check_files(store: Store, whose: str) -> list[Check]:

@@ -94,7 +94,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect
         log, kept = (_sides_by_lot(one, study.rng("sides")) for one in (log, kept))
-        notices = ("the sides of imported votes are not known: nothing is said of them",)
+        notices = ("the sides of imported votes are not known: nothing is said about them",)
 
     def name(worker: str) -> str:
         return worker if ids else study.opaque("worker", worker)

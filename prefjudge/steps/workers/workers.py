@@ -223,7 +223,7 @@ def workers(
         With ``forget`` and ``export``: the marketplace's store by URL; ``marketplace.db`` in the study or the
         current folder by default.
     unpaid : bool
-        With ``forget``: although the worker is owed something, which nobody can pay afterwards.
+        With ``forget``: forget although something is owed, which nobody can pay afterwards.
 
     Returns
     -------
@@ -402,7 +402,7 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bo
         words.append(
             "no pair was judged twice, so that nobody can be compared with anybody on the same pair: "
             "agreement and alpha say nothing, the accuracy of Dawid and Skene "
-            + ("rests on the golds alone, " if golds else "is not estimated, ")
+            + ("rests on gold pairs alone, " if golds else "is not estimated, ")
             + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "
             + overlap
         )

@@ -105,11 +105,11 @@ def _how_to_submit(state: SiteState) -> tuple[str, ...]:
     rules = config.board
     depth = "passage" if config.pool.depth == 1 else f"{config.pool.depth} passages"
     return (
-        f"Send a run of the {many(state.progress.queries, 'query')} in TREC's six columns to those whom the "
-        "page About names, or as a pull request where the board is kept in Git; a team may send "
+        f"Send a run of the {many(state.progress.queries, 'query')} in TREC's six columns to the contact "
+        "on the page About, or as a pull request if the board is kept in Git; a team may send "
         f"{rules.per_team:,} in {many(rules.days, 'day')}.",
-        f"People compare its first {depth} with the best-known answers where "
-        "these are new. It is ranked after that, and gets a page of its own.",
+        f"People compare its first {depth} with the best-known answers if they are new. Then it is "
+        "ranked, and gets a page of its own.",
     )
 
 
@@ -152,7 +152,7 @@ def history_page(state: SiteState) -> Page:
         }
         for one in state.past.versions
     ]
-    words = () if rows else ("The study keeps one version of its answers. `prefjudge run` keeps each.",)
+    words = () if rows else ("The study keeps one version of its answers; `prefjudge run` keeps every one.",)
     return Page(
         address="history.html",
         title="History",
@@ -174,7 +174,7 @@ def version_words(past: Version, one: VersionBoards) -> str:
         return f"{first}{_since(one.made)}. They rank {runs}."
     newcomers = many(sum(not duel.returned for duel in past.duels), "newcomer")
     return (
-        f"{newcomers} met the best-known answers, and those to {many(len(past.changes), 'query')} "
+        f"{newcomers} met the best-known answers, and the answers to {many(len(past.changes), 'query')} "
         f"changed{_since(one.made)}. They rank {runs}."
     )
 
@@ -389,9 +389,9 @@ def _inputs(state: SiteState) -> Table:
 def _reading(state: SiteState) -> tuple[str, ...]:
     sure = state.answers.confidence
     return (
-        "Boards under preference score by the best-known answers, the others by labels of the name.",
+        "Boards under “preference” score runs by the best-known answers, the others by the labels they name.",
         "The best-known answer to a query is the passage that people prefer to all that runs have put on top "
-        "so far. A new run may bring a better one, and then it meets the answer that is known.",
+        "so far. A new run may bring a better one, which is then compared with the known answer.",
         "Each version of the answers has a board of its own. A score of one version cannot be compared with "
         "that of another: the answers differ.",
         *(f"{words[0].upper()}{words[1:]}." for words in (sure.words if sure else ())),

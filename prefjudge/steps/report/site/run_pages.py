@@ -40,8 +40,10 @@ def run_pages(state: SiteState) -> Iterator[Page]:
 
 def _words_on_waiting(state: SiteState, name: str) -> str:
     if name in state.waiting:
-        return "People are comparing its newcomers with the best-known answers. It is ranked after that."
-    return "It was submitted, and none of its passages is judged yet. It is ranked after that."
+        return (
+            "People are comparing its new passages with the best-known answers. It will be ranked after that."
+        )
+    return "It was submitted, but none of its passages is judged yet. It will be ranked after that."
 
 
 def _about(told: RunMetadata) -> tuple[Fact, ...]:

@@ -164,14 +164,15 @@ def check_folder(folder: Path, mark: str) -> None:
         raise InputError(f"{folder} is not a folder", "Name the folder of the site, new or empty.")
     for inner in FOLDERS:
         if (folder / inner).is_symlink():
-            raise InputError(f"{folder / inner} is a link, which may lead anywhere", "Remove it.")
+            raise InputError(f"{folder / inner} is a symbolic link, which may lead anywhere", "Remove it.")
     index = folder / INDEX
     owner = _owner(index)
     if owner not in ("", mark):
         raise InputError(f"{folder} holds the site of another study", "Name a folder of its own: --site DIR.")
     if not owner and (index.exists() or (folder.is_dir() and _holds_files(folder))):
         raise InputError(
-            f"{folder} holds files, and no site of this study", "Name a new or empty folder: --site DIR."
+            f"{folder} holds other files, and no site of this study",
+            "Name a new or empty folder: --site DIR.",
         )
 
 

@@ -83,8 +83,8 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
         such = f", such as {min(names)}" if names else ""
         raise InputError(
             f"no run of the study is among those that may be shown{such}",
-            "Name the files or the folder of its runs: --runs FOLDER. They are known by their places, or "
-            "by the names of their metadata, their tags, or their own.",
+            "Name the files or the folder of its runs: --runs FOLDER. Runs are recognized by path, "
+            "metadata, tag or file name.",
         )
     if names - public.keys():
         left = many(len(names - public.keys()), "run")
