@@ -79,9 +79,13 @@ def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) 
         where = "your browser opens this link" if open else "open this link"
         say(f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; {where}:")
         say(f"  {link}")
-        say("Ctrl-C stops; what you have chosen stays on the page until then")
+        say("Ctrl-C stops it; nothing is left behind then")
 
-    result = call(ready=ready)
+    try:
+        result = call(ready=ready)
+    except KeyboardInterrupt:
+        say("\nstopped; nothing was handed in, and nothing is left behind")
+        sys.exit(130)
     if json:
         print_json(result)
         return

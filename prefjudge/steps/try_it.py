@@ -3,8 +3,10 @@
 import re
 import webbrowser
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 
 from prefjudge.crowd.simulated import Visitor
 from prefjudge.errors import InputError, StudyError
@@ -104,43 +106,46 @@ def try_it(
         raise InputError(f"{lacking} is missing", "Give runs, queries and a collection, or none of them.")
     home = new_folder(as_folder(folder), FOLDER)
     study = home / "study"
-    if not given["runs"]:
-        files = home / "collection"
-        copy_collection(files)
-        runs, qrels = [str(files / "runs")], files / "qrels.txt"
-        queries, collection = files / "queries.tsv", files / "collection.tsv"
-    paths = expand(several(runs))
-    sampled = paths[:: max(1, -(-len(paths) // _RUNS))][:_RUNS]
-    init(study, name="try")
-    whole = pool(runs=sampled, qrels=qrels, queries=queries, depth=1)
-    if not whole.pairs:
-        raise StudyError(
-            "the runs agree on every first passage: there is no pair to judge", "Give other runs."
+    with ExitStack() as unjudged:
+        unjudged.callback(rmtree, home, ignore_errors=True)  # a sample that nobody has judged is of no use
+        if not given["runs"]:
+            files = home / "collection"
+            copy_collection(files)
+            runs, qrels = [str(files / "runs")], files / "qrels.txt"
+            queries, collection = files / "queries.tsv", files / "collection.tsv"
+        paths = expand(several(runs))
+        sampled = paths[:: max(1, -(-len(paths) // _RUNS))][:_RUNS]
+        init(study, name="try")
+        whole = pool(runs=sampled, qrels=qrels, queries=queries, depth=1)
+        if not whole.pairs:
+            raise StudyError(
+                "the runs agree on every first passage: there is no pair to judge", "Give other runs."
+            )
+        judged = sum(count for size, count in whole.sizes.items() if size > 1)
+        made = pool(
+            Study(study),
+            runs=sampled,
+            qrels=qrels,
+            queries=queries,
+            collection=collection,
+            depth=1,
+            sample=min(judged, max(1, round(_PAIRS * judged / whole.pairs))),
+            min_size=2,
         )
-    judged = sum(count for size, count in whole.sizes.items() if size > 1)
-    made = pool(
-        Study(study),
-        runs=sampled,
-        qrels=qrels,
-        queries=queries,
-        collection=collection,
-        depth=1,
-        sample=min(judged, max(1, round(_PAIRS * judged / whole.pairs))),
-        min_size=2,
-    )
-    shown = _publish(study, made)
-    with keep_marketplace_open(Study(study)), open_marketplace(Study(study)) as address:
-        link = _accept(address)
-        if ready:
-            ready(link, shown, shown * _SECONDS / 60)
-        if open:
-            webbrowser.open(link)
-        watch = Watch(Study(study), SANDBOX)
-        while True:
-            state = collect(Study(study))
-            if state.collected:
-                break
-            watch.wait(_LOOK)
+        shown = _publish(study, made)
+        with keep_marketplace_open(Study(study)), open_marketplace(Study(study)) as address:
+            link = _accept(address)
+            if ready:
+                ready(link, shown, shown * _SECONDS / 60)
+            if open:
+                webbrowser.open(link)
+            watch = Watch(Study(study), SANDBOX)
+            while True:
+                state = collect(Study(study))
+                if state.collected:
+                    break
+                watch.wait(_LOOK)
+        unjudged.pop_all()
     won = lost = tied = 0
     if not state.dropped and qrels is not None:
         resolve(Study(study))

@@ -8,7 +8,7 @@ import pytest
 
 import prefjudge
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.try_it import _PERSON, TryResult, try_it
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import Study
@@ -60,4 +60,19 @@ def test_whose_work_would_be_dropped_hears_why(tmp_path: Path, monkeypatch: pyte
 def test_runs_without_texts_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--queries, --collection is missing"):
         try_it(tmp_path / "try", runs=RUNS)
+    assert not (tmp_path / "try").exists()
+
+
+def test_who_stops_it_leaves_nothing_behind(tmp_path: Path) -> None:
+    def stop(link: str, pairs: int, minutes: float) -> None:
+        assert [*(tmp_path / "try").iterdir()]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        try_it(tmp_path / "try", open=False, ready=stop)
+    alike = tmp_path / "alike.run"
+    alike.write_bytes((COLLECTION / "runs" / "lexical.txt").read_bytes())
+    texts = {"queries": COLLECTION / "queries.tsv", "collection": COLLECTION / "collection.tsv"}
+    with pytest.raises(StudyError, match="there is no pair to judge"):
+        try_it(tmp_path / "try", runs=[alike], open=False, **texts)  # type: ignore[arg-type]
     assert not (tmp_path / "try").exists()
