@@ -3,17 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
 from prefjudge.core.planning.rounds import BySize, parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
-from prefjudge.core.pools import Pairs, Pools, candidates_of
+from prefjudge.core.pools import candidates_of
 from prefjudge.core.resolving.resolutions import (
     PREFERENCE_NAME,
     HowResolved,
@@ -31,7 +28,6 @@ from prefjudge.findings.outputs import stamp_of, write_stamp
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import InputFile, paths_of
 from prefjudge.reading.labels import read_qrels, write_qrels
-from prefjudge.reading.once import is_asking_once, once
 from prefjudge.reading.unpacking import digest_of_content
 from prefjudge.study.answers import last_version, load_answers, load_open_challenge
 from prefjudge.study.hits import HitStatus
@@ -48,52 +44,59 @@ from prefjudge.study.progress import (
 from prefjudge.study.store import QRELS_FILE, Study, advised, live_since, save_setting
 from prefjudge.words import many
 
-
-def find_winners(
-    judgments: Judgments, how: HowResolved, *, pools: Pools | None, asked: Pairs | None
-) -> Resolutions:
-    """Return what `resolved` does; in a report, of the same votes once."""
-    ask = partial(resolved, judgments, how, pools=pools, asked=asked)
-    if not is_asking_once():
-        return ask()
-    log = judgments
-    columns: list[NDArray[np.integer[Any]]] = [
-        log.query,
-        log.left,
-        log.right,
-        log.choice,
-        log.strength,
-        log.worker,
-    ]
-    names = [log.queries, log.docs, log.workers]
-    if pools is not None:
-        columns += [pools.query, pools.doc]
-        names += [pools.queries, pools.docs]
-    if asked is not None:
-        columns += [asked.query, asked.doc_a, asked.doc_b]
-        names += [asked.queries, asked.docs]
-    key = ("winners", how, *names, *(column.tobytes() for column in columns))
-    return once(key, ask)
-
-
 # A study's best answers: one source for its page, its release, its leaderboards and its challenges.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BestAnswers:
-    """The best-known answers, and the judgments and tournaments behind them, whose winners they are.
+    """A study's best-known answers, and the judgments and tournaments behind them, whose winners they are.
 
-    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``how`` made the
-    tournaments, and ``derived`` says whether their winners are the answers.
+    ``version`` is that of the answers which ``run`` keeps; 0 where ``resolve`` wrote them. ``how`` makes the
+    tournaments, which are played when they are first asked for.
     """
 
-    votes: JudgmentInput
-    qrels: Qrels
-    version: int
-    resolutions: Resolutions
-    how: HowResolved
-    derived: bool
-    notices: tuple[str, ...]
+    def __init__(self, study: Study, *, verb: str) -> None:
+        self.read: list[Notice] = []
+        with study.reading():
+            self.qrels, self.version = load_best_answers(study, self.read)
+            votes = gather_judgments(study, None, verb=verb)
+            self.votes, self.how, self._told = votes_of_answers(study, votes, self.version, verb=verb)
+            self._made = how_resolved(study) is not None
+
+    @cached_property
+    def tournaments(self) -> Resolutions:
+        """What the rule finds in the judgments as they are."""
+        return resolved(self.votes.log, self.how, pools=self.votes.pools, asked=self.votes.asked)
+
+    @cached_property
+    def resolutions(self) -> Resolutions:
+        """The tournaments with the best-known answers as their winners."""
+        won = to_qrels(self.tournaments)
+        if set(candidates_of(self.votes.copies.spread(won))) != set(candidates_of(self.qrels)):
+            won = self.qrels
+        return with_answers(self.tournaments, won, (self.version and self.votes.driven_by) or self.how.rule)
+
+    @cached_property
+    def _others(self) -> int:
+        """The number of queries to which the tournaments have other winners."""
+        found, answered = self.tournaments, self.resolutions
+        return int(np.unique(found.query[found.winner != answered.winner]).size)
+
+    @property
+    def derived(self) -> bool:
+        """Whether the answers are what the tournaments find."""
+        return not self.version and not self._others
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What to say of the rule, and where the judgments now lead to other answers than were written."""
+        if not self._others or self.version:
+            return self._told
+        made = "" if self._made else "other options made it, or "
+        return (
+            *self._told,
+            f"{QRELS_FILE} has other answers to {many(self._others, 'query')} than {self.how.rule} finds in "
+            f"the judgments as they are: {made}judgments have come since. `prefjudge resolve` makes it again",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,38 +169,6 @@ def write_versions(study: Study) -> Path:
         write_stamp(path, stamp_of(rehearsal))
         write_qrels(path, answers, rehearsal=rehearsal)
     return out
-
-
-def explain_best_answers(study: Study, *, verb: str) -> BestAnswers:
-    """Return the best-known answers with the tournaments that they won.
-
-    A notice says so where the judgments now lead to other answers than ``resolve`` wrote.
-    """
-    with study.reading():
-        votes = gather_judgments(study, None, verb=verb)
-        qrels, version = load_best_answers(study)
-        votes, how, notices = votes_of_answers(study, votes, version, verb=verb)
-    found = find_winners(votes.log, how, pools=votes.pools, asked=votes.asked)
-    won = to_qrels(found)
-    if set(candidates_of(votes.copies.spread(won))) != set(candidates_of(qrels)):
-        won = qrels
-    answered = with_answers(found, won, (version and votes.driven_by) or how.rule)
-    others = np.unique(found.query[found.winner != answered.winner]).size
-    if others and not version:
-        made = "" if how_resolved(study) else "other options made it, or "
-        notices += (
-            f"{QRELS_FILE} has other answers to {many(others, 'query')} than {how.rule} finds in the "
-            f"judgments as they are: {made}judgments have come since. `prefjudge resolve` makes it again",
-        )
-    return BestAnswers(
-        votes=votes,
-        qrels=qrels,
-        version=version,
-        resolutions=answered,
-        how=how,
-        derived=not version and not others,
-        notices=notices,
-    )
 
 
 def votes_of_answers(

@@ -1,8 +1,10 @@
-"""Sets of votes, whose preference qrels score the runs: as they were cast, and as they might have been."""
+"""Boards of runs under label sets and under votes, as these were cast, and as they might have been."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +13,79 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.planning.plans import prepare_replay
 from prefjudge.core.pools import Pairs, Pools
 from prefjudge.core.resolving.confidence import DrawnPools, LikelyPools
-from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, HowResolved, resolved, to_qrels
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, HowResolved, Resolutions, resolved, to_qrels
 from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
-from prefjudge.core.runs import Heads, Qrels, Scores, heads_of_judged, select_labels
+from prefjudge.core.runs import Heads, Qrels, Scores, heads_of_judged, restrict, select_labels
 from prefjudge.errors import InputError
+from prefjudge.evaluation.boards import (
+    Board,
+    NotJudged,
+    by_people,
+    label_board,
+    make_board,
+    nearly_same,
+    on_common_queries,
+)
+from prefjudge.evaluation.correlation import (
+    RankCorrelation,
+    SampleAgreement,
+    TwoVotings,
+    correlate,
+    sample_agreement,
+)
+from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
-from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates, positions
-from prefjudge.evaluation.stability import VoteNoise, cast_again, measure_noise, pooled_documents
-from prefjudge.findings.answers import KeptAnswers, find_winners
-from prefjudge.findings.inputs import ScoreInputs
+from prefjudge.evaluation.measures.placings import Placed, compared_pairs, positions
+from prefjudge.evaluation.measures.preferences import (
+    PairAgreement,
+    Pairings,
+    pair_agreement,
+    pairings,
+    preference_matrix,
+)
+from prefjudge.evaluation.stability import (
+    LeftOut,
+    VoteNoise,
+    cast_again,
+    judged_pools,
+    leave_one_out,
+    measure_noise,
+    pooled_documents,
+    redrawn_votings,
+    unpooled_documents,
+)
+from prefjudge.evaluation.submissions import (
+    OfficialBoard,
+    find_entry,
+    group_submissions,
+    official_board,
+    official_order,
+    short_name,
+)
+from prefjudge.evaluation.winratios import WinRatios, win_ratios
+from prefjudge.findings.answers import KeptAnswers
+from prefjudge.findings.findings import Findings
 from prefjudge.reading.files import Notice
-from prefjudge.reading.labels import read_judgments
+from prefjudge.reading.inputs import Measures
+from prefjudge.reading.labels import file_stamps, read_judgments, read_qrels, rehearsal_in
+from prefjudge.reading.leaderboards import read_aliases, read_leaderboard
 from prefjudge.reading.lines import stem
-from prefjudge.reading.opened import Reader
+from prefjudge.reading.opened import pooled_only
+from prefjudge.study.pools import load_inputs
+from prefjudge.words import joint, many
+
+_COPIES = 3
+"""How many pairs of runs that are nearly the same are named on each board."""
+_HITS = 15
+"""Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
 
 
 class VoteSet:
     """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
 
     ``placed`` is where the runs placed all that the votes may prefer. The qrels are those that resolving
-    finds, or else those ``kept`` by the strategy that asked for the votes.
+    finds, or else those ``kept`` by the strategy that asked for the votes. ``resolutions`` are the
+    tournaments where they are known.
     """
 
     def __init__(
@@ -43,11 +98,12 @@ class VoteSet:
         pools: Pools | None,
         asked: Pairs | None = None,
         kept: KeptAnswers | None = None,
+        resolutions: Resolutions | None = None,
     ) -> None:
         self.name, self.judgments = name, judgments
         self._pools, self._how, self._asked = pools, how, asked
         self._placed, self._kept = placed, kept
-        self.resolutions = find_winners(judgments, how, pools=pools, asked=asked)
+        self.resolutions = resolutions or resolved(judgments, how, pools=pools, asked=asked)
         self.labels = placed.labels(kept.answers if kept else to_qrels(self.resolutions, name=name))
 
     @property
@@ -136,34 +192,423 @@ def _best(labels: Qrels) -> set[tuple[str, str]]:
     return {(labels.queries[labels.query[row]], labels.docs[labels.doc[row]]) for row in rows}
 
 
-def vote_sets(
-    found: ScoreInputs,
-    paths: Sequence[str | Path],
-    reader: Reader,
-    notices: list[Notice],
-) -> list[VoteSet]:
+def own_votes(found: Findings) -> VoteSet:
+    """Return the votes of a study, or of the one file that was given."""
+    assert found.judgments is not None
+    assert found.eligible is not None
+    return VoteSet(
+        PREFERENCE_NAME,
+        found.judgments,
+        found.placing(found.eligible),
+        how=found.how,
+        pools=found.pools,
+        asked=found.asked,
+        kept=found.kept,
+        resolutions=found.tournaments,
+    )
+
+
+def vote_sets(found: Findings, paths: Sequence[str | Path]) -> list[VoteSet]:
     """Return the judgments of the files, or else a study's, by the name of the qrels that they make."""
-    named = [(stem(path), read_judgments(path, notices=notices)) for path in paths]
-    if not named and found.judgments is not None and len(found.judgments):
-        named = [(PREFERENCE_NAME, found.judgments)]
     sets = []
-    for name, judgments in named:
-        documents = (
-            compared_pairs(judgments).documents if found.pools is None else pooled_documents(found.pools)
-        )
-        votes = VoteSet(
-            name,
-            judgments,
-            place_candidates(documents, found.copies, reader.judged),
-            how=found.how,
-            pools=found.pools,
-            asked=found.asked if judgments is found.judgments else None,
-            kept=found.kept if judgments is found.judgments else None,
-        )
+    for path in paths:
+        judgments = read_judgments(path, notices=found.notices)
+        documents = found.eligible if found.pools else compared_pairs(judgments).documents
+        assert documents is not None
+        placed = found.placing(documents)
+        sets.append(VoteSet(stem(path), judgments, placed, how=found.how, pools=found.pools))
+    if not sets and found.judgments:
+        sets.append(own_votes(found))
+    for votes in sets:
         if not votes.labels.queries:
             raise InputError(
-                f"{name} decides no query: in every query some pair lacks a judgment",
+                f"{votes.name} decides no query: in every query some pair lacks a judgment",
                 "See which: prefjudge resolve --judgments FILE",
             )
-        sets.append(votes)
     return sets
+
+
+class Boards:
+    """The boards of the runs under each label set and measure, and what is to be said beside them.
+
+    Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
+    With judgments there are ``votes``, how each run agrees with them, and how much of its top was compared.
+    """
+
+    def __init__(self, found: Findings, measures: Measures = (), statistic: Statistic = "mean") -> None:
+        self.found, self.statistic = found, statistic
+        self.by_labels, by_pairs = found.measures(measures)
+        labels, pairs = found.qrels if self.by_labels else (), found.compared if found.judgments else None
+        voted = [found.wide(one) for one in (pairs and pairs.documents, found.eligible) if pairs and one]
+        ranks = found.placed(*labels, *voted)
+        self.all = [
+            label_board(
+                placed,
+                one,
+                measure,
+                top=labels[0] if number else None,
+                pooled=pooled_labels(found, labels),
+                statistic=statistic,
+            )
+            for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
+            for measure in self.by_labels
+        ]
+        if labels:
+            found.note_surprises(self.by_labels, (tie for board in self.all for tie in board.ties))
+        self.votes: VoteSet | None = None
+        self.agreement: tuple[PairAgreement, ...] = ()
+        self.tops: tuple[NotJudged, ...] = ()
+        if pairs:
+            compared = found.placing(pairs.documents).ranks
+            self.all += [
+                make_board(preference_matrix(compared, pairs, measure), statistic=statistic)
+                for measure in by_pairs
+            ]
+            self.votes, self.agreement = own_votes(found), pair_agreement(compared, pairs)
+            self.tops = found.note_judged_tops(pairs)
+
+    @cached_property
+    def votings(self) -> "Votings | None":
+        """How far two rounds of voting agree; None without votes, and for other statistics than means."""
+        if self.votes is None or self.statistic != "mean":
+            return None
+        return Votings(self.votes, self.found, self.by_labels)
+
+    @cached_property
+    def tau(self) -> tuple[RankCorrelation, ...]:
+        """How far each two boards of one measure agree; what is odd about the boards is noted, too."""
+        found, votings = self.found, self.votings
+        if self.votes is not None and len(found.qrels) > 1 and not (votings and votings.labels):
+            known = "how far two rounds of voting agree is"
+            why = (
+                f"{known} known for means only"
+                if self.statistic != "mean"
+                else f"{known} not known: the rule finds other answers in these votes"
+            )
+            found.note("Kendall's τ", why)
+        tau = tuple(correlations(self.all, found, votings))
+        found.notices.extend((*few_hits(self.all), *near_copies(self.all)))
+        return tau
+
+    @cached_property
+    def win_ratios(self) -> WinRatios | None:
+        """The win ratios of all pairs of runs; None without judgments, or with nothing to compare.
+
+        The runs stand in the order of the board by people's answers. They are read again only where one of
+        them begins with a document that no vote could prefer.
+        """
+        found = self.found
+        if found.judgments is None:
+            return None
+        heads = (self.votes and self.votes.heads) or found.heads(found.reader.top(1))
+        heads = pooled_only(heads, found.pools, found.notices)
+        if len(heads.runs) + (found.official is not None) < 2:
+            return None
+        queries = found.pools.queries if found.pools else None
+        ratios = win_ratios(found.judgments, heads, found.official, queries=queries)
+        listed = [one.leaderboard for one in self.all]
+        return ratios.in_order([row.run for row in listed[by_people(listed)].ranked]) if listed else ratios
+
+    @property
+    def pairings(self) -> tuple[Pairings, ...]:
+        """How often each label set's passages win their pairs.
+
+        Of the official qrels those count that were pooled: other relevant passages were judged as rivals.
+        """
+        found, pooled = self.found, self.found.official
+        if self.votes is None or found.compared is None:
+            return ()
+        sets = [pooled if pooled and labels.name == pooled.name else labels for labels in found.qrels]
+        return tuple(pairings(found.compared, labels) for labels in sets)
+
+    def samples(self, size: int) -> tuple[SampleAgreement, ...]:
+        """Say how far boards over samples of this many queries agree with those over all of them."""
+        rng = self.found.rng("query samples")
+        # judgments may cover fewer
+        large = [board for board in self.all if len(board.scores.queries) >= size]
+        return tuple(sample_agreement(board.scores, size=size, rng=rng) for board in large or self.all)
+
+
+def pooled_labels(found: Findings, labels: Sequence[Qrels]) -> Qrels | None:
+    """Return the official labels as they were pooled, where they are the first label set."""
+    official = found.official
+    return official if labels and official and official.name == labels[0].name else None
+
+
+def correlations(
+    boards: Sequence[Board],
+    found: Findings,
+    votings: "Votings | None",
+) -> Iterator[RankCorrelation]:
+    """Compare each two boards of one measure: as printed, and over the queries that both label sets judge.
+
+    Where one of them rests on votes, it is told how far two votings agree.
+    """
+    judged = {labels.name: frozenset(labels.queries) for labels in found.qrels}
+    for a, b in combinations(boards, 2):
+        if a.leaderboard.measure != b.leaderboard.measure:
+            continue
+        names = a.leaderboard.qrels, b.leaderboard.qrels
+        one, other = (judged[name] for name in names)
+        shared = len(one & other)
+        only = "" if one == other else f"{len(one):,} and {len(other):,} queries, {shared:,} of them in both"
+        if only and (not a.scores.queries or not shared):
+            found.note(" and ".join(names), f"{only}: they are not compared")
+            continue
+        pair = correlate(a.leaderboard, b.leaderboard, common=on_common_queries(a, b) if only else None)
+        if only:
+            how = "on these" if pair.over == "common queries" else "as they stand, and on these"
+            found.note(" and ".join(names), f"{only}: they are compared {how}")
+        voted = next((name for name in names if votings and name in votings.labels), None)
+        if votings and voted:
+            measure = a.leaderboard.measure
+            printed, shared_by = (votings.of(measure, over) for over in (judged[voted], one & other))
+            pair = replace(
+                pair,
+                printed=replace(pair.printed, two_votings=printed),
+                common=replace(pair.common, two_votings=shared_by),
+            )
+        yield pair
+
+
+class Votings:
+    """How well two boards agree that rest on votes like these, by measure and queries.
+
+    ``labels`` names the label sets that were made of the votes. The votes are redrawn once for all measures.
+    """
+
+    def __init__(self, votes: VoteSet, found: Findings, measures: Sequence[Measure]) -> None:
+        self.labels = {labels.name for labels in found.qrels if votes.made(labels)}
+        self._votes, self._inputs = votes, found
+        self._measures = {str(measure): measure for measure in measures}
+        self._found: dict[frozenset[str], dict[str, TwoVotings]] = {}
+
+    def of(self, measure: str, queries: frozenset[str]) -> TwoVotings | None:
+        """Return how well they agree under a measure over some queries; None for measures of judged pairs."""
+        if measure not in self._measures:
+            return None
+        if queries not in self._found:
+            rng = self._inputs.rng("votes")
+            noise = self._votes.noise([*self._measures.values()], rng, queries)
+            self._found[queries] = {
+                name: redrawn_votings(one, rng=rng) for name, one in zip(self._measures, noise, strict=True)
+            }
+        return self._found[queries][measure]
+
+
+def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
+    """Warn of runs that find something on so few queries that their scores say little."""
+    for board in (one.leaderboard for one in boards):
+        few = sorted((row.hit, row.run) for row in board.ranked if row.hit < _HITS)
+        if few:
+            shown = ", ".join(f"{run} {hit}" for hit, run in few[:3]) + (", …" if len(few) > 3 else "")
+            runs = many(len(few), "run finds", "runs find")
+            yield Notice(
+                where=f"{board.measure} {board.qrels}",
+                what=f"{runs} something on fewer than {_HITS} queries ({shown}): "
+                "a few more such queries may change the score",
+            )
+
+
+def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
+    """Tell of runs that score the same on nearly all queries: which is better rests on the few others."""
+    for board in boards:
+        where = f"{board.leaderboard.measure} {board.leaderboard.qrels}"
+        pairs = nearly_same(board.scores)
+        for one in pairs[:_COPIES]:
+            differ = one.queries - one.same
+            rest = (
+                f"{many(differ, 'query tells', 'queries tell')} them apart"
+                if differ
+                else "nothing tells them apart"
+            )
+            what = (
+                f"{one.a} and {one.b} are nearly the same by this measure: of the {one.queries:,} "
+                f"queries that either hits, they score alike on {100 * one.same // one.queries}%; {rest}"
+            )
+            yield Notice(where=where, what=what)
+        if len(pairs) > _COPIES:
+            yield Notice(where=where, what=f"{len(pairs) - _COPIES:,} more pairs of runs are nearly the same")
+
+
+def runs_left_out(found: Findings, measure: Measure, teams: "TeamsOf | None" = None) -> tuple[LeftOut, ...]:
+    """Score each run under preference qrels that its own pooled passages had no part in.
+
+    Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
+    judged passages that stand on top of it. The runs of a team are left out together.
+    """
+    if found.judgments is None:
+        raise InputError("leaving a run out rebuilds the qrels from judgments", "Add --judgments FILE.")
+
+    def rebuild(votes: Judgments, pools: Pools) -> Qrels:
+        return to_qrels(resolved(votes, found.how, pools=pools, asked=found.asked))
+
+    pools = judged_pools(found.judgments, found.reader.top(1)) if found.pools is None else found.pools
+    lacking = unpooled_documents(found.judgments, pools)
+    if lacking:
+        query, doc = lacking[0]
+        raise InputError(
+            f"the pool lacks {many(len(lacking), 'judged document')}, such as {doc!r} of query {query!r}",
+            "Give the pool that was judged; without --pool the judged documents are the pool.",
+        )
+    rebuilt = rebuild(found.judgments, pools)
+    if not rebuilt.queries:
+        raise InputError(
+            f"no query is judged far enough for the rule {found.how.rule}, which rebuilds the qrels",
+            "Every pair of a pool needs a judgment.",
+        )
+    eligible = found.eligible if found.pools else pooled_documents(pools)
+    assert eligible is not None
+    ranks = found.placing(eligible).ranks
+    runs = [one.run for one in ranks]
+    what = f"{measure} on {many(len(rebuilt.queries), 'query')}, by what {found.how.rule} makes of the votes"
+    found.note("leave one out", what)
+    _note_contributors(found, runs, pools)
+    team_of = teams(sorted({*runs, *pools.sources})) if teams else {}
+    if teams and not team_of.keys() & {*runs}:
+        raise InputError(
+            f"no run has a team, such as {runs[0]!r}",
+            "Name the runs as the teams' file does; for `audit`, by the ids of the leaderboard's entries.",
+        )
+    unknown = sorted({*team_of} - {*runs, *pools.sources})
+    if unknown:
+        what = f"{many(len(unknown), 'name')} in the teams' file without a run, such as {unknown[0]}"
+        found.note("leave one out", what)
+    given = {team_of.get(run, run) for run in runs if run in pools.sources}
+    if len(given) == 1 and given & {*team_of.values()}:
+        what = f"all runs that contributed belong to one team, {min(given)}: nobody else's passages are left"
+        found.note("leave one out", what)
+    return leave_one_out(found.judgments, pools, ranks, measure, resolve=rebuild, teams=team_of)
+
+
+def _note_contributors(found: Findings, runs: Sequence[str], pools: Pools) -> None:
+    """Say whose passages are left out, and where that is known from."""
+    apart = [run for run in runs if run not in pools.sources]
+    if len(apart) == len(runs):
+        raise InputError(
+            "no run contributed to the pool, so none can be left out",
+            "Say who did: --pool FILE, as pool --out writes it, with the tags of the runs.",
+        )
+    if found.pools is None:
+        what = (
+            "which run contributed what is guessed from the runs' top passages: --pool FILE says it for "
+            "certain"
+        )
+        found.note("leave one out", what)
+    if apart:
+        what = f"{len(apart)} of {many(len(runs), 'run')} contributed nothing to the pool, such as {apart[0]}"
+        found.note("leave one out", f"{what}: they have nothing to leave out")
+
+
+# The official leaderboard beside the boards of ``score``: its table, and its order.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrder:
+    """The order in which plots show the runs, and whose it is."""
+
+    name: str
+    runs: tuple[str, ...]
+
+
+def check_order(order_by: str | Path | None, found: Findings) -> None:
+    """Refuse what is not a board, before any work is done."""
+    names = [labels.name for labels in found.qrels]
+    if order_by is None or str(order_by) in names or Path(order_by).is_file():
+        return
+    raise InputError(
+        f"--order-by {order_by}: neither a label set's name nor a file",
+        f"Give a label set ({', '.join(names)}), or a leaderboard's CSV.",
+    )
+
+
+def add_stamps(found: Findings, *boards: str | Path | None) -> None:
+    """Take in the stamps of the leaderboards' files that are shown beside the boards."""
+    names = {labels.name for labels in found.qrels}
+    files = [
+        board for board in boards if board is not None and str(board) not in names and Path(board).is_file()
+    ]
+    theirs = rehearsal_in(stamp for file in files for stamp in file_stamps(file))
+    found.rehearsal = joint(filter(None, (found.rehearsal, theirs)))
+
+
+def run_order(order_by: str | Path, boards: Sequence[Board]) -> RunOrder:
+    """Return the runs in the order of a board: a label set's, or that of a leaderboard's CSV."""
+    for board in boards:
+        if board.leaderboard.qrels == str(order_by):
+            runs = tuple(row.run for row in board.leaderboard.ranked)
+            return RunOrder(name=f"the {order_by} qrels", runs=runs)
+    scored = tuple(row.run for row in boards[0].leaderboard.ranked)
+    return RunOrder(name="the leaderboard", runs=official_order(scored, read_leaderboard(order_by)))
+
+
+def official_scores(
+    leaderboard: str | Path,
+    found: Findings,
+    measure: Measure,
+    boards: Sequence[Board],
+) -> OfficialBoard:
+    """Score the runs under the original qrels on all and on the selected queries, beside a leaderboard.
+
+    The original qrels are the first label set; the selected queries are those of the second, the preference
+    qrels. A study has restricted the original ones, so that they are read again.
+    """
+    if not found.qrels:
+        raise InputError("a leaderboard's table needs qrels", "Add --qrels FILE.")
+    entries = read_leaderboard(leaderboard)
+    liked = found.qrels[1] if len(found.qrels) > 1 else None
+    every = _unrestricted(found)
+    selected = restrict(every, liked.queries) if liked else every
+    ranks = found.placed(every, selected)
+    one, other = (
+        label_board(placed, labels, measure, top=labels).leaderboard
+        for placed, labels in zip(ranks, (every, selected), strict=True)
+    )
+    same = (board.leaderboard for board in boards if board.leaderboard.measure == str(measure))
+    preference = next((board for board in same if liked and board.qrels == liked.name), None)
+    made = official_board(entries, one, other, preference)
+    if not made.listed:
+        raise InputError(
+            f"{leaderboard} lists none of the runs, such as {one.ranked[0].run!r}",
+            "Give runs whose tags are ids of its entries, or descriptions of one entry each.",
+        )
+    return made
+
+
+TeamsOf = Callable[[Sequence[str]], Mapping[str, str]]
+"""The team of each of some runs; a run without one stands alone."""
+AUDITED = "audit"
+
+
+def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> TeamsOf | None:
+    """Return who the teams of runs are: as a file says, or as a leaderboard prints them."""
+    if teams is None:
+        return None
+    if str(teams) != AUDITED:
+        named = read_aliases(teams, "its team")
+        return lambda runs: named
+    if leaderboard is None:
+        raise InputError("--teams audit takes the teams that a leaderboard prints", "Add --leaderboard FILE.")
+    entries = sorted(read_leaderboard(leaderboard), key=lambda entry: (entry.date, entry.line))
+    groups = group_submissions([(entry.name, entry.team) for entry in entries])
+    short = Counter(short_name(team.name) for team in groups.teams)
+    team_of = {
+        submission: cut if short[cut := short_name(team.name)] == 1 else team.name
+        for team in groups.teams
+        for submission in team.submissions
+    }
+
+    def printed(runs: Sequence[str]) -> dict[str, str]:
+        found = {run: find_entry(run, entries) for run in runs}
+        return {run: team_of[one.name] for run, one in found.items() if one and one.name in team_of}
+
+    return printed
+
+
+def _unrestricted(found: Findings) -> Qrels:
+    """Return the original qrels with all their queries."""
+    if found.study is None:
+        return found.qrels[0]
+    with found.study.transaction(write=False) as db:
+        inputs = [one for one in load_inputs(db) if one.kind == "qrels"]
+    return read_qrels(Path(inputs[0].path), name=inputs[0].name) if inputs else found.qrels[0]

@@ -1,8 +1,7 @@
 """Reads the judgments that a verb works on, from a study or from a file."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from prefjudge.core.pools import Pairs, Pools
 from prefjudge.core.resolving.rules import PAPER_RULE, RULES, UNEVEN_RULE, WEIGHING_RULE
 from prefjudge.core.resolving.scales import can_tell
 from prefjudge.core.runs import encode
-from prefjudge.database import Connection
 from prefjudge.errors import InputError, quoted
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, take_judgments
 from prefjudge.reading.labels import read_judgments, rehearsal_in
-from prefjudge.reading.once import once
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_copies, load_pairs, load_pools
@@ -81,22 +78,12 @@ def gather_judgments(
         )
     else:
         assert study is not None
-        # a report asks several times for what is in the one state of the store that it reads
-        asked = ("judgments", str(study.folder), with_models, *counted)
-        found = replace(once(asked, partial(_of_study, study, with_models, counted)), notices=notices)
+        found = replace(_of_study(study, with_models, counted), notices=notices)
     if study is None:
         return replace(found, log=_leave_out(found.log, without))
     return replace(
         found, log=pseudonymous(study, _leave_out(found.log, _worker_ids(study, found.log, without)))
     )
-
-
-def counted_judgments(
-    study: Study, db: Connection, *, models: bool = False, barred: Collection[str] = ()
-) -> Judgments:
-    """Return the judgments that count, their workers by id; in a report they are read once."""
-    key = ("log", str(study.folder), models, *barred)
-    return once(key, partial(load_judgments, db, models=models, barred=barred))
 
 
 def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -140,7 +127,7 @@ def rival_rule(votes: JudgmentInput, rule: str) -> str | None:
 def _of_study(study: Study, with_models: bool, counted: Sequence[str]) -> JudgmentInput:
     barred = _barred_ids(study, counted) if counted else ()
     with study.transaction(write=False) as db:
-        log = counted_judgments(study, db, models=with_models, barred=barred)
+        log = load_judgments(db, models=with_models, barred=barred)
         rehearsal = load_rehearsal(db)
         pools, strategy = load_pools(db, newcomers=True), load_setting(db, "strategy")
         uneven = strategy is not None or count_rows(db, "challenges") > 0

@@ -22,7 +22,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import place_candidates
 from prefjudge.evaluation.stability import Contenders, find_contenders, pooled_documents
-from prefjudge.findings.answers import explain_best_answers, split_runs
+from prefjudge.findings.answers import BestAnswers, split_runs
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.reading.given import paths_of
 from prefjudge.reading.runs.heads import Reading, RunFiles
@@ -99,7 +99,7 @@ def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySu
         with study.transaction(write=False) as db:
             kept = last_version(db)
         if kept:
-            best = explain_best_answers(study, verb=verb)
+            best = BestAnswers(study, verb=verb)
             votes, found = best.votes, best.resolutions
         else:
             votes = gather_judgments(study, None, verb=verb)

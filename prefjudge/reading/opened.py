@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +22,6 @@ from prefjudge.evaluation.measures.placings import relabel, union_documents
 from prefjudge.reading.files import Notice, is_text, way_of_writing
 from prefjudge.reading.given import is_address
 from prefjudge.reading.held import Held
-from prefjudge.reading.once import is_asking_once, once_each, state_of
 from prefjudge.reading.options import DEFAULTS, ReadOptions
 from prefjudge.reading.remote import is_remote, kept_addresses, knowing, without_secrets
 from prefjudge.reading.runs.engines import Engine, tables_of
@@ -72,18 +71,6 @@ class Reader:
 
     def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         """Return the same for several label sets, from one reading of the runs."""
-        if not (is_asking_once() and isinstance(self.runs, RunFiles)):
-            return self._judged_together(sets)
-        runs = self.runs
-        answers = once_each(
-            [_question(runs, labels) for labels in sets],
-            lambda: [(placed, dict(runs.forms)) for placed in self._judged_together(sets)],
-        )
-        for _, forms in answers:
-            runs.forms.update(forms)
-        return [placed for placed, _ in answers]
-
-    def _judged_together(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
         if len(sets) < 2:
             return [self.judged(labels) for labels in sets]
         documents = union_documents(sets)
@@ -113,13 +100,6 @@ class Reader:
             health, qrels=qrels, order=self.runs.how.order, on_duplicate=self.runs.how.on_duplicate
         )
         return each(work, self.runs.paths, self.runs.executor)
-
-
-def _question(runs: RunFiles, qrels: "Qrels") -> Hashable:
-    """Return all that decides where runs place documents: the files as they are now, and the documents."""
-    files = tuple((str(path), state_of(path)) for path in runs.paths)
-    rows = tuple(column.tobytes() for column in (qrels.query, qrels.doc, qrels.grade))
-    return (files, runs.how, qrels.queries, qrels.docs, rows)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ DEFAULTS = InputOptions(on_duplicate=OnDuplicate.ERROR, workers=1, dataset=None)
 """What stands where a word is not given."""
 
 
-def run_options(how: InputOptions) -> ReadOptions:
+def run_options(how: ReadOptions) -> ReadOptions:
     """Return the words that say how runs are read."""
     return cast(
         "ReadOptions", {word: said for word, said in how.items() if word in ReadOptions.__annotations__}

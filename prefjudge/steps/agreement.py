@@ -9,17 +9,15 @@ from annotated_types import Ge, Interval
 from prefjudge.core.runs import OrderLike
 from prefjudge.evaluation.agreement import Agreement, split_half
 from prefjudge.evaluation.tests import SignificanceTest
-from prefjudge.findings.inputs import InputDigest, digesting, gather, need_files, score_matrices
+from prefjudge.findings.findings import InputDigest, gather, need_files
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_table
-from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path
 from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes
-from prefjudge.reading.opened import reading
-from prefjudge.reading.options import InputOptions, run_options, text_fields
+from prefjudge.reading.options import InputOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.statistics import agreement_table
-from prefjudge.study.store import Study, generator, open_study, seed_words
+from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal, many
 
 
@@ -110,38 +108,27 @@ def agreement(
     out = as_path(out)
     example = "prefjudge agreement --runs 'runs/*' --qrels FILE"
     need_files("agreement", example, given=study is not None or bool(runs and (qrels or judgments)))
-    notices: list[Notice] = []
-    read = run_options(how)
     found = gather(
-        open_study(study),
+        study,
+        verb="agreement",
         runs=runs,
         qrels=qrels,
         judgments=judgments,
         judged_only=judged_only,
         queries=queries,
-        fields=text_fields(how),
-        notices=notices,
+        order=order,
+        seed=seed,
+        how=how,
     )
-    check_outputs(out, inputs=(path for _, path in found.files), study=found.study, tables=True)
-    order = found.order(order, "agreement")
-    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
+    check_outputs(out, inputs=found.paths, study=found.study, tables=True)
+    with found.reading():
         agreements = tuple(
-            split_half(scores, splits=splits, alpha=alpha, rng=generator(found.study, "agreement", seed))
-            for scores in score_matrices(found, measure, reader)
+            split_half(scores, splits=splits, alpha=alpha, rng=found.rng("agreement"))
+            for scores in found.matrices(measure)
         )
-        result = AgreementResult(
-            agreements=agreements,
-            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
-            inputs=digests(),
-            out=str(out) if out else None,
-            rehearsal=found.rehearsal,
-            notices=tuple(dict.fromkeys(map(str, notices))),
-        )
+        made = found.made_from(seed=found.seed_words)
+    result = AgreementResult(agreements=agreements, out=str(out) if out else None, **made)
     if out:
-        _write(result, out)
+        table = agreement_table(result.agreements, provenance=result.provenance)
+        write_table(out, table, stamp=stamp_of(result.rehearsal))
     return result
-
-
-def _write(result: AgreementResult, out: Path) -> None:
-    table = agreement_table(result.agreements, provenance=result.provenance)
-    write_table(out, table, stamp=stamp_of(result.rehearsal))

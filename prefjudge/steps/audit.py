@@ -13,7 +13,7 @@ from prefjudge.core.runs import Order, OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import Audit, Rules, Submission
 from prefjudge.evaluation.submissions import audit as examine
-from prefjudge.findings.inputs import InputDigest, digesting, made_with
+from prefjudge.findings.findings import InputDigest, digesting, made_with
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path, expand

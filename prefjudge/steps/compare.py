@@ -1,6 +1,6 @@
 """Compares runs: significance tests of all pairs or against a baseline, and the outcome breakdown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,8 @@ from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.outcomes import Outcomes, describe_outcomes, describe_pair, outcomes_of_pairs
 from prefjudge.evaluation.tests import Correction, Significance, SignificanceTest, compare_runs
-from prefjudge.findings.inputs import InputDigest, ScoreInputs, digesting, gather, need_files, score_matrices
+from prefjudge.findings.findings import Findings, InputDigest, gather, need_files
 from prefjudge.findings.outputs import beside_each, check_outputs, stamp_of, write_table
-from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path, several
 from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import (
@@ -30,13 +29,13 @@ from prefjudge.reading.inputs import (
     take_one_run,
     take_runs,
 )
-from prefjudge.reading.opened import reading, tag_of
-from prefjudge.reading.options import InputOptions, run_options, text_fields
+from prefjudge.reading.opened import tag_of
+from prefjudge.reading.options import InputOptions
 from prefjudge.reading.runs.runs import renamed
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few, plain, plain_fields
 from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
-from prefjudge.study.store import Study, generator, open_study, seed_words
+from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal, many
 
 
@@ -210,25 +209,22 @@ def compare(
     example = "prefjudge compare A.txt B.txt --qrels FILE"
     given = study is not None or bool((files or leads) and (qrels or judgments))
     need_files("compare", example, given=given)
-    notices: list[Notice] = []
-    read = run_options(how)
     found = gather(
-        open_study(study),
+        study,
+        verb="compare",
         runs=list(dict.fromkeys(files)),
         qrels=qrels,
         judgments=judgments,
         judged_only=judged_only,
         queries=queries,
-        fields=text_fields(how),
         run_names=[name for _, name in leads],
-        notices=notices,
+        order=order,
+        seed=seed,
+        how=how,
     )
     targets = beside_each(out, "reciprocal-ranks", "outcomes")
-    check_outputs(*targets, inputs=(path for _, path in found.files), study=found.study, tables=True)
-    order = found.order(order, "compare")
-    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
-        matrices = score_matrices(found, measure, reader)
-        sources = reader.runs.sources
+    check_outputs(*targets, inputs=found.paths, study=found.study, tables=True)
+    with found.reading():
         chosen = partial(
             compare_runs,
             test=SignificanceTest(test) if test else None,
@@ -236,31 +232,39 @@ def compare(
             alpha=alpha,
             resamples=resamples,
         )
-        comparisons = []
-        for scores in matrices:
-            names = [tag_of(name, sources, scores.runs, option) for option, name in leads]
-            if b is not None:
-                tag_of(b, sources, scores.runs, "B")
-            tested = chosen(scores, baseline=names, rng=generator(found.study, "compare", seed))
-            comparisons.append(_with_outcomes(scores, tested))
-        notices += _with_several_answers(found, comparisons)
-        if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
-            what = (
-                "only the sequential test is valid however often you look; the outcomes and tests beside "
-                "it are for one look"
-            )
-            notices.append(Notice(where="compare", what=what))
-        broken_down = any(comparison.outcomes for comparison in comparisons)
-        result = CompareResult(
-            comparisons=tuple(comparisons),
-            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
-            inputs=digests(),
-            out=tuple(map(str, targets if broken_down else targets[:1])),
-            rehearsal=found.rehearsal,
-            notices=tuple(dict.fromkeys(map(str, notices))),
-        )
+        comparisons = compared(found, measure, leads, chosen, b)
+        made = found.made_from(seed=found.seed_words)
+    broken_down = any(comparison.outcomes for comparison in comparisons)
+    written = tuple(map(str, targets if broken_down else targets[:1]))
+    result = CompareResult(comparisons=comparisons, out=written, **made)
     _write(result)
     return result
+
+
+def compared(
+    found: Findings,
+    measure: Measures,
+    leads: Sequence[tuple[str, str | Path | Source]],
+    chosen: Callable[..., Significance] = compare_runs,
+    b: Source | None = None,
+) -> tuple[Comparison, ...]:
+    """Return runs that are open, compared with the leads, each an option and the run that it names."""
+    comparisons = []
+    for scores in found.matrices(measure):
+        sources = found.reader.runs.sources
+        names = [tag_of(name, sources, scores.runs, option) for option, name in leads]
+        if b is not None:
+            tag_of(b, sources, scores.runs, "B")
+        tested = chosen(scores, baseline=names, rng=found.rng("compare"))
+        comparisons.append(_with_outcomes(scores, tested))
+    _note_several_answers(found, comparisons)
+    if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
+        what = (
+            "only the sequential test is valid however often you look; the outcomes and tests beside it are for "
+            "one look"
+        )
+        found.note("compare", what)
+    return tuple(comparisons)
 
 
 def _called(run: Source | None, name: str) -> Source | None:
@@ -283,9 +287,8 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
     )
 
 
-def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison]) -> "list[Notice]":
+def _note_several_answers(found: Findings, comparisons: Sequence[Comparison]) -> None:
     """Warn of label sets whose queries have several relevant documents: outcomes assume one."""
-    notices = []
     broken_down = {one.significance.qrels for one in comparisons if one.outcomes}
     for labels in found.qrels:
         count = int((np.bincount(labels.query[labels.grade >= 1]) > 1).sum())
@@ -295,8 +298,7 @@ def _with_several_answers(found: "ScoreInputs", comparisons: Sequence[Comparison
                 f"{count:,} of {of} have several relevant documents: the outcomes take the first that a run "
                 "finds, and the method assumes one per query (Lin et al. 2021, section 6)"
             )
-            notices.append(Notice(where=labels.name, what=what))
-    return notices
+            found.note(labels.name, what)
 
 
 def _write(result: CompareResult) -> None:

@@ -23,28 +23,20 @@ from prefjudge.evaluation.stability import (
     split_queries,
 )
 from prefjudge.findings.boards import VoteSet, vote_sets
-from prefjudge.findings.inputs import (
-    InputDigest,
-    digesting,
-    gather,
-    named_measures,
-    need_files,
-    score_matrices,
-)
+from prefjudge.findings.findings import Findings, InputDigest, gather, need_files
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
-from prefjudge.reading.files import Notice
 from prefjudge.reading.given import as_path, several
 from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, take_judgments
 from prefjudge.reading.labels import rehearsal_in
 from prefjudge.reading.lines import read_text
-from prefjudge.reading.opened import Reader, reading, tag_of
-from prefjudge.reading.options import InputOptions, run_options, text_fields
+from prefjudge.reading.opened import Reader, tag_of
+from prefjudge.reading.options import InputOptions
 from prefjudge.show.boards import voting_sentence
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
 from prefjudge.show.results import Screen, Shown, first_few, plain, plain_fields
 from prefjudge.show.statistics import conditions_table, label, rank_table, shares_table
-from prefjudge.study.store import Study, generator, open_study, seed_words
+from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
@@ -209,64 +201,56 @@ def stability(
     out = as_path(out)
     example = "prefjudge stability --runs 'runs/*' --qrels FILE"
     need_files("stability", example, given=study is not None or bool(runs and (qrels or judgments)))
-    notices: list[Notice] = []
     one = votes_files[0] if len(votes_files) == 1 else None
-    read = run_options(how)
     found = gather(
-        open_study(study),
+        study,
+        verb="stability",
         runs=runs,
         qrels=qrels,
         judgments=one,
         judged_only=judged_only,
         queries=queries,
-        fields=text_fields(how),
-        notices=notices,
+        order=order,
+        seed=seed,
+        how=how,
     )
-    extra = [("judgments", path) for path in votes_files if path != one]
-    extra += [("held out", held_out)] if held_out else []
-    files = [*found.files, *extra]
-    check_outputs(out, inputs=(path for _, path in files), study=found.study, plot=plot, tables=True)
-    by_labels, _ = named_measures(found, measure)
-    order = found.order(order, "stability")
-    with digesting(files) as digests, reading(found.runs, order, notices, **read) as reader:
+    found.files += tuple(("judgments", path) for path in votes_files if path != one)
+    found.files += (("held out", held_out),) if held_out else ()
+    check_outputs(out, inputs=found.paths, study=found.study, plot=plot, tables=True)
+    by_labels, _ = found.measures(measure)
+    with found.reading():
         conditions = []
-        apart = _query_ids(held_out) if held_out else None
-        matrices = score_matrices(found, measure, reader)
-        for part, scores in _parts(matrices, apart, notices):
-            stream = generator(found.study, "stability", seed)
-            conditions.append(_ranked(part, scores, trials, confidence, stream))
-        sets = vote_sets(found, votes_files, reader, notices) if by_labels else []
+
+        def rank(part: str, scores: Scores, rng: np.random.Generator) -> None:
+            ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
+            conditions.append(Condition(part=part, stability=ranks))
+
+        matrices = found.matrices(measure)
+        for part, scores in _parts(found, matrices, _query_ids(held_out) if held_out else None):
+            rank(part, scores, found.rng("stability"))
+        sets = vote_sets(found, votes_files) if by_labels else []
         voted: list[Voted] = []
         for votes in sets:
             if votes.name not in (labels.name for labels in found.qrels):
-                stream = generator(found.study, "stability", seed)
+                stream = found.rng("stability")
                 for measured in by_labels:
-                    conditions.append(_ranked("all", votes.scores(measured), trials, confidence, stream))
-            voted += _redrawn(votes, by_labels, confidence, generator(found.study, "votes", seed))
+                    rank("all", votes.scores(measured), stream)
+            voted += _redrawn(votes, by_labels, confidence, found.rng("votes"))
         voted += _cast_twice(sets, by_labels, confidence)
-        notices += _few(conditions)
+        for condition in conditions:
+            if condition.stability.share is None:
+                what = f"with fewer than {SHARES_FROM} queries, no shares of ranks are given"
+                found.note(label(condition.part, condition.stability), what)
+        found.rehearsal = found.rehearsal or rehearsal_in(found.notices)
         result = StabilityResult(
             conditions=tuple(conditions),
-            shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, reader),
+            shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, found.reader),
             voted=tuple(voted),
-            provenance=found.provenance(reader, order, seed=seed_words(found.study, seed)),
-            inputs=digests(),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
-            rehearsal=found.rehearsal or rehearsal_in(notices),
-            notices=tuple(dict.fromkeys(map(str, notices))),
+            **found.made_from(seed=found.seed_words),
         )
     _write(result, out, _plots(plot, len(conditions)))
     return result
-
-
-def _few(conditions: Sequence[Condition]) -> Iterator["Notice"]:
-    """Say which conditions have so few queries that samples of them are too much alike."""
-    for one in conditions:
-        if one.stability.share is None:
-            yield Notice(
-                where=label(one.part, one.stability),
-                what=f"with fewer than {SHARES_FROM} queries, no shares of ranks are given",
-            )
 
 
 def _query_ids(path: Path) -> set[str]:
@@ -275,7 +259,7 @@ def _query_ids(path: Path) -> set[str]:
 
 
 def _parts(
-    matrices: "Sequence[Scores]", held_out: "Collection[str] | None", notices: list["Notice"]
+    found: Findings, matrices: "Sequence[Scores]", held_out: "Collection[str] | None"
 ) -> list[tuple[str, "Scores"]]:
     """Split the queries of each score matrix; a part that its labels do not judge is left out, and told."""
     if held_out is None:
@@ -290,7 +274,7 @@ def _parts(
     for part, scores in sides:
         if len(scores.queries) < _LEAST:
             what = f"{len(scores.queries)} {part} queries are judged: no ranks under {scores.measure} there"
-            notices.append(Notice(where=f"{scores.qrels} qrels", what=what))
+            found.note(f"{scores.qrels} qrels", what)
     return kept
 
 
@@ -306,13 +290,6 @@ def _shown(
     chosen = [tag_of(one, reader.runs.sources, tags, "--draw") for one in asked]
     middle = len(ranks.runs) // 2
     return tuple(dict.fromkeys(chosen or (ranks.runs[0], ranks.runs[middle], ranks.runs[-1])))
-
-
-def _ranked(
-    part: str, scores: "Scores", trials: int, confidence: float, rng: "np.random.Generator"
-) -> Condition:
-    ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
-    return Condition(part=part, stability=ranks)
 
 
 def _redrawn(

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -24,13 +23,13 @@ from prefjudge.evaluation.winratios import (
     top_against_qrel,
     win_ratios,
 )
-from prefjudge.findings.inputs import InputDigest, digesting, gather, made_with, official_qrels
+from prefjudge.findings.findings import InputDigest, gather, made_with
 from prefjudge.findings.outputs import beside, beside_each, check_outputs, stamp_of, write_figure, write_table
-from prefjudge.reading.files import Notice, write_alike
+from prefjudge.reading.files import write_alike
 from prefjudge.reading.given import as_path
 from prefjudge.reading.inputs import OneLabelSet, Pooled, Runs, Texts, Votes, take_one_qrels
-from prefjudge.reading.opened import heads_beside_each_other, pooled_only, reading, tag_of
-from prefjudge.reading.options import InputOptions, run_options, text_fields
+from prefjudge.reading.opened import heads_beside_each_other, pooled_only, tag_of
+from prefjudge.reading.options import InputOptions
 from prefjudge.show.boards import (
     categories_table,
     examples_table,
@@ -42,7 +41,7 @@ from prefjudge.show.cells import Column, Table
 from prefjudge.show.plots import plot_examples, plot_shares, plot_win_ratios
 from prefjudge.show.results import Screen, Shown, plain, plain_fields
 from prefjudge.study.pools import load_passages, load_queries
-from prefjudge.study.store import Study, generator, open_study
+from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
@@ -193,63 +192,54 @@ def winratio(
             "Run, for instance: prefjudge winratio --runs 'runs/*' --judgments FILE --qrels FILE",
         )
     counted = named_count(count)
-    notices: list[Notice] = []
-    named = [take_one_qrels(qrels)] if qrels else []
-    read = run_options(how)
     found = gather(
-        open_study(study),
+        study,
+        verb="winratio",
         runs=runs,
-        qrels=named,
+        qrels=[take_one_qrels(qrels)] if qrels else [],
         judgments=judgments,
         queries=queries,
-        fields=text_fields(how),
         pool=pool,
         run_names=[against_qrel],
         preference=False,
-        notices=notices,
+        order=order,
+        seed=seed,
+        how=how,
     )
-    check_outputs(
-        *beside_each(out, *_TABLES),
-        inputs=(path for _, path in found.files),
-        study=found.study,
-        plot=plot,
-        tables=True,
-    )
-    labels = official_qrels(found)
+    outputs = beside_each(out, *_TABLES)
+    check_outputs(*outputs, inputs=found.paths, study=found.study, plot=plot, tables=True)
+    labels, votes = found.official, found.judgments
     if against_qrel and labels is None:
         raise InputError(f"comparing {against_qrel} with the qrels needs qrels", "Add --qrels FILE.")
     asked = found.pools.queries if found.pools else None
-    order = found.order(order, "winratio")
-    assert found.judgments is not None
-    with digesting(found.files) as digests, reading(found.runs, order, notices, **read) as reader:
+    assert votes is not None
+    with found.reading():
+        reader = found.reader
         heads = found.heads(reader.top(2 if against_qrel else 1))
-        _need_common(found.judgments, heads)
-        wanted = asked or tuple(found.judgments.queries)
-        reader.runs.notices.extend(heads_beside_each_other(heads, wanted, 1))
+        _need_common(votes, heads)
+        found.notices.extend(heads_beside_each_other(heads, asked or tuple(votes.queries), 1))
         against: TopAgainstQrel | None = None
         drawn: tuple[Example, ...] = ()
         if against_qrel and labels:
             run = tag_of(against_qrel, reader.runs.sources, heads.runs, "--against-qrel")
-            against = top_against_qrel(found.judgments, heads, labels, run, queries=asked)
-            draw = partial(draw_examples, found.judgments, heads, labels, run, queries=asked)
-            rng = generator(found.study, "examples", seed)
-            drawn = _with_texts(draw(count=examples, rng=rng), found.study)
-        heads = pooled_only(heads, found.pools, notices)
-        ratios = win_ratios(found.judgments, heads, labels, queries=asked, count=counted)
+            against = top_against_qrel(votes, heads, labels, run, queries=asked)
+            rng = found.rng("examples")
+            drawn = draw_examples(votes, heads, labels, run, queries=asked, count=examples, rng=rng)
+        heads = pooled_only(heads, found.pools, found.notices)
+        ratios = win_ratios(votes, heads, labels, queries=asked, count=counted)
         if not any(pair.wins_a or pair.wins_b or pair.ties for pair in ratios.pairs):
             what = "no judgment compares the top documents of two runs: there is nothing to count"
-            notices.append(Notice(where="winratio", what=what))
-        result = WinRatioResult(
-            winratio=ratios,
-            shown=runs_to_show(ratios, runs_shown),
-            against_qrel=against,
-            examples=drawn,
-            provenance=made_with(reader, order) | {"judgments": str(len(found.judgments))} | found.stamp,
-            inputs=digests(),
-            out=str(out) if out else None,
-            rehearsal=found.rehearsal,
-            notices=tuple(dict.fromkeys(map(str, notices))),
-        )
+            found.note("winratio", what)
+        made = found.made_from()
+    made["provenance"] = made_with(reader, found.order) | {"judgments": str(len(votes))} | found.stamp
+    result = WinRatioResult(
+        winratio=ratios,
+        shown=runs_to_show(ratios, runs_shown),
+        against_qrel=against,
+        examples=_with_texts(drawn, found.study),
+        out=str(out) if out else None,
+        **made,
+    )
     return replace(result, files=(*_write(result, out), *_draw(result, plot)))
 
 

@@ -14,7 +14,7 @@ import pytest
 import prefjudge
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
-from prefjudge.findings.inputs import digesting
+from prefjudge.findings.findings import digesting
 from prefjudge.reading import remote
 from prefjudge.reading.given import expand
 from prefjudge.reading.lines import Holds, whole_lines

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
 from html.parser import HTMLParser
 from http.client import RemoteDisconnected
 from http.server import ThreadingHTTPServer
@@ -22,16 +21,14 @@ import pytest
 import prefjudge as prefjudge_library
 from prefjudge.cli.road import status as show_status
 from prefjudge.errors import InputError, StudyError
-from prefjudge.findings import judgments
+from prefjudge.findings import answers, findings, judgments
 from prefjudge.reading import unpacking as digests
-from prefjudge.reading.once import asking_once
 from prefjudge.reading.runs import heads as files
 from prefjudge.show.tables import Column, Table, render_table
 from prefjudge.steps.compare import compare
 from prefjudge.steps.init import init
 from prefjudge.steps.report.report import LivePage, _handler, _inert, report
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score import boards
 from prefjudge.steps.score.score import score
 from prefjudge.steps.status import status
 from prefjudge.study.judgments import load_judgment_log
@@ -232,7 +229,7 @@ def test_what_drove_a_study_is_told(pooled: Path) -> None:
 def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     done = report(pooled, out=tmp_path / "page.html")
     assert done.sections == ("Judging", "For a paper", "How it was made")
-    assert done.notices == ("the study has no preference qrels yet", "the study has no judgments yet")
+    assert done.notices == ("the study has no preference qrels yet",)
     page = Page(tmp_path / "page.html")
     assert all(notice in page.text for notice in done.notices)
 
@@ -325,7 +322,10 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     place = files.judged_of_run
     monkeypatch.setattr(files, "judged_of_run", lambda *a: (asked.append(a), place(*a))[1])
     monkeypatch.setattr(files, "top_of_run", lambda *_: pytest.fail("their tops are among what was placed"))
-    monkeypatch.setattr(boards, "resolved", lambda *_, **__: pytest.fail("the boards' votes are resolved"))
+    found: list[object] = []
+    find = answers.resolved
+    monkeypatch.setattr(answers, "resolved", lambda *a, **how: (found.append(a), find(*a, **how))[1])
+    monkeypatch.setattr(findings, "resolved", lambda *_, **__: pytest.fail("the boards' votes are resolved"))
     loaded: list[object] = []
     load = judgments.load_judgments
     monkeypatch.setattr(
@@ -337,32 +337,10 @@ def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     assert "Outcomes" in report(judged).sections
     assert not digested, "the page shows what the study was made from, and that is known"
     assert len(loaded) == 1, "every section asks for the judgments of one state of the store"
-    page = (judged / "report.html").read_text(encoding="utf-8")
     assert len(asked) == 1, "the leaderboards and the outcomes place the same documents"
-    monkeypatch.setattr(sys.modules["prefjudge.steps.report.report"], "asking_once", nullcontext)
-    report(judged)
-    assert len(asked) == 3
-    assert digested
-    assert len(loaded) == 1 + 4
-    assert (judged / "report.html").read_text(encoding="utf-8") == page
+    assert len(found) == 1, "the boards and the best answers rest on the same tournaments"
     with Study(judged).transaction(write=False) as db:
         assert load_pool_sizes(db) == load_pools(db).histogram
-
-
-def test_what_is_read_once_is_read_again_where_the_file_has_changed(tmp_path: Path) -> None:
-    run, other = tmp_path / "run.txt", tmp_path / "other.txt"
-    run.write_text("q Q0 d 1 2 x\nq Q0 e 2 1 x\n", encoding="utf-8")
-    other.write_text("q Q0 e 1 2 x\nq Q0 d 2 1 x\nq Q0 f 3 0 x\n", encoding="utf-8")
-    (tmp_path / "qrels").write_text("q 0 d 1\n", encoding="utf-8")
-
-    def rr() -> float:
-        board = score(runs=run, qrels=tmp_path / "qrels", measure="RR@10").leaderboards[0]
-        return float(board.rows[0].score)
-
-    with asking_once():
-        assert (rr(), rr()) == (1.0, 1.0)
-        other.replace(run)
-        assert rr() == 0.5
 
 
 def fetched(address: str, path: str = "", host: str = "") -> tuple[int, str]:

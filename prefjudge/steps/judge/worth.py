@@ -16,9 +16,7 @@ from prefjudge.evaluation.models import (
     gate_model,
 )
 from prefjudge.field.trust import study_votes
-from prefjudge.findings.inputs import gather, official_qrels
-from prefjudge.reading.files import Notice
-from prefjudge.reading.opened import reading
+from prefjudge.findings.findings import gather
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
 from prefjudge.study.progress import Stage, lacking
@@ -49,12 +47,11 @@ class WorthResult(Shown):
 
 def find_worth(study: Study, model: str | None) -> WorthResult:
     """Return what a model's votes are worth, or those of all that have judged in the study."""
-    notices: list[Notice] = []
     with study.reading():
-        found = gather(study, preference=False, notices=notices)
+        found = gather(study, preference=False)
         people, models = _split(study, study_votes(study), model)
         estimates: list[PoweredShare] = []
-        if (labels := official_qrels(found)) is not None:
+        if (labels := found.official) is not None:
             rule, pools = found.how.rule, found.pools
             shares = (
                 estimate_new_best(people, name, votes, labels, rule=rule, pools=pools)
@@ -62,15 +59,15 @@ def find_worth(study: Study, model: str | None) -> WorthResult:
             )
             estimates += filter(None, shares)
         if len(found.runs) > 1:
-            with reading(found.runs, found.order(None), notices) as reader:
-                heads = found.heads(reader.top(1))
+            with found.reading(digest=False):
+                heads = found.heads(found.reader.top(1))
             for name, votes in models.items():
                 estimates += estimate_preferences(people, name, votes, heads)
     return WorthResult(
         gates=tuple(gate_model(people, name, votes) for name, votes in models.items()),
         estimates=tuple(estimates),
         rehearsal=found.rehearsal,
-        notices=tuple(dict.fromkeys(map(str, notices))),
+        notices=tuple(dict.fromkeys(map(str, found.notices))),
     )
 
 

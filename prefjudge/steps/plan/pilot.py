@@ -31,12 +31,11 @@ from prefjudge.core.strategies import (
 )
 from prefjudge.errors import InputError
 from prefjudge.field.challenge import rule_of
-from prefjudge.findings.inputs import gather, score_matrices
+from prefjudge.findings.findings import gather
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import paths_of
 from prefjudge.reading.inputs import LabelSets, Runs
 from prefjudge.reading.labels import read_judgments
-from prefjudge.reading.opened import reading
 from prefjudge.study.answers import load_open_challenge
 from prefjudge.study.assignments import KEPT, load_gold_records, load_judgments
 from prefjudge.study.money import committed_cents
@@ -100,9 +99,10 @@ def read_pilot(
             inputs = load_inputs(db)
         runs, qrels = (paths_of(inputs, kind, study.folder) for kind in ("run", "qrels"))
         study = None
-    found = gather(study, runs=runs, qrels=qrels, preference=False, notices=notices)
-    with reading(found.runs, found.order(None), notices) as reader:
-        matrices = score_matrices(found, (), reader)
+    found = gather(study, runs=runs, qrels=qrels, preference=False)
+    with found.reading(digest=False):
+        matrices = found.matrices(())
+    notices += found.notices
     if not matrices:
         raise InputError("a pilot needs qrels", "Add --qrels FILE, or give --deviation.")
     last = [one for one in matrices if one.measure == matrices[0].measure][-1]

@@ -12,7 +12,7 @@ import numpy as np
 
 from prefjudge.core.judgments import select_judgments
 from prefjudge.errors import InputError, StudyError
-from prefjudge.findings.answers import explain_best_answers, what_is_open
+from prefjudge.findings.answers import BestAnswers, what_is_open
 from prefjudge.findings.outputs import own_file, stamp_of, write_stamp, write_table
 from prefjudge.pages.release.cards import CATALOGUE, catalogue_pages, license_named, release_notes
 from prefjudge.reading.files import write_text
@@ -85,7 +85,7 @@ class Bundle:
         self.license = license_named(study.config.release.license if told is None else told)
         _check_folder(folder)
         with study.reading():
-            self.best, to_come = explain_best_answers(study, verb="release"), what_is_open(study)
+            self.best, to_come = BestAnswers(study, verb="release"), what_is_open(study)
             self.model = study.setting("strategy model") or None
             with study.transaction(write=False) as db:
                 self.log, self.assignments = load_judgment_log(db), load_assignment_log(db)

@@ -1,6 +1,7 @@
 """What the sections of a report are made of: each verb is asked once, whoever needs its answer."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,14 @@ import numpy as np
 
 from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.confidence import Confidence, ConfidenceSummary
-from prefjudge.findings.answers import BestAnswers, explain_best_answers
+from prefjudge.findings.answers import BestAnswers
+from prefjudge.findings.boards import Boards
+from prefjudge.findings.findings import Findings, gather
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
 from prefjudge.reading.inputs import Source
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Column, Table
-from prefjudge.steps.score.score import ScoreResult, score
+from prefjudge.steps.score.score import ScoreResult, scored
 from prefjudge.steps.status import StatusResult
 from prefjudge.steps.workers.workers import WorkersResult, examine_workers
 from prefjudge.study.imports import has_workers
@@ -61,9 +64,11 @@ class Given(TypedDict, total=False):
 class Material:
     """A study in one state, with all that its report shows of it.
 
-    ``notices`` and, where they are kept, ``figures`` by their names grow as that is asked for.
+    ``notices`` and, where they are kept, ``figures`` by their names grow as that is asked for. The runs are
+    open until ``open_files`` is closed.
     """
 
+    open_files: ExitStack
     study: Study
     state: StatusResult
     how: ReadOptions
@@ -73,16 +78,28 @@ class Material:
     figures: "dict[str, list[Figure]]" = field(default_factory=dict)
 
     @cached_property
+    def best(self) -> BestAnswers:
+        """The best answers, and the votes behind them."""
+        return BestAnswers(self.study, verb="report")
+
+    @cached_property
+    def found(self) -> Findings:
+        """The study's runs, opened once for all sections."""
+        found = gather(self.study, verb="score", best=self.best, how=self.how, **self.given)
+        return self.open_files.enter_context(found.reading(digest=False))
+
+    @cached_property
     def scored(self) -> ScoreResult:
         """The boards of the study's runs."""
-        result = score(self.study, write=False, **self.given, **self.how)
+        result = scored(Boards(self.found))
         self.notices.extend(result.notices)
         return result
 
     @cached_property
     def answers(self) -> Answers:
-        """The best answers."""
-        best, chances, sure = assess_best(self.study)
+        """The best answers, with how sure they are and their texts."""
+        best = self.best
+        chances, sure = assess_best(self.study, best)
         self.notices.extend(best.notices)
         with self.study.transaction(write=False) as db:
             names = {one.name for one in load_inputs(db) if one.kind == "qrels"}
@@ -111,15 +128,14 @@ class Material:
         return examine_workers(self.study) if named else None
 
 
-def assess_best(study: Study) -> tuple[BestAnswers, Confidence | None, ConfidenceSummary | None]:
-    """Return the best-known answers, and how sure they are where there are not too many queries.
+def assess_best(study: Study, best: BestAnswers) -> tuple[Confidence | None, ConfidenceSummary | None]:
+    """Return how sure the best-known answers are, where there are not too many queries.
 
     The stream of random numbers is that of ``resolve``: both say the same.
     """
-    best = explain_best_answers(study, verb="report")
     if len(best.resolutions) > SURE_QUERIES:
-        return best, None, None
-    return best, *assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
+        return None, None
+    return assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
 
 
 def strategy_words(study: Study) -> str:

@@ -9,7 +9,7 @@ from prefjudge.pages.page import Section
 from prefjudge.show.boards import categories_table, preferred_table, votings_words
 from prefjudge.show.plots import plot_shares
 from prefjudge.show.statistics import naive_table, outcomes_table
-from prefjudge.steps.compare import compare
+from prefjudge.steps.compare import compared
 from prefjudge.steps.report.material import Material
 from prefjudge.steps.report.pictures import drawn
 from prefjudge.steps.winratio import winratio
@@ -153,14 +153,10 @@ def outcomes_section(material: Material) -> list[Section]:
     if first is None or len(first.ranked) < 2 or first.queries < 2:
         return []
     best = first.ranked[0].run
-    result = compare(
-        study=material.study, baseline=best, measure=first.measure, **material.given, **material.how
-    )
-    notices.extend(result.notices)
-    rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    differing = [
-        words for one in result.comparisons for words in one.outcome_words if "The tests differ" in words
-    ]
+    found = compared(material.found, (first.measure,), [("--baseline", best)])
+    notices.extend(map(str, material.found.notices))
+    rows = [(one.significance, row) for one in found for row in one.outcomes]
+    differing = [words for one in found for words in one.outcome_words if "The tests differ" in words]
     return [
         Section(
             heading="Outcomes",

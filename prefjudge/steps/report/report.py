@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,7 +18,6 @@ from prefjudge.pages.page import Section, as_live, report_page
 from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path, expand, in_memory
 from prefjudge.reading.inputs import LabelSets, Runs, take_qrels
-from prefjudge.reading.once import asking_once
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.show.results import Shown
@@ -177,11 +176,12 @@ def make_report(
 ) -> tuple[ReportResult, str]:
     """Write the page and what is wanted beside it, and return the page, too."""
     # A study that is being collected shows one state in all sections, and its runs are read once for them.
-    with study.reading(), asking_once():
+    with study.reading(), ExitStack() as open_files:
         state = status(study, confidence=False)
         if not state.queries:
             raise lacking(study, Stage.POOL)
         material = Material(
+            open_files=open_files,
             study=study,
             state=state,
             how=how,

@@ -11,7 +11,7 @@ from prefjudge.core.runs import Heads, Order, Qrels
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
-from prefjudge.findings.inputs import RunOrder
+from prefjudge.findings.boards import RunOrder
 from prefjudge.reading.given import expand, paths_of
 from prefjudge.reading.held import Held
 from prefjudge.reading.labels import read_judgments, read_qrels

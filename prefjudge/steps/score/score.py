@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from annotated_types import Ge
 
-from prefjudge.core.runs import Order, OrderLike, Scores
+from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged, count_judged, on_common_queries
 from prefjudge.evaluation.correlation import RankCorrelation, SampleAgreement, TwoVotings
@@ -17,20 +17,18 @@ from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
 from prefjudge.evaluation.winratios import RUNS_SHOWN, WinRatios, best_runs
-from prefjudge.findings.inputs import (
-    InputDigest,
+from prefjudge.findings.boards import (
+    Boards,
     RunOrder,
-    ScoreInputs,
+    TeamsOf,
+    add_stamps,
     check_order,
-    digesting,
     find_teams,
-    gather,
-    named_measures,
-    need_files,
     official_scores,
     run_order,
-    stamped,
+    runs_left_out,
 )
+from prefjudge.findings.findings import Findings, InputDigest, gather, need_files
 from prefjudge.findings.outputs import (
     beside,
     check_outputs,
@@ -40,11 +38,11 @@ from prefjudge.findings.outputs import (
     write_figure,
     write_table,
 )
-from prefjudge.reading.files import Notice, write_text
+from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_path, as_target
 from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes
 from prefjudge.reading.opened import reading
-from prefjudge.reading.options import InputOptions, ReadOptions, run_options, text_fields
+from prefjudge.reading.options import InputOptions
 from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.show.boards import (
@@ -68,17 +66,6 @@ from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_board
 from prefjudge.show.results import Screen, Shown, plain
 from prefjudge.show.tables import Column, Table, to_frame, to_records
 from prefjudge.steps.resolve.resolve import resolve_imported
-from prefjudge.steps.score.boards import (
-    Votings,
-    all_pairings,
-    all_win_ratios,
-    correlations,
-    few_hits,
-    near_copies,
-    query_samples,
-    runs_left_out,
-    score_boards,
-)
 from prefjudge.study.store import Study, open_study
 from prefjudge.words import Rehearsal, json_text, many
 
@@ -200,7 +187,7 @@ WIN_RATIO_FILE = "winratio.csv"
 
 def write_score(
     result: ScoreResult,
-    found: ScoreInputs,
+    found: Findings,
     *,
     out: str | Path | None,
     per_query: bool,
@@ -307,9 +294,7 @@ def compared_boards(result: ScoreResult) -> list[tuple[Leaderboard, Leaderboard]
 # How much of the runs that wait for a challenge to end is judged already.
 
 
-def count_not_judged(
-    found: ScoreInputs, how: ReadOptions, order: Order, notices: list[Notice]
-) -> tuple[NotJudged, ...]:
+def count_not_judged(found: Findings) -> tuple[NotJudged, ...]:
     """Return how much of each waiting run's top is judged: earlier candidates, and what has a vote."""
     waiting, pools, votes = found.waiting, found.pools, found.judgments
     if waiting is None or pools is None or votes is None:
@@ -323,7 +308,7 @@ def count_not_judged(
         for side in (votes.left, votes.right)
         for query, doc in zip(votes.query.tolist(), side.tolist(), strict=True)
     }
-    with reading(waiting.files, order, notices, **how) as reader:
+    with reading(waiting.files, found.order, found.notices, **found.read) as reader:
         return count_judged(found.heads(reader.top(1, set(pools.queries))), known - waiting.newcomers | voted)
 
 
@@ -434,31 +419,24 @@ def score(
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
     opened = open_study(study)
-    made = resolve_imported(opened) if opened and write else ()
-    notices: list[Notice] = []
-    read = run_options(how)
+    resolved = resolve_imported(opened) if opened and write else ()
     found = gather(
         opened,
+        verb="score",
         runs=runs,
         qrels=qrels,
         judgments=judgments,
         judged_only=judged_only,
         queries=queries,
-        fields=text_fields(how),
         common=common,
         pool=pool,
-        notices=notices,
+        order=order,
+        seed=seed,
+        how=how,
     )
     outputs = score_files(out, found.study)
-    check_outputs(
-        *outputs,
-        inputs=(path for _, path in found.files),
-        study=found.study,
-        plot=plot,
-        engine=engine,
-        tables=True,
-    )
-    by_labels, by_pairs = named_measures(found, measure)
+    check_outputs(*outputs, inputs=found.paths, study=found.study, plot=plot, engine=engine, tables=True)
+    by_labels, by_pairs = found.measures(measure)
     chosen = named_statistic(statistic)
     check_order(order_by, found)
     if teams is not None and not leave_one_out:
@@ -470,49 +448,18 @@ def score(
                 "Add a measure of labels, such as --measure RR@10.",
             )
     team_of = find_teams(teams, leaderboard)
-    found = stamped(found, leaderboard, order_by)
-    order = found.order(order, "score")
-    with (
-        digesting(found.files) as digests,
-        reading(found.runs, order, notices, engine, **read) as reader,
-    ):
-        votings = None
-        boards, agreement, tops, votes = score_boards(found, by_labels, by_pairs, chosen, reader)
-        if votes is not None and chosen == "mean":
-            votings = Votings(votes, found, by_labels, seed)
-        if votes is not None and len(found.qrels) > 1 and not (votings and votings.labels):
-            notices.append(_no_votings(chosen))
-        tau = tuple(correlations(boards, found, votings, notices))
-        notices.extend((*few_hits(boards), *near_copies(boards)))
-        pairings, cycles = all_pairings(found, votes)
-        apart = count_not_judged(found, read, order, notices)
-        result = ScoreResult(
-            boards=tuple(boards),
-            tau=tau,
-            winratio=all_win_ratios(found, reader, votes, boards, notices),
-            pair_agreement=agreement,
-            left_out=runs_left_out(found, by_labels[0], reader, notices, team_of)
-            if leave_one_out and by_labels
-            else (),
-            left_out_votings=votings.of(str(by_labels[0]), frozenset(votes.labels.queries))
-            if leave_one_out and by_labels and votes and votings
-            else None,
-            samples=query_samples(found, boards, sample, seed) if sample is not None else (),
-            health=tuple(reader.health(found.qrels[0] if found.qrels else None)) if health else (),
-            provenance=found.provenance(reader, order) | in_words(apart),
-            inputs=digests(),
-            out=(),
-            official=official_scores(leaderboard, found, by_labels[0], boards, reader)
-            if leaderboard and by_labels
-            else None,
-            pairings=pairings,
-            cycles=cycles,
-            not_judged=apart,
-            per_query=per_query,
-            judged_tops=tops,
-            rehearsal=found.rehearsal,
-            notices=tuple(dict.fromkeys((*made, *map(str, notices)))),
+    add_stamps(found, leaderboard, order_by)
+    with found.reading(engine):
+        result = scored(
+            Boards(found, measure, chosen),
+            leave_one_out=leave_one_out,
+            team_of=team_of,
+            sample=sample,
+            health=health,
+            leaderboard=leaderboard,
         )
+    notices = tuple(dict.fromkeys((*resolved, *result.notices)))
+    result = replace(result, notices=notices, per_query=per_query)
     if not write:
         return result
     if found.study:
@@ -524,10 +471,43 @@ def score(
     return replace(result, out=files)
 
 
-def _no_votings(statistic: Statistic) -> Notice:
-    """Say why it is not told beside a τ how far two votings agree."""
-    if statistic != "mean":
-        what = "how far two rounds of voting agree is known for means only"
-    else:
-        what = "how far two rounds of voting agree is not known: the rule finds other answers in these votes"
-    return Notice(where="Kendall's τ", what=what)
+def scored(
+    boards: Boards,
+    *,
+    leave_one_out: bool = False,
+    team_of: TeamsOf | None = None,
+    sample: int | None = None,
+    health: bool = False,
+    leaderboard: str | Path | None = None,
+) -> ScoreResult:
+    """Return the result of scoring runs that are open, with what was asked for beside the boards."""
+    found, votes, tau = boards.found, boards.votes, boards.tau
+    apart, ratios = count_not_judged(found), boards.win_ratios
+    left_out: tuple[LeftOut, ...] = ()
+    left_out_votings = None
+    if leave_one_out:
+        left_out = runs_left_out(found, boards.by_labels[0], team_of)
+        if votes and boards.votings:
+            queries = frozenset(votes.labels.queries)
+            left_out_votings = boards.votings.of(str(boards.by_labels[0]), queries)
+    labels = found.qrels[0] if found.qrels else None
+    result = ScoreResult(
+        boards=tuple(boards.all),
+        tau=tau,
+        winratio=ratios,
+        pair_agreement=boards.agreement,
+        left_out=left_out,
+        left_out_votings=left_out_votings,
+        samples=boards.samples(sample) if sample is not None else (),
+        health=tuple(found.reader.health(labels)) if health else (),
+        out=(),
+        official=official_scores(leaderboard, found, boards.by_labels[0], boards.all)
+        if leaderboard
+        else None,
+        pairings=boards.pairings,
+        cycles=votes.resolutions.counts()["cycle"] if votes else None,
+        not_judged=apart,
+        judged_tops=boards.tops,
+        **found.made_from(),
+    )
+    return replace(result, provenance=result.provenance | in_words(apart))

@@ -15,12 +15,12 @@ from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import store_url
-from prefjudge.findings.judgments import counted_judgments
 from prefjudge.marketplace import operator as market
 from prefjudge.reading.files import Notice
 from prefjudge.reading.labels import read_judgments, rehearsal_in
 from prefjudge.show.results import Shown
 from prefjudge.study import people
+from prefjudge.study.assignments import load_judgments
 from prefjudge.study.judgments import Pace, load_conduct, load_paces
 from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided
 from prefjudge.study.pools import load_passages, load_queries
@@ -78,7 +78,7 @@ def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> 
 
 def _observe_study(study: Study, *, ids: bool) -> Observed:
     with study.transaction(write=False) as db:
-        conduct, kept, paces = load_conduct(db), counted_judgments(study, db), load_paces(db)
+        conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
         undecided = load_undecided(db, current_target(db))

@@ -21,8 +21,7 @@ from prefjudge.pages.page import (
     style_text,
 )
 from prefjudge.pages.site import atom_feed, json_feed
-from prefjudge.reading.files import Notice, atomic_write
-from prefjudge.reading.once import asking_once
+from prefjudge.reading.files import atomic_write
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.results import Shown
 from prefjudge.steps.report.site.board_pages import (
@@ -83,13 +82,12 @@ def make_site(
     if url and not is_web_address(url):
         raise InputError(f"--url {url}: not an address of the web", "Write it as https://…")
     check_folder(folder, study.mark)
-    notices: list[Notice] = []
     today = datetime.now(UTC).date()
     # A study that is being collected shows one state on all pages.
-    with study.reading(), asking_once():
+    with study.reading():
         written = (folder / name for name in ("index.html", CSV_FILE))
         check_outputs(*written, inputs=(leaderboard,), study=study)
-        state = gather_state(study, runs, leaderboard, today, notices, health=health, **how)
+        state = gather_state(study, runs, leaderboard, today, health=health, **how)
         done = write_site(folder, study.mark, _files(state, contact=contact, url=url, texts=texts))
     return SiteResult(
         study=str(study.folder),
@@ -102,7 +100,7 @@ def make_site(
         written=done.written,
         removed=done.removed,
         rehearsal=state.rehearsal,
-        notices=tuple(dict.fromkeys((*map(str, notices), *state.answers.notices))),
+        notices=tuple(dict.fromkeys((*map(str, state.notices), *state.answers.notices))),
     )
 
 

@@ -11,28 +11,31 @@ import numpy as np
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.core.pools import Candidate, candidates_of
 from prefjudge.core.resolving.confidence import ConfidenceSummary, resolved_queries
-from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution
+from prefjudge.core.resolving.resolutions import Resolution
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.boards import Board, label_board
 from prefjudge.evaluation.correlation import RankCorrelation
-from prefjudge.evaluation.measures.measures import Measure
-from prefjudge.evaluation.measures.placings import place_candidates, relabel, union_documents
-from prefjudge.evaluation.stability import pooled_documents
+from prefjudge.evaluation.measures.placings import relabel, union_documents
 from prefjudge.evaluation.submissions import Audit, OfficialBoard, Rules, Submission, audit, find_entry
 from prefjudge.field.history import History, history
-from prefjudge.findings.answers import load_best_answers, load_versions
-from prefjudge.findings.boards import VoteSet
-from prefjudge.findings.inputs import ScoreInputs, gather, official_qrels, official_scores, stamped
+from prefjudge.findings.answers import BestAnswers, load_versions
+from prefjudge.findings.boards import (
+    Votings,
+    add_stamps,
+    correlations,
+    official_scores,
+    own_votes,
+    pooled_labels,
+)
+from prefjudge.findings.findings import Findings, gather
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import QRELS_NAME, InputFile, expand, in_memory
 from prefjudge.reading.held import NamedFile
 from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
-from prefjudge.reading.opened import Reader, reading
 from prefjudge.reading.options import ReadOptions
 from prefjudge.reading.runs.health import RunHealth
 from prefjudge.steps.report.material import assess_best
-from prefjudge.steps.score.boards import Votings, correlations
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
 from prefjudge.study.pools import load_inputs, load_passages, load_queries
@@ -210,33 +213,22 @@ class AllBoards:
 
 
 def make_boards(
-    found: ScoreInputs,
+    found: Findings,
     answers: Mapping[int, Qrels],
     made: Mapping[int, str | None],
     joined: Mapping[str, int],
-    reader: Reader,
 ) -> AllBoards:
     """Make all boards from one reading of the runs, each as ``score`` makes it.
 
-    Parameters
-    ----------
-    found : ScoreInputs
-        The runs and the label sets: those that were pooled, and the best-known answers last.
-    answers : mapping of int to Qrels
-        The versions of the answers; the last one is among the label sets of ``found``.
-    made : mapping of int to str or None
-        When each version was made.
-    joined : mapping of str to int
-        The first version at which each run was there.
-    reader : Reader
-        Of the runs of ``found``.
+    ``answers`` and ``made`` are the versions of the answers and when each was made; the last one is among the
+    label sets of ``found``. ``joined`` is the first version at which each run was there.
     """
-    measures = [Measure.parse(text) for text in found.measures(())]
-    labels, official = found.qrels[:-1], official_qrels(found)
-    pooled = official if labels and official and official.name == labels[0].name else None
+    measures, _ = found.measures(())
+    labels = found.qrels[:-1]
+    pooled = pooled_labels(found, labels)
     sets = [*labels, *answers.values()]
     documents = union_documents(sets)
-    ranks = reader.judged(documents)
+    (ranks,) = found.placed(documents)
 
     def boards(one: Qrels, placed: Sequence[JudgedRanks], *, first: bool) -> Iterator[Board]:
         top = None if first or not labels else labels[0]
@@ -334,9 +326,9 @@ class Answers:
     notices: tuple[str, ...]
 
 
-def explain_answers(study: Study, past: History, versions: Mapping[int, Qrels]) -> Answers:
+def explain_answers(study: Study, best: BestAnswers, past: History, versions: Mapping[int, Qrels]) -> Answers:
     """Return what is known of the best answers, by the judgments as they are."""
-    best, chances, sure = assess_best(study)
+    chances, sure = assess_best(study, best)
     candidates = set(candidates_of(best.votes.pools)) if best.votes.pools else set()
     return Answers(
         queries=resolved_queries(best.resolutions, chances),
@@ -419,6 +411,7 @@ class SiteState:
     audit: Audit | None
     official: OfficialBoard | None
     rehearsal: Rehearsal | None
+    notices: Sequence[Notice]
 
 
 def gather_state(
@@ -426,7 +419,6 @@ def gather_state(
     runs: Sequence[str | Path],
     leaderboard: Path | None,
     today: date,
-    notices: list[Notice],
     *,
     health: bool,
     **how: Unpack[ReadOptions],
@@ -435,37 +427,46 @@ def gather_state(
     past, progress = history(study, moves=False), status(study, confidence=False)
     if not progress.queries:
         raise lacking(study, Stage.POOL)
+    notices: list[Notice] = []
     entries = find_entries(study, runs, today, notices)
     listed: tuple[Submission, ...] = read_leaderboard(leaderboard) if leaderboard else ()
     entries = replace(entries, shown=with_leaderboard(entries.shown, listed))
     stored = _stored(study)
-    versions = load_versions(study) or {0: load_best_answers(study)[0]}
-    found = stamped(_only_shown(gather(study, notices=notices), entries), leaderboard)
+    best = BestAnswers(study, verb="report")
+    versions = load_versions(study) or {0: best.qrels}
+    found = gather(study, best=best, how=how)
+    found.notices[:0] = notices
+    found.runs = _only_shown(found, entries)
+    add_stamps(found, leaderboard)
     made = {one.version: one.made for one in past.versions} or {0: stored.since}
-    joined = first_versions(stored.findings, past)
-    order = found.order(None)
-    with reading(found.runs, order, notices, **how) as reader:
-        boards = make_boards(found, versions, made, joined, reader)
-        taus = tuple(_correlations(found, boards, reader, notices))
-        heads = reader.top(_DEPTH) if listed or any(one.submitted for one in entries.shown.values()) else None
-        official = _official(leaderboard, found, boards, reader)
-        checked = _health(found, boards, reader) if health else {}
+    with found.reading(digest=False):
+        boards = make_boards(found, versions, made, first_versions(stored.findings, past))
+        every = [*boards.labels, *boards.current.boards]
+        measures, _ = found.measures(())
+        # beside τ stands how far two votings agree
+        votings = Votings(own_votes(found), found, measures) if boards.labels and found.judgments else None
+        taus = tuple(correlations(every, found, votings)) if boards.labels else ()
+        dated = listed or any(one.submitted for one in entries.shown.values())
+        heads = found.reader.top(_DEPTH) if dated else None
+        official = official_scores(leaderboard, found, measures[0], every) if leaderboard else None
+        checked = found.reader.health(found.qrels[0]) if health else []
     return SiteState(
         study=study,
         stored=stored,
         past=past,
         progress=progress,
-        answers=explain_answers(study, past, versions),
+        answers=explain_answers(study, best, past, versions),
         boards=boards,
         taus=taus,
         entries=entries,
         waiting=tuple(
             name for name in (found.waiting.names if found.waiting else ()) if name in entries.shown
         ),
-        health=checked,
+        health=dict(zip(boards.runs, checked, strict=False)),
         audit=audit_entries(entries.shown, listed, heads, study.config.board),
         official=official,
         rehearsal=found.rehearsal,
+        notices=found.notices,
     )
 
 
@@ -480,44 +481,10 @@ def _stored(study: Study) -> Stored:
         )
 
 
-def _only_shown(found: ScoreInputs, entries: Entries) -> ScoreInputs:
+def _only_shown(found: Findings, entries: Entries) -> tuple[NamedFile, ...]:
     kept = [path for path in found.runs if isinstance(path, NamedFile) and path.name in entries.shown]
     if not kept:
         raise StudyError(
             "all runs that would be shown wait for a challenge to end", "Run `prefjudge run` to end it."
         )
-    return replace(found, runs=tuple(kept))
-
-
-def _correlations(
-    found: ScoreInputs, boards: AllBoards, reader: Reader, notices: list[Notice]
-) -> Iterator[RankCorrelation]:
-    """Compare the boards under the labels and the answers: beside τ stands how far two votings agree."""
-    if not boards.labels:
-        return
-    votings = None
-    if found.judgments is not None and len(found.judgments) and found.pools:
-        votes = VoteSet(
-            PREFERENCE_NAME,
-            found.judgments,
-            place_candidates(pooled_documents(found.pools), found.copies, reader.judged),
-            how=found.how,
-            pools=found.pools,
-            asked=found.asked,
-            kept=found.kept,
-        )
-        votings = Votings(votes, found, [Measure.parse(text) for text in found.measures(())], None)
-    yield from correlations([*boards.labels, *boards.current.boards], found, votings, notices)
-
-
-def _official(
-    leaderboard: Path | None, found: ScoreInputs, boards: AllBoards, reader: Reader
-) -> OfficialBoard | None:
-    if leaderboard is None:
-        return None
-    every = [*boards.labels, *boards.current.boards]
-    return official_scores(leaderboard, found, Measure.parse(found.measures(())[0]), every, reader)
-
-
-def _health(found: ScoreInputs, boards: AllBoards, reader: Reader) -> dict[str, RunHealth]:
-    return dict(zip(boards.runs, reader.health(found.qrels[0]), strict=True))
+    return tuple(kept)
