@@ -16,9 +16,8 @@ import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.steps.demo import demo
-from prefjudge.steps.reproduce.exhibits import Exhibit
-from prefjudge.steps.reproduce.library import GUIDED, PAPERS
-from prefjudge.steps.reproduce.prices import hits_of, paper_price
+from prefjudge.steps.reproduce.exhibits import hits_of, paper_price
+from prefjudge.steps.reproduce.papers import GUIDED, PAPERS, Exhibit, load_paper
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
@@ -26,7 +25,7 @@ BOARD = (
     "id,date,description,team,eval\n"
     "lexical,2021/01/02,words,A,0.30\nreranker-large,2021/02/03,a BERT of size,B,0.40\n"
 )
-EXHIBITS = [(paper.name, one) for paper in GUIDED for one in paper.exhibits]
+EXHIBITS = [(paper.name, one) for paper in map(load_paper, GUIDED) for one in paper.exhibits]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +88,7 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_every_table_and_figure_is_made(paper: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     name = paper.name  # type: ignore[attr-defined]
@@ -153,7 +152,7 @@ def _printed(words: Sequence[str]) -> str:
     return done.stdout
 
 
-SHALLOW = {one.name: one for one in PAPERS[0].exhibits}
+SHALLOW = {one.name: one for one in load_paper("shallow-pooling").exhibits}
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ class Material:
     open until ``open_files`` is closed.
     """
 
-    open_files: ExitStack
+    open_files: ExitStack = field(default_factory=ExitStack)
     study: Study
     state: StatusResult
     how: ReadOptions

@@ -1,1 +1,1 @@
-"""``prefjudge reproduce``: the step is in reproduce.py, its helpers are beside it."""
+"""``prefjudge reproduce``: the verb, the papers that it knows, and what makes their exhibits."""

@@ -1,18 +1,19 @@
 """Makes the tables and figures of a paper for the user's own data, in one folder."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Literal, TypeVar, Unpack
 
 from annotated_types import Ge
 
 from prefjudge.core.runs import OrderLike
 from prefjudge.errors import InputError, PrefjudgeError
-from prefjudge.findings.outputs import stamp_of
-from prefjudge.pages.page import Section
+from prefjudge.findings.outputs import stamp_of, write_figure, write_table
+from prefjudge.pages.page import FirstScreen, Picture, Section, report_page
+from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_path, expand, in_memory, several
 from prefjudge.reading.inputs import (
     LabelSets,
@@ -25,32 +26,125 @@ from prefjudge.reading.inputs import (
     take_qrels,
     take_runs,
 )
-from prefjudge.reading.labels import file_stamps, rehearsal_in
+from prefjudge.reading.labels import ENDING, file_stamps, rehearsal_in
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.results import Screen, Shown, first_few
-from prefjudge.steps.reproduce.exhibits import Exhibit, Made, Paper
-from prefjudge.steps.reproduce.given import Given, check_files, file_of
-from prefjudge.steps.reproduce.library import find_paper
-from prefjudge.steps.reproduce.material import Material
-from prefjudge.steps.reproduce.pages import INDEX_FILE, Folder, section_of, write_page
-from prefjudge.steps.reproduce.rehearsal import (
+from prefjudge.steps.reproduce.exhibits import (
     JUDGMENTS_FILE,
+    MAKERS,
     POOLED_FILE,
     SIMULATION,
     STAMP,
+    Made,
     rehearsal_table,
     rehearse,
 )
+from prefjudge.steps.reproduce.material import Material, file_of
+from prefjudge.steps.reproduce.papers import PAPERS, Exhibit, Paper, PaperName
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.store import Study, open_study
+from prefjudge.words import json_text
+
+# The folder that is written: a file for each table and figure, and a page that shows them all.
+
+T = TypeVar("T")
+
+INDEX_FILE = "index.html"
+_TABLES, _FIGURES = ("csv", "tex", "md"), ("svg", "png")
+_FOLD = "Tables and figures"
+LIST_FILE = "reproduce.json"
+"""Names what an earlier run wrote, so that a later one deletes these files and no others."""
 
 
-class PaperName(StrEnum):
-    """The papers that can be reproduced."""
+def open_folder(folder: Path) -> Path:
+    """Return a folder that is new, empty, or of an earlier run, whose files are removed."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file", "Give a new folder: --out DIR")
+    if folder.is_dir() and any(folder.iterdir()):
+        for name in _earlier_files(folder):
+            (folder / name).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
-    SHALLOW_POOLING = "shallow-pooling"
-    SIGNIFICANT_IMPROVEMENTS = "significant-improvements"
-    BENCHMARKING = "benchmarking"
+
+def _earlier_files(folder: Path) -> list[str]:
+    try:
+        named = json.loads((folder / LIST_FILE).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            f"{folder} is not empty, and prefjudge reproduce did not write it", "Give a new folder: --out DIR"
+        ) from None
+    return [name for name in named if isinstance(name, str) and Path(name).name == name]
+
+
+class Folder:
+    """Writes files; each name is listed before its file, so that a killed run can be repeated."""
+
+    def __init__(self, path: Path, stamp: str) -> None:
+        self.path, self.stamp = open_folder(path), stamp
+        self._names: list[str] = []
+
+    def claim(self, *names: str) -> None:
+        """List files that are about to be written, with what goes beside them."""
+        self._names += names
+        write_text(self.path / LIST_FILE, json_text({"files": self._names}) + "\n")
+
+    def write(self, exhibit: Exhibit, made: Made) -> tuple[str, ...]:
+        """Write the tables of an exhibit as CSV, TeX and Markdown, its figures as SVG and PNG."""
+        tables = [
+            (f"{stem}.{form}", table) for stem, table in _named(exhibit.file, made.tables) for form in _TABLES
+        ]
+        drawn = [(stem, draw()) for stem, draw in _named(exhibit.file, made.figures)]
+        figures = [(f"{stem}.{form}", one) for stem, one in drawn for form in _FIGURES]
+        names = [*(name for name, _ in tables), *(name for name, _ in figures)]
+        beside = [f"{Path(name).stem}.{ENDING}" for name in names if self.stamp and name.endswith(".csv")]
+        self.claim(*names, *beside)
+        for name, table in tables:
+            write_table(self.path / name, table, stamp=self.stamp)
+        for name, figure in figures:
+            write_figure(self.path / name, figure, self.stamp)
+        return tuple(names)
+
+
+def _named(stem: str, things: Sequence[T]) -> Iterator[tuple[str, T]]:
+    """Name one thing after the exhibit, and further ones with a number."""
+    for number, thing in enumerate(things, 1):
+        yield (stem if number == 1 else f"{stem}-{number}"), thing
+
+
+def section_of(
+    exhibit: Exhibit, made: Made | None, files: Sequence[str], missing: str, folder: Folder
+) -> Section:
+    """Return the part of the page that shows an exhibit from its files, or says what it needs."""
+    shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
+    if made is None:
+        return Section(heading=exhibit.name, fold=_FOLD, finding=f"{shows}. Not made: {missing}")
+    return Section(
+        heading=exhibit.name,
+        fold=_FOLD,
+        finding=f"{shows}.",
+        words=(exhibit.reading, *made.words),
+        pictures=tuple(
+            Picture(words=f"{exhibit.name}: {exhibit.shows}", svg=(folder.path / name).read_bytes())
+            for name in files
+            if name.endswith(".svg")
+        ),
+        tables=tuple(table.stamped(folder.stamp) for table in made.tables),
+        files=tuple(files),
+        command=exhibit.command,
+    )
+
+
+def write_page(
+    paper: Paper, sections: Iterable[Section], folder: Path, *, notices: Iterable[str], stamp: str = ""
+) -> Path:
+    """Write the page that shows all exhibits in the paper's order."""
+    after = f"After: {paper.citation}"
+    first = FirstScreen(result=paper.lead, also=f"{stamp}. {after}" if stamp else after)
+    title = f"{paper.name}, from your own data"
+    path = folder / INDEX_FILE
+    write_text(path, report_page(title, first, tuple(sections), tuple(notices)))
+    return path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +250,7 @@ def reproduce(
     InputError
         The paper is unknown, the folder holds other files, or nothing could be made.
     """
-    chosen = find_paper(PaperName(paper))
+    chosen = PAPERS[PaperName(paper)]
     if simulate and (
         chosen.name != PaperName.SHALLOW_POOLING or judgments or study or pool or not (runs and qrels)
     ):
@@ -170,7 +264,8 @@ def reproduce(
             _EXAMPLE,
         )
     votes = maybe(take_judgments, judgments)
-    given = Given(
+    material = Material(
+        folder=Path(out),
         study=open_study(study),
         runs=take_runs(runs),
         qrels=take_qrels(qrels),
@@ -188,19 +283,17 @@ def reproduce(
         seed=seed,
         how=how,
     )
-    _keep_inputs(Path(out), given)
-    check_files(given)
-    with given.study.reading() if given.study else nullcontext():  # one state of it in all exhibits
-        return _reproduce(chosen, given, Path(out), simulate=simulate)
+    _keep_inputs(material)
+    material.check_files()
+    with material.study.reading() if material.study else nullcontext():  # one state of it in all exhibits
+        return _reproduce(chosen, material, simulate=simulate)
 
 
-def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> ReproduceResult:
+def _reproduce(chosen: Paper, material: Material, *, simulate: bool) -> ReproduceResult:
     """Make the exhibits of a paper, and the page that shows them."""
-    notices: list[str] = []
-    material = Material(given=given, folder=out, notices=notices)
-    if given.runs or given.study is not None:
+    if material.runs or material.study is not None:
         _ = material.heads  # an unreadable run is reported here, once
-    folder = Folder(out, STAMP if simulate else _stamp(given))
+    folder = Folder(material.folder, STAMP if simulate else _stamp(material))
     sections: list[Section] = []
     if simulate:
         sections.append(_simulated(material, folder))
@@ -216,7 +309,7 @@ def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> Rep
         chosen,
         [*sections, *(section for _, section in made)],
         folder.path,
-        notices=notices,
+        notices=material.notices,
         stamp=folder.stamp,
     )
     return ReproduceResult(
@@ -225,16 +318,16 @@ def _reproduce(chosen: Paper, given: Given, out: Path, *, simulate: bool) -> Rep
         index=str(index),
         exhibits=tuple(found for found, _ in made),
         simulated=simulate,
-        notices=tuple(notices),
+        notices=tuple(material.notices),
     )
 
 
 _EXAMPLE = "Run, for instance: prefjudge reproduce shallow-pooling --runs 'runs/*' --qrels FILE --out DIR"
 
 
-def _keep_inputs(folder: Path, given: Given) -> None:
+def _keep_inputs(given: Material) -> None:
     """Refuse an output folder that holds an input: its files are replaced."""
-    study = given.study.folder if given.study else None
+    folder, study = given.folder, given.study.folder if given.study else None
     files = (given.judgments, given.pool, given.leaderboard, given.held_out, study)
     for path in (*(expand(given.runs) if given.runs else ()), *map(file_of, given.qrels), *files):
         if path is not None and not in_memory(path) and Path(path).resolve().is_relative_to(folder.resolve()):
@@ -243,7 +336,7 @@ def _keep_inputs(folder: Path, given: Given) -> None:
             )
 
 
-def _stamp(given: Given) -> str:
+def _stamp(given: Material) -> str:
     """Return the rehearsal stamp of the study, or else of the files."""
     files = [*map(file_of, given.qrels), *([given.judgments] if given.judgments else [])]
     stamp = stamp_of(
@@ -270,9 +363,9 @@ def _make(exhibit: Exhibit, material: Material, folder: Folder) -> tuple[Reprodu
     needs = [need for need in exhibit.needs if not material.has(need)]
     if needs:
         missing = f"it needs {', '.join(needs)}"
-    elif exhibit.make is not None:
+    elif exhibit.make:
         try:
-            made = exhibit.make(material)
+            made = MAKERS[exhibit.make](material)
             files = folder.write(exhibit, made)
         except PrefjudgeError as error:
             missing = f"{error.message}. {error.hint}" if error.hint else error.message
