@@ -13,7 +13,7 @@ from prefjudge.study.pools import load_pools, load_queries
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from prefjudge.steps.resolve.result import ResolveResult
+    from prefjudge.steps.resolve.resolve import ResolveResult
     from prefjudge.steps.score.score import ScoreResult
 
 

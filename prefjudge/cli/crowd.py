@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.store.backup import BackupResult, RecoverResult
     from prefjudge.steps.store.check import StoreCheckResult
     from prefjudge.steps.work import WorkResult
-    from prefjudge.steps.workers.conduct import PersonResult
-    from prefjudge.steps.workers.workers import WorkersResult
+    from prefjudge.steps.workers.workers import PersonResult, WorkersResult
 
 
 def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
     from prefjudge.steps.pool import PoolResult
     from prefjudge.steps.publish import PublishResult
-    from prefjudge.steps.resolve.result import ResolveResult
+    from prefjudge.steps.resolve.resolve import ResolveResult
     from prefjudge.steps.run import RunResult
     from prefjudge.steps.score.score import ScoreResult
     from prefjudge.steps.status import StatusResult

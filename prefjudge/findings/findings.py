@@ -11,17 +11,9 @@ from typing import Self, TypedDict
 
 import numpy as np
 
+from prefjudge.core.copies import NO_COPIES, Copies, heads_of_candidates, labels_of_candidates
 from prefjudge.core.judgments import Judgments, only_queries
-from prefjudge.core.pools import (
-    NO_COPIES,
-    Copies,
-    Pairs,
-    Pools,
-    heads_of_candidates,
-    labels_of_candidates,
-    pooled_qrels,
-    select_queries,
-)
+from prefjudge.core.pools import Pairs, Pools, pooled_qrels, select_queries
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, HowResolved, Resolutions, resolved
 from prefjudge.core.resolving.rules import PAPER_RULE
 from prefjudge.core.runs import Heads, JudgedRanks, Order, OrderLike, Qrels, Scores, restrict

@@ -35,18 +35,10 @@ _SCRIPT_WORDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One comparison as the page holds it.
+    """One comparison as the page holds it: a query and the texts of two passages.
 
-    Attributes
-    ----------
-    name : str
-        The opaque name of the form field (12 of ``[a-z0-9]``).
-    query : str
-        What the passages should answer.
-    passages : tuple of str
-        The two texts.
-    tokens : tuple of str
-        The opaque values that choosing either passage submits (12 of ``[a-z0-9]``).
+    ``name`` is the opaque name of the form field, and ``tokens`` are the opaque values that choosing either
+    passage submits, 12 of ``[a-z0-9]`` each.
     """
 
     name: str

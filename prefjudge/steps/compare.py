@@ -260,8 +260,8 @@ def compared(
     _note_several_answers(found, comparisons)
     if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
         what = (
-            "only the sequential test is valid however often you look; the outcomes and tests beside it are for "
-            "one look"
+            "only the sequential test is valid however often you look; the outcomes and tests beside it "
+            "are for one look"
         )
         found.note("compare", what)
     return tuple(comparisons)

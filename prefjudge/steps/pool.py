@@ -1,7 +1,8 @@
 """Pools the top results of runs with the qrels, and pairs the candidates of each query."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
@@ -46,7 +47,6 @@ from prefjudge.reading.runs.engines import Engine
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.reading.texts.collections import markup_in, read_texts
-from prefjudge.reading.texts.records import TextFields
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.show.results import Shown
 from prefjudge.show.tables import Column, Table
@@ -58,43 +58,160 @@ if TYPE_CHECKING:
     from prefjudge.study.config import PoolConfig
 
 
-# The texts of the candidates, out of a collection.
+# What is pooled.
 
 
-def candidate_texts(
-    collection: str | Path,
-    fields: TextFields,
-    heads: Heads,
-    qrels: Qrels | None,
-    notices: list[Notice],
-    others: Collection[str] = (),
-) -> dict[str, str]:
-    """Return the texts of the runs' top documents, of the qrels', and of others as far as they are there.
+class _Given:
+    """Runs, qrels, queries and texts to pool, the settings of a study, and what is odd about them."""
 
-    A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
-    """
-    of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
-    relevant = np.unique(qrels.doc[qrels.grade >= 1]) if qrels else np.empty(0, dtype=np.int32)
-    of_qrels = [qrels.docs[code] for code in relevant] if qrels else []
-    wanted = dict.fromkeys([*of_runs, *of_qrels, *others])
-    found = read_texts(collection, wanted, fields=fields, notices=notices)
-    missing = [doc for doc in of_runs if doc not in found]
-    if missing:
-        raise InputError(
-            f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
-            f"such as {missing[0]!r}",
-            "Give the collection that the runs were made from.",
+    def __init__(
+        self,
+        study: str | Path | Study | None,
+        runs: Runs,
+        qrels: OneLabelSet | None,
+        queries: Texts | None,
+        collection: Texts | None,
+        copies: str | Path | None,
+        how: InputOptions,
+    ) -> None:
+        self.study = open_study(study)
+        self.settings: PoolConfig | PoolDefaults = self.study.config.pool if self.study else PoolDefaults()
+        self.notices: list[Notice] = []
+        self.paths, self.copies = expand(runs), copies
+        self.read, self.fields = run_options(how), text_fields(how)
+        self.qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
+        self.queries = given_file(maybe(take_texts, queries), "queries")
+        self.collection = given_file(maybe(take_texts, collection), "collection")
+
+    @cached_property
+    def texts(self) -> Mapping[str, str] | None:
+        """The texts of the queries to pool; None where all queries of the runs are."""
+        if not self.queries:
+            return None
+        return read_queries(self.queries, fields=self.fields, notices=self.notices)
+
+    @cached_property
+    def labels(self) -> Qrels | None:
+        """The labels of the qrels."""
+        return read_qrels(self.qrels, name=QRELS_NAME, notices=self.notices) if self.qrels else None
+
+    def note(self, where: object, what: str) -> None:
+        """Add a notice."""
+        self.notices.append(Notice(where=str(where), what=what))
+
+    def nothing_pooled(self, reader: Reader) -> InputError:
+        """Return why no query is pooled."""
+        heads = reader.top(1, None)
+        if self.texts is None or not heads.queries:
+            return InputError("the runs have no queries", "Check that these are the right files.")
+        self.refuse_swapped(heads)
+        return InputError(
+            f"{self.queries}: no query of this file is in the runs: its first is {next(iter(self.texts))!r}, "
+            f"the runs have {heads.queries[0]!r}",
+            write_alike("query_id", self.texts, heads.queries, "queries and runs"),
         )
-    unknown = [doc for doc in of_qrels if doc not in found]
-    if unknown:
-        notices.append(
-            Notice(
-                where=str(collection),
-                what=f"lacks {len(unknown)} of the {len(of_qrels)} relevant documents of the qrels, such as "
-                f"{unknown[0]!r}: they cannot be shown and do not enter the pool",
+
+    def refuse_swapped(self, heads: Heads) -> None:
+        """Refuse queries where the collection is meant, and the other way round, where nothing else fits."""
+        if self.texts is None or self.collection is None:
+            return
+        swapped = 2 * sum(doc in self.texts for doc in heads.docs) > len(heads.docs)
+        among = read_texts(self.collection, heads.queries, fields=self.fields) if swapped else {}
+        if 2 * len(among) > len(heads.queries):
+            raise InputError(
+                f"queries and collection are swapped: {self.queries} holds the passages, and "
+                f"{self.collection} the queries",
+                f"Give --queries {quoted(self.collection)} --collection {quoted(self.queries or '')}",
             )
-        )
-    return found
+
+    def note_in_no_run(self, found: int) -> None:
+        """Say how many of the queries no run answers."""
+        if self.texts is not None and len(self.texts) != found:
+            of = many(len(self.texts), "query is", "queries are")
+            self.note(self.queries, f"{len(self.texts) - found:,} of its {of} in no run")
+
+    def note_unlabelled(self, pools: Pools, judged: Qrels | None) -> None:
+        """Say how many queries are pooled, and will be paid for, without a label."""
+        missing = set(pools.queries).difference(judged.queries) if judged else ()
+        if missing:
+            of = many(len(pools.queries), "pooled query", "pooled queries")
+            what = (
+                f"lacks {len(missing):,} of the {of}: they are judged nevertheless; "
+                "to leave them out, give --queries a file without them"
+            )
+            self.note(self.qrels, what)
+
+    def known(self, heads: Heads, others: Collection[str]) -> tuple[Qrels | None, dict[str, str]]:
+        """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
+        judged = self.labels
+        if judged and judged.queries and {*judged.queries}.isdisjoint(heads.queries):
+            what = f"no query of this file is in the runs: its first is {judged.queries[0]!r}, the runs have "
+            way = write_alike("query_id", judged.queries, heads.queries, "qrels and runs")
+            raise InputError(f"{self.qrels}: {what}{heads.queries[0]!r}", way)
+        relevant = {judged.docs[row] for row in judged.doc[judged.grade > 0].tolist()} if judged else set()
+        if judged and relevant.isdisjoint(heads.docs):
+            what = (
+                f"its relevant documents are at the top of no run: its doc_ids look like {judged.docs[0]!r}"
+            )
+            like = f"{what}, those of the runs like {heads.docs[0]!r}"
+            self.note(self.qrels, like if relevant else "has no relevant document")
+        if self.collection is None:
+            return judged, {}
+        texts = self._candidate_texts(self.collection, heads, others)
+        return restrict_documents(judged, texts) if judged else None, texts
+
+    def _candidate_texts(
+        self, collection: str | Path, heads: Heads, others: Collection[str]
+    ) -> dict[str, str]:
+        """Return the texts of the runs' top documents, of the qrels', and of others if they are there.
+
+        A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
+        """
+        qrels = self.labels
+        of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
+        of_qrels = [qrels.docs[code] for code in np.unique(qrels.doc[qrels.grade >= 1])] if qrels else []
+        wanted = dict.fromkeys([*of_runs, *of_qrels, *others])
+        found = read_texts(collection, wanted, fields=self.fields, notices=self.notices)
+        missing = [doc for doc in of_runs if doc not in found]
+        if missing:
+            raise InputError(
+                f"{collection} lacks {len(missing)} of the runs' {len(of_runs)} top passages, "
+                f"such as {missing[0]!r}",
+                "Give the collection that the runs were made from.",
+            )
+        unknown = [doc for doc in of_qrels if doc not in found]
+        if unknown:
+            what = (
+                f"lacks {len(unknown)} of the {len(of_qrels)} relevant documents of the qrels, such as "
+                f"{unknown[0]!r}: they cannot be shown and do not enter the pool"
+            )
+            self.note(collection, what)
+        return found
+
+    def same(self, texts: Mapping[str, str], docs: Collection[str]) -> Copies:
+        """Return which documents are copies by their texts, or by a file of those that are."""
+        found = copies_in(texts, near=self.settings.near_copies)
+        if self.copies is None:
+            return found
+        told = read_copies(self.copies, {*docs, *texts}, notices=self.notices)
+        differ = [
+            group for group in told.groups if len({folded(texts[doc]) for doc in group if doc in texts}) > 1
+        ]
+        if differ:
+            classes = many(len(differ), "class", "classes")
+            what = f"in {classes}, such as that of {differ[0][0]}, the texts differ"
+            self.note(self.copies, f"{what}: they count as copies nevertheless")
+        return found | told
+
+    def sampled(self, pools: Pools, count: int | None, min_size: int | None) -> Pools:
+        """Return the pools of a sample of the queries, where one is asked for."""
+        count, min_size = count or self.settings.sample, min_size or self.settings.min_size
+        if count is None or count >= len(pools.queries):
+            return pools
+        try:
+            return sample_queries(pools, count, min_size=min_size, rng=generator(self.study, "sample"))
+        except ValueError as error:
+            raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
 
 
 # The files that ``pool`` leaves behind: the pool as a table, and its sizes drawn.
@@ -103,22 +220,6 @@ def candidate_texts(
 def can_stay(out: str | Path | None, engine: str) -> bool:
     """Return whether a cluster keeps the pool where it is, and writes it."""
     return engine == Engine.SPARK and out is not None and is_parquet(out)
-
-
-def save_pool(
-    path: str,
-    reader: Reader,
-    depth: int,
-    qrels: Qrels | None,
-    per_query: QrelsPerQuery,
-    queries: Collection[str] | None,
-) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Let the cluster write the pool; return the run tags and the sizes of the pools."""
-    from prefjudge.reading.runs import cluster
-
-    runs = reader.runs
-    assert isinstance(runs, TableRuns)
-    return cluster.save_pool(runs, path, depth=depth, qrels=qrels, per_query=per_query, queries=queries)
 
 
 def write_pool(path: str | Path, pools: Pools, engine: str) -> None:
@@ -258,18 +359,13 @@ def pool(
     """
     plot = as_path(plot)
     out = as_target(out)
-    opened, settings = _settings(study)
-    notices: list[Notice] = []
-    paths = expand(runs)
-    read, fields = run_options(how), text_fields(how)
-    qrels = given_file(maybe(take_one_qrels, qrels), "qrels")
-    queries = given_file(maybe(take_texts, queries), "queries")
-    collection = given_file(maybe(take_texts, collection), "collection")
-    inputs = (*paths, qrels, queries, collection, copies)
+    given = _Given(study, runs, qrels, queries, collection, copies, how)
+    opened, settings, notices = given.study, given.settings, given.notices
+    inputs = (*given.paths, given.qrels, given.queries, given.collection, copies)
     check_outputs(out, inputs=inputs, study=opened, plot=plot, engine=engine)
     if challenge:
-        with reading(paths, settings.order, notices, **read) as reader:
-            return _challenge(opened, reader, paths, collection, copies, fields, sure, notices)
+        with reading(given.paths, settings.order, notices, **given.read) as reader:
+            return _challenge(given, reader, sure)
     if sure is not None:
         raise InputError(
             "--sure goes with --challenge", "Give both, or neither; `run` has a --sure of its own."
@@ -278,29 +374,34 @@ def pool(
     duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth
     per_query = QrelsPerQuery(qrels_per_query or settings.qrels)
-    texts = read_queries(queries, fields=fields, notices=notices) if queries else None
+    texts = given.texts
     changed, split = False, None
     gone: dict[Candidate, str] = {}
-    if can_stay(out, engine) and not (opened or duels or collection or copies or sample):
-        judged = _judged(qrels, notices)
-        with reading(paths, order, notices, engine, **read) as reader:
-            tags, sizes = save_pool(str(out), reader, depth, judged, per_query, texts)
+    if can_stay(out, engine) and not (opened or duels or given.collection or copies or sample):
+        from prefjudge.reading.runs import cluster
+
+        judged = given.labels
+        with reading(given.paths, order, notices, engine, **given.read) as reader:
+            assert isinstance(reader.runs, TableRuns)
+            tags, sizes = cluster.save_pool(
+                reader.runs, str(out), depth=depth, qrels=judged, per_query=per_query, queries=texts
+            )
             if not sizes:
-                raise _nothing_pooled(texts, queries, collection, fields, reader)
-        notices += _in_no_run(texts, queries, sum(sizes.values()))
+                raise given.nothing_pooled(reader)
+        given.note_in_no_run(sum(sizes.values()))
     else:
-        with reading(paths, order, notices, engine, **read) as reader:
+        with reading(given.paths, order, notices, engine, **given.read) as reader:
             heads = reader.top(depth, texts)
             if not heads.queries:
-                raise _nothing_pooled(texts, queries, collection, fields, reader)
+                raise given.nothing_pooled(reader)
         kept = _compared_before(opened) if opened else set()
         try:
-            judged, passages = _known(qrels, collection, fields, heads, notices, {doc for _, doc in kept})
+            judged, passages = given.known(heads, {doc for _, doc in kept})
         except InputError:
-            _refuse_swapped(texts, queries, collection, fields, heads)
+            given.refuse_swapped(heads)
             raise
         every = build_pools(heads, judged, depth=depth, per_query=QrelsPerQuery.FIRST if duels else per_query)
-        same = _same(passages, copies, settings.near_copies, every.docs, notices)
+        same = given.same(passages, every.docs)
         pools, gone = merge_copies(every, same, judged, kept=kept)
         if duels:
             pools = _duels(heads, judged)
@@ -311,19 +412,22 @@ def pool(
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         notices += heads_beside_each_other(heads, pools.queries, depth)
-        pools = _sampled(pools, opened, sample or settings.sample, min_size or settings.min_size)
+        pools = given.sampled(pools, sample, min_size)
         judging = set(pools.queries)
         gone = {one: doc for one, doc in gone.items() if one[0] in judging}
-        notices += copies_pooled(gone, collection or copies)
-        notices += _unlabelled(pools, judged, qrels)
-        notices += _in_no_run(texts, queries, len(heads.queries))
+        notices += copies_pooled(gone, given.collection or copies)
+        given.note_unlabelled(pools, judged)
+        given.note_in_no_run(len(heads.queries))
         if opened is not None:
-            notices += [
-                *markup_in(texts or {}, queries or ""),
-                *markup_in(passages, collection or ""),
-            ]
-            others = {"qrels": qrels, "queries": queries, "collection": collection, "copies": copies}
-            files = input_files(paths, heads.runs, others)
+            notices += markup_in(texts or {}, given.queries or "")
+            notices += markup_in(passages, given.collection or "")
+            others = {
+                "qrels": given.qrels,
+                "queries": given.queries,
+                "collection": given.collection,
+                "copies": copies,
+            }
+            files = input_files(given.paths, heads.runs, others)
             from prefjudge.field.pools import store_pool  # a pool in a file needs no store's memory
 
             changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages, same)
@@ -359,16 +463,8 @@ def _power(split: TopSplit) -> "tuple[Power, ...]":
     return powers(split.b, split.pairs)
 
 
-def _challenge(
-    study: "Study | None",
-    reader: "Reader",
-    paths: Sequence[str | Path],
-    collection: str | Path | None,
-    copies: str | Path | None,
-    fields: TextFields,
-    sure: float | None,
-    notices: list["Notice"],
-) -> PoolResult:
+def _challenge(given: _Given, reader: Reader, sure: float | None) -> PoolResult:
+    study = given.study
     if study is None:
         raise InputError(
             "a challenge needs a study", "Run, for instance: prefjudge pool STUDY --challenge --runs …"
@@ -377,18 +473,13 @@ def _challenge(
     from prefjudge.findings.answers import write_versions
 
     check_sure(sure)
-    opened = open_challenge(study, reader, paths, collection, copies, fields, sure)
-    notices += copies_pooled(opened.copies, collection or copies)
+    opened = open_challenge(study, reader, given.paths, given.collection, given.copies, given.fields, sure)
+    given.notices += copies_pooled(opened.copies, given.collection or given.copies)
     if opened.copies and not opened.newcomers:  # else `run` writes the answers, with their new copies
         write_versions(study)
     if opened.unknown:
-        notices.append(
-            Notice(
-                where=str(study.folder),
-                what=f"{many(len(opened.unknown), 'query has', 'queries have')} no best-known answer here, "
-                f"such as {opened.unknown[0]!r}: they are left out",
-            )
-        )
+        what = f"{many(len(opened.unknown), 'query has', 'queries have')} no best-known answer here, such as "
+        given.note(study.folder, f"{what}{opened.unknown[0]!r}: they are left out")
     return PoolResult(
         queries=opened.queries,
         documents=opened.newcomers,
@@ -399,100 +490,10 @@ def _challenge(
         order=str(study.config.pool.order),
         changed=opened.newcomers > 0,
         out=None,
-        notices=tuple(map(str, notices)),
+        notices=tuple(map(str, given.notices)),
         read_as=reader.read_as(),
         copies=len(opened.copies),
     )
-
-
-def _settings(study: str | Path | Study | None) -> tuple["Study | None", "PoolConfig | PoolDefaults"]:
-    opened = open_study(study)
-    return opened, opened.config.pool if opened is not None else PoolDefaults()
-
-
-def _nothing_pooled(
-    texts: Mapping[str, str] | None,
-    queries: str | Path | None,
-    collection: str | Path | None,
-    fields: TextFields,
-    reader: "Reader",
-) -> InputError:
-    """Return why no query is pooled."""
-    heads = reader.top(1, None)
-    if texts is None or not heads.queries:
-        return InputError("the runs have no queries", "Check that these are the right files.")
-    _refuse_swapped(texts, queries, collection, fields, heads)
-    return InputError(
-        f"{queries}: no query of this file is in the runs: its first is {next(iter(texts))!r}, "
-        f"the runs have {heads.queries[0]!r}",
-        write_alike("query_id", texts, heads.queries, "queries and runs"),
-    )
-
-
-def _refuse_swapped(
-    texts: Mapping[str, str] | None,
-    queries: str | Path | None,
-    collection: str | Path | None,
-    fields: TextFields,
-    heads: Heads,
-) -> None:
-    """Refuse queries where the collection is meant, and the other way round, where nothing else fits."""
-    if texts is None or collection is None:
-        return
-    swapped = 2 * sum(doc in texts for doc in heads.docs) > len(heads.docs)
-    if swapped and 2 * len(read_texts(collection, heads.queries, fields=fields)) > len(heads.queries):
-        raise InputError(
-            f"queries and collection are swapped: {queries} holds the passages, and {collection} the queries",
-            f"Give --queries {quoted(collection)} --collection {quoted(queries)}",
-        )
-
-
-def _judged(qrels: str | Path | None, notices: list["Notice"]) -> Qrels | None:
-    return read_qrels(qrels, name=QRELS_NAME, notices=notices) if qrels else None
-
-
-def _in_no_run(texts: Mapping[str, str] | None, queries: str | Path | None, found: int) -> "list[Notice]":
-    if texts is None or len(texts) == found:
-        return []
-    what = f"{len(texts) - found:,} of its {many(len(texts), 'query is', 'queries are')} in no run"
-    return [Notice(where=str(queries), what=what)]
-
-
-def _unlabelled(pools: Pools, judged: Qrels | None, qrels: str | Path | None) -> "list[Notice]":
-    """Say how many queries are pooled, and will be paid for, without a label."""
-    missing = set(pools.queries).difference(judged.queries) if judged else ()
-    if not missing:
-        return []
-    what = (
-        f"lacks {len(missing):,} of the {many(len(pools.queries), 'pooled query', 'pooled queries')}: "
-        "they are judged nevertheless; to leave them out, give --queries a file without them"
-    )
-    return [Notice(where=str(qrels), what=what)]
-
-
-def _known(
-    qrels: str | Path | None,
-    collection: str | Path | None,
-    fields: TextFields,
-    heads: Heads,
-    notices: list["Notice"],
-    others: Collection[str],
-) -> tuple[Qrels | None, dict[str, str]]:
-    """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
-    judged = _judged(qrels, notices)
-    if judged and judged.queries and {*judged.queries}.isdisjoint(heads.queries):
-        what = f"no query of this file is in the runs: its first is {judged.queries[0]!r}, the runs have "
-        way = write_alike("query_id", judged.queries, heads.queries, "qrels and runs")
-        raise InputError(f"{qrels}: {what}{heads.queries[0]!r}", way)
-    relevant = {judged.docs[row] for row in judged.doc[judged.grade > 0].tolist()} if judged else set()
-    if judged and relevant.isdisjoint(heads.docs):
-        what = f"its relevant documents are at the top of no run: its doc_ids look like {judged.docs[0]!r}"
-        what = f"{what}, those of the runs like {heads.docs[0]!r}" if relevant else "has no relevant document"
-        notices.append(Notice(where=str(qrels), what=what))
-    if collection is None:
-        return judged, {}
-    texts = candidate_texts(collection, fields, heads, judged, notices, others)
-    return restrict_documents(judged, texts) if judged else None, texts
 
 
 def _compared_before(study: Study) -> set[Candidate]:
@@ -500,39 +501,6 @@ def _compared_before(study: Study) -> set[Candidate]:
 
     with study.transaction(write=False) as db:
         return load_compared(db)
-
-
-def _same(
-    texts: Mapping[str, str],
-    path: str | Path | None,
-    near: bool,
-    docs: Collection[str],
-    notices: list["Notice"],
-) -> Copies:
-    """Return which documents are copies by their texts, or by a file of those that are."""
-    found = copies_in(texts, near=near)
-    if path is None:
-        return found
-    told = read_copies(path, {*docs, *texts}, notices=notices)
-    differ = [
-        group for group in told.groups if len({folded(texts[doc]) for doc in group if doc in texts}) > 1
-    ]
-    if differ:
-        what = (
-            f"in {many(len(differ), 'class', 'classes')}, such as that of {differ[0][0]}, the texts differ: "
-            "they count as copies nevertheless"
-        )
-        notices.append(Notice(where=str(path), what=what))
-    return found | told
-
-
-def _sampled(pools: Pools, study: "Study | None", count: int | None, min_size: int) -> Pools:
-    if count is None or count >= len(pools.queries):
-        return pools
-    try:
-        return sample_queries(pools, count, min_size=min_size, rng=generator(study, "sample"))
-    except ValueError as error:
-        raise InputError(str(error), "Ask for a smaller sample, a smaller size or more depth.") from None
 
 
 def _duels(heads: Heads, qrels: Qrels | None) -> Pools:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.pages.page import file_name, is_web_address, query_address, run_address
-from prefjudge.pages.site import Entry, Feed, atom_feed, json_feed
+from prefjudge.steps.report.site.board_pages import Entry, Feed, atom_feed, json_feed
 
 names = st.text(st.characters(min_codepoint=1, max_codepoint=0x2FFF), min_size=1, max_size=120)
 

@@ -21,8 +21,7 @@ from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.show.studies import per_query_table
 from prefjudge.show.tables import to_records
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.resolve.result import Form, run_order
+from prefjudge.steps.resolve.resolve import Form, resolve, run_order
 from prefjudge.steps.run import run
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.store import Study

@@ -28,7 +28,7 @@ from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.report.report import report
-from prefjudge.steps.report.site.query_pages import in_order
+from prefjudge.steps.report.site.runs_and_queries import in_order
 from prefjudge.steps.report.site.site import SiteResult, check_folder, write_site
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.steps.score.score import score

@@ -13,8 +13,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.publish import publish
-from prefjudge.steps.workers.conduct import export_person, forget_person
-from prefjudge.steps.workers.workers import workers
+from prefjudge.steps.workers.workers import export_person, forget_person, workers
 from prefjudge.study import people
 from prefjudge.study.store import Study
 from tests.steps.conftest import climbing_study

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from prefjudge.core.resolving.resolutions import HowResolved
@@ -66,7 +67,7 @@ def croissant(record: Mapping[str, Any]) -> dict[str, object]:
     about, licence = record["about"], record["license"]
     named = {one["name"]: one for one in record["files"]}
     found: dict[str, object] = {
-        "@context": _CONTEXT,
+        "@context": json.loads(_file("croissant_context.json")),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": title_of(record),
@@ -131,44 +132,6 @@ _MEDIA = {
     ".csv": "text/csv",
     ".parquet": "application/x-parquet",
     ".gz": "application/gzip",
-}
-_CONTEXT: Mapping[str, object] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
 
 
@@ -322,44 +285,14 @@ def _ir_dataset(record: Mapping[str, Any]) -> str:
         parts = ["TsvDocs(_file('passages.tsv'))", "TsvQueries(_file('queries.tsv'))", *parts]
         more = ["TsvDocs", "TsvQueries"]
     stamp = f"\n\n{stamp_words(record)}\n" if record.get("rehearsal") else ""
-    return _STUB.format(
+    return _file("ir_dataset.py.txt").format(
         stamp=stamp, formats=", ".join([*more, "TrecQrels"]), name=slug, parts=",\n    ".join(parts)
     )
 
 
-_STUB = '''"""Makes this release a dataset of ir_datasets, "prefjudge/{name}", when it is imported.{stamp}"""
-
-from pathlib import Path
-
-import ir_datasets
-from ir_datasets.formats import {formats}
-from ir_datasets.util import PackageDataFile
-
-
-class _Local(PackageDataFile):
-    """A file beside this one, wherever the folder is."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def path(self, force=True):
-        return self._path
-
-    def stream(self):
-        return self._path.open("rb")
-
-
-def _file(name):
-    return _Local(Path(__file__).parent / name)
-
-
-NAME = "prefjudge/{name}"
-DATASET = ir_datasets.Dataset(
-    {parts},
-)
-if NAME not in ir_datasets.registry:
-    ir_datasets.registry.register(NAME, DATASET)
-'''
+def _file(name: str) -> str:
+    """Return a file beside this one, of which the pages of a release are made."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _quoted(text: str) -> str:

@@ -58,16 +58,8 @@ _FEW = 50
 class Pilot:
     """The standard deviations over queries of the differences between each two runs.
 
-    Attributes
-    ----------
-    deviation : float
-        The median of the pairs of runs that differ on any query.
-    low, high : float
-        Four pairs of five are between these.
-    pairs, queries : int
-        How many pairs and queries it rests on.
-    under : str
-        The measure and the label set.
+    ``deviation`` is the median of the ``pairs`` of runs that differ on any of the ``queries``; four pairs of
+    five are between ``low`` and ``high``. ``under`` names the measure and the label set.
     """
 
     deviation: float

@@ -73,18 +73,6 @@ HOLDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What was asked to be in a release; ``license`` None takes the config's."""
-
-    texts: bool = False
-    gold: bool = False
-    runs: bool = False
-    parquet: bool = False
-    license: str | None = None
-    public: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedFile:
     """One file of a release: what it holds, how many rows of it, and its digest (SHA-256)."""
 
@@ -246,17 +234,6 @@ def _whole_seconds(milliseconds: int) -> int | None:
 _ODD = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTop:
-    """The file that the top of a run is written to."""
-
-    file: str
-    name: str
-    depth: int
-    rows: int
-    write: Callable[[Path], object]
-
-
 def measures_of(measures: Sequence[str]) -> tuple[str, ...]:
     """Return the measures, one each, that are computed from labels."""
     every = [one for text in measures for one in one_each(text)]
@@ -266,8 +243,10 @@ def measures_of(measures: Sequence[str]) -> tuple[str, ...]:
     return named
 
 
-def run_tops(study: Study, answers: Qrels, measures: Sequence[str]) -> Iterator[RunTop]:
-    """Yield a file for each run that is judged."""
+def run_tops(
+    study: Study, answers: Qrels, measures: Sequence[str]
+) -> Iterator[tuple[str, int, Callable[[Path], object], str]]:
+    """Yield the file of each run that is judged, its rows, what writes it, and what it holds."""
     whole = next((one for one in measures if Measure.parse(one).cutoff is None), None)
     if whole is not None:
         raise StudyError(
@@ -283,12 +262,11 @@ def run_tops(study: Study, answers: Qrels, measures: Sequence[str]) -> Iterator[
     for place, run in enumerate(heads.runs):
         lists = np.flatnonzero(heads.list_run == place)
         rows = int((heads.start[lists + 1] - heads.start[lists]).sum())
-        yield RunTop(
-            file=f"{RUNS}/{place + 1:03d}-{_ODD.sub('_', run)[:80]}.txt.gz",
-            name=run,
-            depth=depth,
-            rows=rows,
-            write=partial(_write, heads=heads, lists=lists.tolist(), depth=depth),
+        yield (
+            f"{RUNS}/{place + 1:03d}-{_ODD.sub('_', run)[:80]}.txt.gz",
+            rows,
+            partial(_write, heads=heads, lists=lists.tolist(), depth=depth),
+            f"the top {depth} of {run}, in its order",
         )
 
 

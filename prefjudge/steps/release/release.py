@@ -41,7 +41,6 @@ from prefjudge.steps.release.contents import (
     SUMS,
     TOURNAMENTS,
     WORK,
-    Contents,
     Derived,
     PrivateRows,
     ReleasedFile,
@@ -77,12 +76,23 @@ from prefjudge.words import Rehearsal, json_text, told
 class Bundle:
     """The files of a release, as they are written."""
 
-    def __init__(self, study: Study, folder: Path, contents: Contents) -> None:
-        self.study, self.folder, self.contents = study, folder, contents
+    def __init__(
+        self,
+        study: Study,
+        folder: Path,
+        *,
+        texts: bool,
+        gold: bool,
+        runs: bool,
+        parquet: bool,
+        license: str | None,
+        public: Sequence[str],
+    ) -> None:
+        self.study, self.folder, self.public = study, folder, public
+        self.with_texts, self.with_gold, self.with_runs, self.with_parquet = texts, gold, runs, parquet
         self.files: list[ReleasedFile] = []
         self.pages: dict[str, str] = {}
-        told = contents.license
-        self.license = license_named(study.config.release.license if told is None else told)
+        self.license = license_named(study.config.release.license if license is None else license)
         _check_folder(folder)
         with study.reading():
             self.best, to_come = BestAnswers(study, verb="release"), what_is_open(study)
@@ -109,10 +119,10 @@ class Bundle:
 
     def _check_wishes(self) -> None:
         """Refuse what cannot be had before an earlier release is touched."""
-        measures = measures_of(self.study.config.measures) if self.contents.runs else ()
+        measures = measures_of(self.study.config.measures) if self.with_runs else ()
         self.tops = list(run_tops(self.study, self.best.qrels, measures)) if measures else []
         self.measures = measures
-        if self.contents.parquet:
+        if self.with_parquet:
             require_arrow()
 
     def write(self) -> None:
@@ -160,12 +170,12 @@ class Bundle:
             self._add_lines("models.jsonl", map(model_vote, *zip(*self.models, strict=True)))
         if self.remarks:
             self._add_lines("comments.jsonl", map(self.rows.remark, self.remarks))
-        if self.contents.texts:
+        if self.with_texts:
             self._add_texts()
-        if self.contents.gold:
+        if self.with_gold:
             pairs = list(self.gold.values())
             self._add("gold.tsv", len(pairs), partial(write_gold, pairs=pairs))
-        if self.contents.runs:
+        if self.with_runs:
             self._add_runs()
 
     def _add(self, name: str, rows: int, write: Callable[[Path], object], holds: str = "") -> None:
@@ -179,7 +189,7 @@ class Bundle:
         rows = list(records)
         text = "".join(json_text(row, indent=None) + "\n" for row in rows)
         self._add(name, len(rows), partial(write_text, text=text))
-        if self.contents.parquet and rows:
+        if self.with_parquet and rows:
             columns = tuple(
                 Column(name=name, kind="integer" if isinstance(value, int) else "text")
                 for name, value in rows[0].items()
@@ -204,7 +214,7 @@ class Bundle:
 
     def _add_runs(self) -> None:
         for run in self.tops:
-            self._add(run.file, run.rows, run.write, f"the top {run.depth} of {run.name}, in its order")
+            self._add(*run)
         paths = [self.folder / one.name for one in self.files if one.name.startswith(f"{RUNS}/")]
         table, odd = board(paths, self.best.qrels, self.measures)
         self.notices += tuple(map(str, odd))
@@ -215,7 +225,7 @@ class Bundle:
         """Search every byte for what is private; the files are removed where there is any."""
         votes = self.best.votes
         assert votes.pools is not None
-        public = {*self.contents.public, *votes.pools.sources, *votes.pools.queries, *votes.pools.docs}
+        public = {*self.public, *votes.pools.sources, *votes.pools.queries, *votes.pools.docs}
         public |= {doc for group in votes.copies.groups for doc in group}
         private = Private.of([*self.private, self.study.secret.hex()], public=public)
         written = self._written()
@@ -434,8 +444,16 @@ def release(
     folder = as_folder(out) or own_file(opened, FOLDER)
     if folder is None:
         raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
-    contents = Contents(texts=texts, gold=gold, runs=runs, parquet=parquet, license=license, public=public)
-    bundle = Bundle(opened, folder, contents)
+    bundle = Bundle(
+        opened,
+        folder,
+        texts=texts,
+        gold=gold,
+        runs=runs,
+        parquet=parquet,
+        license=license,
+        public=public,
+    )
     if bundle.rehearsal and not rehearsal:
         raise StudyError(
             f"{bundle.rehearsal}: they are not people's preferences",

@@ -19,18 +19,29 @@ from prefjudge.field.crowd import read_prices
 from prefjudge.findings.answers import BestAnswers, open_words
 from prefjudge.pages.page import Change, Fact, FirstScreen, Passage, Picture, Place, Section, shortened
 from prefjudge.show.boards import (
+    categories_table,
     leaderboard_table,
     perfect_words,
+    preferred_table,
     votings_words,
 )
 from prefjudge.show.cells import Bold, Column, Table
-from prefjudge.show.plots import plot_leaderboard, plot_two_boards
-from prefjudge.steps.report.material import Answers, Material, sentence
-from prefjudge.steps.report.methods import outcomes_section
-from prefjudge.steps.report.pictures import chance_picture, drawn, rank_picture, win_ratio_picture
+from prefjudge.show.plots import plot_leaderboard, plot_shares, plot_two_boards
+from prefjudge.show.statistics import naive_table, outcomes_table
+from prefjudge.steps.compare import compared
+from prefjudge.steps.report.material import (
+    Answers,
+    Material,
+    chance_picture,
+    drawn,
+    rank_picture,
+    sentence,
+    win_ratio_picture,
+)
 from prefjudge.steps.score.score import compared_boards
 from prefjudge.steps.status import StatusResult
-from prefjudge.study.pools import has_runs
+from prefjudge.steps.winratio import winratio
+from prefjudge.study.pools import has_runs, load_inputs
 from prefjudge.study.store import Study
 from prefjudge.words import chance_text, many
 
@@ -53,7 +64,7 @@ def report_screen(material: Material) -> FirstScreen:
         statuses = material.answers.best.resolutions.counts()
         both, others = _changed(material.answers)
         changed = (len(others), len(both)) if both else None
-    return first_screen(material.study, material.state, boards, tau, statuses, changed, shown=FIRST_SHOWN)
+    return first_screen(material.study, material.state, boards, tau, statuses, changed)
 
 
 def first_screen(
@@ -63,25 +74,11 @@ def first_screen(
     tau: Sequence[RankCorrelation],
     statuses: Mapping[str, int],
     changed: tuple[int, int] | None,
-    *,
-    shown: int,
 ) -> FirstScreen:
     """Return what people prefer, how sure that is, and what is next, from what the data hold.
 
-    Parameters
-    ----------
-    study : Study
-    state : StatusResult
-    boards : sequence of Board
-        All boards; empty where there are no runs, or no answers.
-    tau : sequence of RankCorrelation
-        How the boards agree.
-    statuses : mapping of str to int
-        How many queries have each status.
-    changed : (int, int), optional
-        In how many queries another passage is preferred to the labelled one, and in how many this is known.
-    shown : int
-        How many runs are shown.
+    ``changed`` says in how many queries another passage is preferred to the labelled one, and in how many
+    this is known. Without runs or answers there are no ``boards``, nor ``tau`` of them.
     """
     judges = "simulated workers" if state.rehearsal else "people"
     preferred = ""
@@ -116,9 +113,11 @@ def first_screen(
             may_lead=row.run in firm and firm[row.run].highest == 1,
             ranks=f"{firm[row.run].highest}–{firm[row.run].lowest}" if row.run in firm else "",
         )
-        for row in one.ranked[:shown]
+        for row in one.ranked[:FIRST_SHOWN]
     ]
-    best = f"The best {shown} of {len(one.ranked)} runs" if len(one.ranked) > shown else "The runs"
+    best = (
+        f"The best {FIRST_SHOWN} of {len(one.ranked)} runs" if len(one.ranked) > FIRST_SHOWN else "The runs"
+    )
     notes = [f"Bars: the {one.confidence:.0%} interval over queries."]
     if firm:
         notes.append("May rank: the ranks that no test rules out. Runs in blue may be the best.")
@@ -226,7 +225,7 @@ def boards_section(material: Material) -> list[Section]:
 
 def _has_boards(material: Material) -> bool:
     with material.study.transaction(write=False) as db:
-        return has_runs(db) or bool(material.given.get("runs"))
+        return has_runs(db) or bool(material.runs)
 
 
 def _against(material: Material, a: Leaderboard, b: Leaderboard, pair: RankCorrelation) -> Picture:
@@ -413,3 +412,57 @@ def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolut
         rows=tuple(tuple(row[place] for place in told) for row in cells),
         notes=tuple(notes),
     )
+
+
+# The papers' tables for a study: sections of its report.
+
+
+def top_section(material: Material) -> list[Section]:
+    """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
+    with material.study.transaction(write=False) as db:
+        kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
+    if len(kinds["run"]) != 1 or not kinds["qrels"]:
+        return []
+    result = winratio(material.study, against_qrel=kinds["run"][0], **material.how)
+    found = result.against_qrel
+    assert found is not None, "it was asked for"
+    finding = ""
+    if found.b.qrel + found.b.rival:
+        finding = (
+            f"Where they differ, people prefer the top passage of {found.run} to the qrel for "
+            f"{found.b.rival_ratio:.1%} of {many(found.b.qrel + found.b.rival, 'query')}."
+        )
+    preferred = preferred_table(found)
+    words = f"Who was preferred, {found.run} or the qrels"
+    return [
+        Section(
+            heading="The qrels against one run",
+            finding=finding,
+            pictures=(drawn(material, "qrels-against-run", words, partial(plot_shares, found), preferred),),
+            tables=(categories_table(found.split, found.run), preferred),
+        )
+    ]
+
+
+def outcomes_section(material: Material) -> list[Section]:
+    """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
+    boards, notices = material.scored.leaderboards, material.notices
+    first = next((board for board in boards if board.measure.startswith("RR")), None)
+    if first is None:
+        notices.append("Outcomes need reciprocal ranks: the study's measures have none, such as RR@10.")
+    if first is None or len(first.ranked) < 2 or first.queries < 2:
+        return []
+    best = first.ranked[0].run
+    found = compared(material.found, (first.measure,), [("--baseline", best)])
+    notices.extend(map(str, material.found.notices))
+    rows = [(one.significance, row) for one in found for row in one.outcomes]
+    differing = [words for one in found for words in one.outcome_words if "The tests differ" in words]
+    return [
+        Section(
+            heading="Outcomes",
+            finding=f"Every run against {best}, the best under the {first.qrels} qrels: who answers more "
+            "queries, and who ranks the answers better.",
+            words=tuple(differing),
+            tables=(naive_table(rows), outcomes_table(rows)),
+        )
+    ]

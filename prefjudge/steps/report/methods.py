@@ -1,21 +1,142 @@
-"""The report's section for a paper: what was done, in one paragraph with the study's own numbers."""
+"""The report's sections on how a study was judged, and the paragraph that says so in a paper."""
 
-from functools import partial
-from math import isfinite
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from math import ceil, isfinite
 
+from prefjudge.core.pools import Pools
 from prefjudge.errors import PrefjudgeError
-from prefjudge.pages.methods import to_bibtex, with_citations
-from prefjudge.pages.page import Section
-from prefjudge.show.boards import categories_table, preferred_table, votings_words
-from prefjudge.show.plots import plot_shares
-from prefjudge.show.statistics import naive_table, outcomes_table
-from prefjudge.steps.compare import compared
-from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.pictures import drawn
-from prefjudge.steps.winratio import winratio
-from prefjudge.study.people import Judge, Judges
-from prefjudge.study.pools import is_published, load_inputs
+from prefjudge.field.history import Version, history
+from prefjudge.pages.page import Candidate, CloserLook, QueryLook, Said, Section, Vote
+from prefjudge.show.boards import votings_words
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.statistics import changes_table, remarks_table, workers_table
+from prefjudge.show.tables import escape_latex
+from prefjudge.steps.report.material import (
+    Answers,
+    Material,
+    made_from,
+    pool_picture,
+    strategy_words,
+    work_picture,
+    workers_picture,
+)
+from prefjudge.study.imports import load_imports, load_votes
+from prefjudge.study.judgments import LoggedJudgment, each_judgment
+from prefjudge.study.people import Judge, Judges, PrivateWords, load_workers
+from prefjudge.study.pools import is_published, load_inputs, load_pool_sizes
+from prefjudge.study.progress import load_remarks
+from prefjudge.study.store import Study
+from prefjudge.version import __version__
 from prefjudge.words import chance_text, many
+
+# The paragraph on methods for a paper's appendix, with its sources, for the page, LaTeX and BibTeX.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A publication: how a page cites it, and its entry for BibTeX."""
+
+    cited: str
+    kind: str
+    fields: tuple[tuple[str, str], ...]
+
+
+SOURCES = {
+    "arabzadeh2022": Source(
+        cited="Arabzadeh et al., 2022",
+        kind="article",
+        fields=(
+            ("author", "Arabzadeh, Negar and Vtyurina, Alexandra and Yan, Xinyi and Clarke, Charles L. A."),
+            ("title", "Shallow pooling for sparse labels"),
+            ("journal", "Information Retrieval Journal"),
+            ("volume", "25"),
+            ("number", "4"),
+            ("pages", "365--385"),
+            ("year", "2022"),
+            ("doi", "10.1007/s10791-022-09411-0"),
+        ),
+    ),
+    "bradley1952": Source(
+        cited="Bradley and Terry, 1952",
+        kind="article",
+        fields=(
+            ("author", "Bradley, Ralph Allan and Terry, Milton E."),
+            ("title", "Rank analysis of incomplete block designs: {I}. The method of paired comparisons"),
+            ("journal", "Biometrika"),
+            ("volume", "39"),
+            ("number", "3/4"),
+            ("pages", "324--345"),
+            ("year", "1952"),
+        ),
+    ),
+    "holm1979": Source(
+        cited="Holm, 1979",
+        kind="article",
+        fields=(
+            ("author", "Holm, Sture"),
+            ("title", "A simple sequentially rejective multiple test procedure"),
+            ("journal", "Scandinavian Journal of Statistics"),
+            ("volume", "6"),
+            ("number", "2"),
+            ("pages", "65--70"),
+            ("year", "1979"),
+        ),
+    ),
+    "kendall1938": Source(
+        cited="Kendall, 1938",
+        kind="article",
+        fields=(
+            ("author", "Kendall, Maurice G."),
+            ("title", "A new measure of rank correlation"),
+            ("journal", "Biometrika"),
+            ("volume", "30"),
+            ("number", "1/2"),
+            ("pages", "81--93"),
+            ("year", "1938"),
+        ),
+    ),
+    "prefjudge": Source(
+        cited=f"prefjudge {__version__}",
+        kind="misc",
+        fields=(
+            ("author", "{The prefjudge contributors}"),
+            ("title", "prefjudge: preference qrels from crowdsourced side-by-side judgments"),
+            ("note", f"Version {__version__}"),
+        ),
+    ),
+}
+_CITED = re.compile(r"\[@([a-z]+[0-9]*)\]")
+"""A citation in a paragraph: ``[@holm1979]``. A run may be called so: only known keys count."""
+
+
+def with_citations(text: str) -> str:
+    """Return a paragraph for people: ``(Holm, 1979)``."""
+    return _CITED.sub(lambda found: f"({SOURCES[found[1]].cited})" if found[1] in SOURCES else found[0], text)
+
+
+def to_latex(text: str) -> str:
+    r"""Return a paragraph for LaTeX, with ``~\cite{holm1979}``; every other character is escaped."""
+    parts = _CITED.split(text)
+    written = [escape_latex(parts[0])]
+    for key, words in zip(parts[1::2], parts[2::2], strict=True):
+        written.append(rf"\cite{{{key}}}" if key in SOURCES else escape_latex(f"[@{key}]"))
+        written.append(escape_latex(words))
+    return "".join(written) + "\n"
+
+
+def to_bibtex(text: str) -> str:
+    """Return the entries that a paragraph cites, in the order of their keys."""
+    keys = sorted({*_CITED.findall(text)} & {*SOURCES})
+    return "\n".join(_entry(key, SOURCES[key]) for key in keys)
+
+
+def _entry(key: str, source: Source) -> str:
+    fields = "".join(f"  {name} = {{{value}}},\n" for name, value in source.fields)
+    return f"@{source.kind}{{{key},\n{fields}}}\n"
 
 
 def methods_section(material: Material) -> list[Section]:
@@ -114,55 +235,256 @@ def people_of(one: Judges) -> str:
     return many(one.workers, "person", "people") if one.workers else "people who are not named"
 
 
-# The papers' tables for a study: sections of its report.
+# The report's sections on how a study was judged: its challenges, its workers, its money, its design.
 
 
-def top_section(material: Material) -> list[Section]:
-    """Return Tables 1 and 2 and Figure 2 of shallow pooling, where a study pooled one run with the qrels."""
-    with material.study.transaction(write=False) as db:
-        kinds = {kind: [one.name for one in load_inputs(db) if one.kind == kind] for kind in ("run", "qrels")}
-    if len(kinds["run"]) != 1 or not kinds["qrels"]:
+def challenges_section(material: Material) -> list[Section]:
+    """Return what became of the newcomers of new runs, where there were any."""
+    versions = history(material.study, moves=False).versions
+    if len(versions) < 2:
         return []
-    result = winratio(material.study, against_qrel=kinds["run"][0], **material.how)
-    found = result.against_qrel
-    assert found is not None, "it was asked for"
-    finding = ""
-    if found.b.qrel + found.b.rival:
-        finding = (
-            f"Where they differ, people prefer the top passage of {found.run} to the qrel for "
-            f"{found.b.rival_ratio:.1%} of {many(found.b.qrel + found.b.rival, 'query')}."
-        )
-    preferred = preferred_table(found)
-    words = f"Who was preferred, {found.run} or the qrels"
+    findings = [
+        f"{many(sum(not duel.returned for duel in one.duels), 'newcomer')} met the best answers, and "
+        f"{sum(duel.dethroned and not duel.returned for duel in one.duels):,} took their place"
+        f"{_returned(one)}: version {one.version}."
+        for one in versions[1:]
+    ]
+    table = changes_table({one.version: (one.changes, one.duels) for one in versions})
     return [
         Section(
-            heading="The qrels against one run",
+            heading="Challenges",
+            fold="Queries",
+            finding=" ".join(findings),
+            tables=(table,) if table.rows else (),
+        )
+    ]
+
+
+def _returned(version: Version) -> str:
+    count = sum(duel.returned for duel in version.duels)
+    return f"; in {count:,} an earlier candidate is the best after all" if count else ""
+
+
+def judging_section(material: Material) -> list[Section]:
+    """Return who judged what, for how much."""
+    study, state = material.study, material.state
+    with study.transaction(write=False) as db:
+        sizes, models = load_pool_sizes(db), Counter(model for model, _ in load_votes(db))
+    pictures = [pool_picture(material, sizes), work_picture(material)]
+    hits = ", ".join(f"{count:,} {name}" for name, count in state.hits.items()) or "none"
+    of_budget = f" of a budget of ${state.budget}" if state.budget else ""
+    kept = ", ".join(f"{count:,} {verdict}" for verdict, count in state.verdicts.items())
+    barred = f" Barred: {many(len(state.barred), 'worker')}." if state.barred else ""
+    with study.transaction(write=False) as db:
+        imports, published = load_imports(db), is_published(db)
+    finding = (
+        f"HITs: {hits}. {many(state.assignments, 'assignment')}{f': {kept}' if kept else ''}.{barred}"
+        if published or not imports
+        else "The votes were imported; no HIT was published here."
+    )
+    words = [
+        *_who_judged(material),
+        *([f"Committed: ${state.committed}{of_budget}."] if published or not imports else []),
+        *(
+            f"The model {model} also judged {many(pairs, 'pair')}; its votes are not among the judgments."
+            for model, pairs in models.items()
+        ),
+    ]
+    tables = []
+    words += [
+        f"{many(one.votes, 'vote')} {'was' if one.votes == 1 else 'were'} imported from {one.name}, "
+        f"as {one.form}"
+        f"{f' on {one.criterion}' if one.criterion else ''}; nothing was paid for them here."
+        for one in imports
+        if one.votes
+    ]
+    found = material.people
+    if found:
+        pictures.append(workers_picture(material, found))
+        tables += [table for table in (workers_of(material), _remarks(material)) if table]
+        if found.repeated and isfinite(found.alpha):
+            words.append(
+                f"Krippendorff's alpha over {many(found.repeated, 'repeated pair')}: {found.alpha:.3f}."
+            )
+        if found.kept and isfinite(found.left_rate) and all(one.sides for one in imports):
+            words.append(
+                f"The passage on the left won {found.left_rate:.1%} of the comparisons "
+                f"(p = {found.left_p:.3g})."
+            )
+    return [
+        Section(
+            heading="Judging",
+            fold="Crowd",
             finding=finding,
-            pictures=(drawn(material, "qrels-against-run", words, partial(plot_shares, found), preferred),),
-            tables=(categories_table(found.split, found.run), preferred),
+            words=tuple(words),
+            pictures=tuple(filter(None, pictures)),
+            tables=tuple(tables),
         )
     ]
 
 
-def outcomes_section(material: Material) -> list[Section]:
-    """Return Tables 1 and 2 of Lin et al. (SIGIR 2021): every run against the best one."""
-    boards, notices = material.scored.leaderboards, material.notices
-    first = next((board for board in boards if board.measure.startswith("RR")), None)
-    if first is None:
-        notices.append("Outcomes need reciprocal ranks: the study's measures have none, such as RR@10.")
-    if first is None or len(first.ranked) < 2 or first.queries < 2:
-        return []
-    best = first.ranked[0].run
-    found = compared(material.found, (first.measure,), [("--baseline", best)])
-    notices.extend(map(str, material.found.notices))
-    rows = [(one.significance, row) for one in found for row in one.outcomes]
-    differing = [words for one in found for words in one.outcome_words if "The tests differ" in words]
+def _who_judged(material: Material) -> list[str]:
+    """Return what was compared, and by whom."""
+    state = material.state
+    pools = f"the pools of {many(state.queries, 'query')} have {many(state.pairs, 'pair')}"
+    dropped = f", and {state.dropped_judgments:,} do not" if state.dropped_judgments else ""
+    judged = (
+        f"{many(state.judgments, 'judgment')} {'counts' if state.judgments == 1 else 'count'}{dropped}"
+        if state.assignments
+        else "no pair is judged yet"
+    )
+    told = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
+    who = [f"Who judged: {'; '.join(told)}."] if told else []
+    return [f"Passages are compared side by side: {pools}; {judged}.", *who]
+
+
+def workers_of(material: Material) -> Table | None:
+    """Return a row for each worker; none where nobody knows who they are."""
+    found = material.people
+    return workers_table([asdict(one) for one in found.workers], found.notices) if found else None
+
+
+def _remarks(material: Material) -> Table | None:
+    """Return what workers said, without what says who they are."""
+    said = material.people.remarks if material.people else ()
+    if not said:
+        return None
+    with material.study.transaction(write=False) as db:
+        words = PrivateWords(load_workers(db))
+    cleaned = [replace(one, comment=words.without_names(one.comment)) for one in said]
+    return remarks_table([asdict(one) for one in cleaned])
+
+
+def design_section(material: Material) -> list[Section]:
+    """Return what people were asked, and what the study was made from."""
+    study = material.study
+    config, design, pool = study.config, study.config.design, study.config.pool
+    with study.transaction(write=False) as db:
+        inputs, imports = load_inputs(db), load_imports(db)
+        published = is_published(db) or not imports
+    strategy = strategy_words(study)
+    rows = (
+        ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
+        ("HIT", f"{many(design.pairs_per_hit, 'pair')}, {many(design.gold_per_hit, 'hidden gold pair')}"),
+        ("strategy", strategy) if strategy else ("judgments of a pair", str(design.judgments_per_pair)),
+        ("screening", str(config.screening.policy)),
+        ("reward", f"${config.hit.reward:.2f}"),
+        ("rule", config.rule),
+        ("seed", str(config.seed)),
+        ("prefjudge", __version__),
+    )
+    files = (
+        *((one.kind, one.name, one.digest) for one in inputs),
+        *(("votes", one.name, one.digest) for one in imports),
+    )
+    what, value = Column(name="what"), Column(name="value")
     return [
         Section(
-            heading="Outcomes",
-            finding=f"Every run against {best}, the best under the {first.qrels} qrels: who answers more "
-            "queries, and who ranks the answers better.",
-            words=tuple(differing),
-            tables=(naive_table(rows), outcomes_table(rows)),
+            heading="How it was made",
+            fold="Methods",
+            finding=f"Workers were asked: {design.question}"
+            if published
+            else "The votes were imported; what people were asked is not known here.",
+            tables=(
+                Table(title="Design", columns=(what, value), rows=rows if published else rows[-3:]),
+                made_from(files),
+            ),
         )
     ]
+
+
+# What a reader of the report can open: each query with its votes, each run, each worker.
+
+
+def look_closer(material: Material) -> CloserLook:
+    """Gather what the page's script shows of queries, runs and workers, without worker ids."""
+    try:
+        boards = material.scored.boards
+    except PrefjudgeError:  # a section has said why
+        boards = ()
+    try:
+        queries = _queries(material.study, material.answers)
+    except PrefjudgeError:
+        queries = ()
+    try:
+        people: Table | None = workers_of(material)
+    except PrefjudgeError:
+        people = None
+    sides = queries == () or material.answers.best.votes.log.sides
+    return CloserLook(queries=queries, boards=boards, workers=people, sides=sides)
+
+
+def _queries(study: Study, found: Answers) -> tuple[QueryLook, ...]:
+    named = cache(lambda worker: study.opaque("worker", worker) if worker else "")
+    votes: dict[str, list[Vote]] = defaultdict(list)
+    workers = set()
+    with study.transaction(write=False) as db:
+        for one in each_judgment(db):
+            votes[one.query_id].append(_vote(one, named(one.worker_id)))
+            workers.add(one.worker_id)
+        remarks = load_remarks(db)
+    words = PrivateWords(workers)
+    said: dict[str, list[Said]] = defaultdict(list)
+    for remark in remarks:
+        comment = words.without_names(remark.comment)
+        if comment or remark.unable:
+            of_pair = Said(named(remark.worker_id), remark.doc_a, remark.doc_b, remark.unable, comment)
+            said[remark.query_id].append(of_pair)
+    candidates = _candidates(found)
+    return tuple(
+        QueryLook(
+            query=one.query_id,
+            text=found.queries.get(one.query_id, ""),
+            status=one.status.value,
+            missing=one.missing,
+            candidates=(own := candidates.get(one.query_id, ())),
+            votes=_among(own, votes[one.query_id]),
+            said=tuple(said[one.query_id]),
+        )
+        for one in found.best.resolutions
+    )
+
+
+def _vote(one: LoggedJudgment, worker: str) -> Vote:
+    """Return a vote as others may see it: to the millisecond its time could tell whose it is."""
+    seconds = ceil(one.milliseconds / 1000)
+    reason = one.dropped.partition(":")[0]  # what follows a colon is written for the worker
+    return Vote(one.left, one.right, one.choice, worker, seconds, reason)
+
+
+def _among(candidates: tuple[Candidate, ...], votes: list[Vote]) -> tuple[Vote, ...]:
+    """Return the votes between candidates."""
+    docs = {passage.doc for passage in candidates}
+    return tuple(vote for vote in votes if vote.left in docs and vote.right in docs)
+
+
+def _candidates(found: Answers) -> Mapping[str, tuple[Candidate, ...]]:
+    """Return the passages of each query, the most probable best one first."""
+    rows, chance = found.best.resolutions, found.chance.tolist()
+    pools = found.best.votes.pools
+    sources = _sources(pools) if pools else {}
+    listed: dict[str, list[Candidate]] = defaultdict(list)
+    for row, (query, doc) in enumerate(zip(rows.query.tolist(), rows.doc.tolist(), strict=True)):
+        query_id, doc_id = rows.queries[query], rows.docs[doc]
+        listed[query_id].append(
+            Candidate(
+                doc=doc_id,
+                text=found.passages.get(doc_id, ""),
+                labelled=doc_id in found.labelled.get(query_id, ()),
+                best=bool(rows.winner[row]),
+                chance=chance[row] if isfinite(chance[row]) else None,
+                sources=tuple(sources.get((query_id, doc_id), ())),
+            )
+        )
+    return {
+        query: tuple(sorted(each, key=lambda one: (not one.best, -(one.chance or 0.0), one.doc)))
+        for query, each in listed.items()
+    }
+
+
+def _sources(pools: Pools) -> dict[tuple[str, str], list[str]]:
+    """Return who put each passage of a query into its pool."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True):
+        found[pools.queries[pools.query[row]], pools.docs[int(pools.doc[row])]].append(pools.sources[source])
+    return found

@@ -13,18 +13,25 @@ from annotated_types import Interval
 
 from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.findings.outputs import check_outputs, own_file, stamp_of, write_figure, write_table
-from prefjudge.pages.methods import to_bibtex, to_latex
 from prefjudge.pages.page import Section, as_live, report_page
 from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path, expand, in_memory
-from prefjudge.reading.inputs import LabelSets, Runs, take_qrels
+from prefjudge.reading.inputs import LabelSets, Runs, Source, take_qrels
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Bold, Cell, Table, Unsure, bare
 from prefjudge.show.results import Shown
-from prefjudge.steps.report.boards import answers_section, boards_section, report_screen
-from prefjudge.steps.report.judging import challenges_section, design_section, judging_section, look_closer
-from prefjudge.steps.report.material import Given, Material
-from prefjudge.steps.report.methods import describe_methods, methods_section, top_section
+from prefjudge.steps.report.boards import answers_section, boards_section, report_screen, top_section
+from prefjudge.steps.report.material import Material
+from prefjudge.steps.report.methods import (
+    challenges_section,
+    describe_methods,
+    design_section,
+    judging_section,
+    look_closer,
+    methods_section,
+    to_bibtex,
+    to_latex,
+)
 from prefjudge.steps.resolve.resolve import resolve_imported
 from prefjudge.steps.status import status
 from prefjudge.study.progress import Stage, lacking, load_mark
@@ -172,7 +179,12 @@ class Wanted:
 
 
 def make_report(
-    study: Study, wanted: Wanted, given: Given, how: ReadOptions, noted: Sequence[str]
+    study: Study,
+    wanted: Wanted,
+    noted: Sequence[str],
+    runs: tuple[str | Path, ...],
+    qrels: tuple[Source, ...],
+    how: ReadOptions,
 ) -> tuple[ReportResult, str]:
     """Write the page and what is wanted beside it, and return the page, too."""
     # A study that is being collected shows one state in all sections, and its runs are read once for them.
@@ -185,11 +197,12 @@ def make_report(
             study=study,
             state=state,
             how=how,
-            given=given,
+            runs=runs,
+            qrels=qrels,
             keep_figures=wanted.plots is not None,
             notices=[*noted],
         )
-        if given.get("runs"):
+        if runs:
             _ = (
                 material.scored
             )  # what is wrong with a file that was given is an error, not a gap of the study
@@ -434,11 +447,11 @@ def report(
         raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
-    given = Given(runs=expand(runs) if runs else (), qrels=take_qrels(qrels))
+    files, labels = expand(runs) if runs else (), take_qrels(qrels)
     notices = resolve_imported(opened)
     before = _mark(opened.folder) if live else ""
     with opened.reading():  # what is checked and what is shown are one state
-        check_outputs(path, inputs=given["runs"], study=opened)
+        check_outputs(path, inputs=files, study=opened)
         wanted = Wanted(
             page=path,
             plots=None if plots is None else folder_for("--plots", plots, opened),
@@ -446,7 +459,7 @@ def report(
             tables=folder_for("--tables", tables[1], opened) if tables else None,
             bibtex=bibtex,
         )
-        made, first = make_report(opened, wanted, given, how, notices)
+        made, first = make_report(opened, wanted, notices, files, labels, how)
     if not live:
         return made
     kept = [made]
@@ -454,7 +467,7 @@ def report(
     def page(mark: str) -> str:
         # each request has a thread of its own, and a connection is its thread's
         with closing(Study(opened.folder)) as now:
-            kept[0], html = make_report(now, wanted, given, how, notices)
+            kept[0], html = make_report(now, wanted, notices, files, labels, how)
         return as_live(html, mark)
 
     shown = LivePage(lambda: _mark(opened.folder), page, (before, as_live(first, before)))

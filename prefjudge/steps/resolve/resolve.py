@@ -1,20 +1,27 @@
 """Resolves judgments into preference qrels, and estimates how reliable they are."""
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
 
 from prefjudge.core.judgments import MODEL_PREFIX, Judgments, nameless
-from prefjudge.core.resolving.confidence import Confidence, resolved_queries
+from prefjudge.core.resolving.confidence import Confidence, ConfidenceSummary, resolved_queries
 from prefjudge.core.resolving.resolutions import (
+    PREFERENCE_NAME,
     STATUSES,
+    Difference,
     HowResolved,
+    Resolution,
     Resolutions,
     Status,
     Variation,
@@ -26,27 +33,169 @@ from prefjudge.core.resolving.resolutions import (
 )
 from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, RuleName
 from prefjudge.core.resolving.tournaments import TieWorth
-from prefjudge.core.runs import Qrels
+from prefjudge.core.runs import Order, Qrels
 from prefjudge.errors import InputError, StudyError
+from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
+from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
+from prefjudge.evaluation.stability import pooled_documents, redrawn_votings
 from prefjudge.field.trust import check_gates
-from prefjudge.findings.answers import keep_how_resolved
+from prefjudge.findings.answers import keep_how_resolved, split_runs
+from prefjudge.findings.boards import VoteSet
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
 from prefjudge.findings.outputs import check_outputs, left_unwritten, own_file, stamp_of, write_stamp
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
-from prefjudge.reading.given import as_path, expand
+from prefjudge.reading.files import LIMIT
+from prefjudge.reading.given import as_path, expand, paths_of
 from prefjudge.reading.inputs import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
-from prefjudge.reading.labels import write_judgments, write_qrels
+from prefjudge.reading.labels import TIES, write_judgments, write_qrels
 from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
-from prefjudge.reading.runs.engines import Engine
+from prefjudge.reading.runs.engines import Engine, tables_of
+from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.steps.resolve.result import Form, ResolveResult, RunOrder, run_order
-from prefjudge.steps.resolve.tables import resolve_tables
+from prefjudge.reading.runs.rows import whole_groups
+from prefjudge.reading.runs.tables import BLOCK, Tables
+from prefjudge.show.cells import Table
+from prefjudge.show.results import Shown, record_tables
+from prefjudge.show.studies import per_query_table, rules_table, sensitivity_table
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import count_imported
 from prefjudge.study.people import load_workers
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
-from prefjudge.words import many
+from prefjudge.words import Rehearsal, many
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# Compares the order of runs under two sets of preference qrels.
+
+
+class RunOrder:
+    """The order of runs under preference qrels: ``placed`` is where they placed the candidates."""
+
+    def __init__(self, votes: JudgmentInput, placed: Placed, measure: Measure) -> None:
+        self._votes, self._placed, self._measure = votes, placed, measure
+
+    def compare(self, before: Qrels, after: Qrels) -> float:
+        """Return Kendall's tau between the orders under two sets of qrels; NaN where one is empty."""
+        scores = [
+            score_matrix(self._placed.under(qrels), self._placed.labels(qrels), self._measure).values.mean(0)
+            for qrels in (before, after)
+            if qrels.queries
+        ]
+        return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
+
+    def two_votings(self, how: HowResolved, rng: np.random.Generator) -> TwoVotings | None:
+        """Return how well the orders agree that other votes like these give; None where none is decided.
+
+        They are resolved as those that it stands beside.
+        """
+        votes = self._votes
+        cast = VoteSet(
+            PREFERENCE_NAME,
+            votes.log,
+            self._placed,
+            how=how,
+            pools=votes.pools,
+            asked=votes.asked,
+        )
+        if not cast.labels.queries:
+            return None
+        (noise,) = cast.noise([self._measure], rng)
+        return redrawn_votings(noise, rng=rng)
+
+
+def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None) -> RunOrder | None:
+    """Return the order of the runs, to compare; None without runs."""
+    order, paths = Order.SCORE, expand(runs) if runs else ()
+    if not paths and votes.study is not None:
+        order = votes.study.config.pool.order
+        measure = measure or votes.study.config.measures[0]
+        ranked, _ = split_runs(votes.study)
+        paths = paths_of(ranked, "run", votes.study.folder)
+    if not paths:
+        return None
+    documents = pooled_documents(votes.pools) if votes.pools else compared_pairs(votes.log).documents
+    placed = place_candidates(
+        documents, votes.copies, RunFiles(paths, Reading(order=order), notices=votes.notices).judged
+    )
+    return RunOrder(votes, placed, Measure.parse(measure or "RR@10"))
+
+
+# What resolving gives, and the forms in which it is written.
+
+_NAMED = 10
+
+
+class Form(StrEnum):
+    """What the file holds."""
+
+    TREC = "trec"
+    """Preference qrels: ``query 0 doc 1`` for each winner."""
+    PREF = "pref"
+    """The judgments resolved: ``query doc_1 doc_2 preferred``."""
+    PREFS = "prefs"
+    """The same for trec_eval: ``query group subgroup doc level``, two lines a judgment."""
+    VALUES = "values"
+    """Every candidate with its score under the rule: ``query Q0 doc value``."""
+    JSONL = "jsonl"
+    """Everything, one query a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ResolveResult(Shown):
+    """How many queries each rule decided, and the preference qrels of the first rule.
+
+    ``two_votings`` is how far the orders of runs agree that other votes like these give, beside the
+    correlations of ``sensitivity``; None where no runs are compared.
+    """
+
+    rule: str
+    queries: int
+    judgments: int
+    qrels: int
+    statuses: dict[str, int]
+    differs: "Difference | None"
+    rules: dict[str, dict[str, int]]
+    cycles: dict[str, tuple[str, ...]]
+    confidence: "ConfidenceSummary | None"
+    sensitivity: tuple["Variation", ...]
+    two_votings: TwoVotings | None
+    per_query: tuple["Resolution", ...]
+    form: str
+    out: str | None
+    rehearsal: "Rehearsal | None"
+    notices: tuple[str, ...]
+
+    @property
+    def difference(self) -> str:
+        """Where it changes winners that workers are weighed, or are not, in words; empty where nowhere."""
+        if self.differs is None or not self.differs.queries:
+            return ""
+        other, queries = self.differs.rule, self.differs.queries
+        weighing, plain = (other, self.rule) if RULES[other].weighs_workers else (self.rule, other)
+        named = ", ".join(queries[:_NAMED])
+        more = f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
+        return (
+            f"with workers weighed by how reliable they are ({weighing}) "
+            f"{many(len(queries), 'query has', 'queries have')} other winners than without ({plain}): "
+            f"{named}{more}; --rule {other} takes those of {other}"
+        )
+
+    def asked_tables(self) -> tuple[Table, ...]:
+        """Return what each of several rules decided, each query, and what would change it, as asked."""
+        tables = [rules_table(self.rules)] if len(self.rules) > 1 else []
+        tables += [per_query_table(self.per_query)] if self.per_query else []
+        tables += (
+            [sensitivity_table(self.rule, self.sensitivity, self.two_votings)] if self.sensitivity else []
+        )
+        return tuple(tables)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the same, or else how many queries were decided."""
+        return self.asked_tables() or record_tables(self)
 
 
 def resolve(
@@ -384,3 +533,184 @@ def _write(
         write_resolutions(out, found, chances)
     if stamped_within:  # last, so that a folder where nothing may be written is said of the file asked for
         write_stamp(out, stamp)
+
+
+# Judgments in Parquet, resolved query by query where their rows are: only the counts come home.
+
+
+def resolve_tables(
+    engine: Engine,
+    judgments: str | Path | None,
+    out: str | Path | None,
+    *,
+    rules: Sequence[str],
+    ties: TieWorth,
+    sparse_rule: str | None,
+    others: Mapping[str, object],
+) -> ResolveResult:
+    """Resolve judgments, and write the preference qrels as Parquet; ``others`` do not fit."""
+    unfit = [name for name, given in others.items() if given]
+    if unfit:
+        raise InputError(
+            f"{', '.join(unfit)}: not for judgments in Parquet, which are resolved query by query in "
+            "their place",
+            f"Leave out {', '.join(unfit)}, or give the judgments as a text file.",
+        )
+    if judgments is None or not is_parquet(judgments):
+        raise InputError(
+            "a cluster resolves judgments in Parquet",
+            f"Give --judgments NAME.parquet, or leave out --engine {engine}.",
+        )
+    if out is not None and not is_parquet(out):
+        raise InputError(
+            f"{out}: the answers of judgments in Parquet are written as Parquet",
+            "Give it a name that ends in .parquet.",
+        )
+    target = str(out) if out else None
+    check_outputs(out, inputs=(judgments,), engine=engine)
+    with closing(tables_of(engine)) as tables:
+        found = resolve_judgments(
+            tables, str(judgments), target, rules=rules, ties=ties, sparse_rule=sparse_rule
+        )
+    return _result(found, target)
+
+
+def _result(found: "Resolved", out: str | None) -> ResolveResult:
+    """Return what was resolved: counts, and nothing of a single query."""
+    rules = {rule: dict(counts) for rule, counts in found.statuses.items()}
+    first = next(iter(rules))
+    return ResolveResult(
+        rule=first,
+        queries=sum(rules[first].values()),
+        judgments=found.judgments,
+        qrels=found.winners,
+        statuses=rules[first],
+        differs=None,
+        rules=rules,
+        cycles={},
+        confidence=None,
+        sensitivity=(),
+        two_votings=None,
+        per_query=(),
+        form=Form.TREC.value,
+        out=out,
+        rehearsal=None,
+        notices=(),
+    )
+
+
+COLUMNS = ("query", "doc_1", "doc_2", "preferred")
+ROWS = {"query": "string", "doc": "string", "grade": "float64"}
+"""The columns of preference qrels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """How many queries have each status, by rule, and how many winners the first rule names."""
+
+    judgments: int = 0
+    winners: int = 0
+    statuses: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+def resolve_judgments(
+    tables: Tables,
+    path: str,
+    out: str | None,
+    *,
+    rules: Sequence[str],
+    ties: TieWorth = TieWorth.IGNORE,
+    sparse_rule: str | None = None,
+) -> Resolved:
+    """Resolve the judgments of a Parquet, and write the winners of the first rule as another.
+
+    The judgments have the columns query, doc_1, doc_2 and preferred, which is one of the two, or ``tie``; the
+    preference qrels query, doc and grade.
+    """
+    asked = (rule for rule in (*rules, sparse_rule) if rule not in (None, NO_RULE))
+    learning = [rule for rule in asked if RULES[rule].learn is not None]
+    if learning:
+        raise InputError(
+            f"{learning[0]} learns from all queries together, and judgments in Parquet are resolved query by "
+            "query",
+            "Choose another rule, or give the judgments as a text file.",
+        )
+    work = partial(
+        resolve_groups, path=path, rules=tuple(dict.fromkeys(rules)), ties=ties, sparse_rule=sparse_rule
+    )
+    found: list[Resolved] = tables.grouped(path, COLUMNS, ("query",), work, out=out, columns=ROWS)
+    return Resolved(
+        judgments=sum(part.judgments for part in found),
+        winners=sum(part.winners for part in found),
+        statuses={rule: sum((part.statuses[rule] for part in found), Counter()) for rule in rules},
+    )
+
+
+def resolve_groups(
+    batches: "Iterable[pa.RecordBatch]",
+    *,
+    path: str,
+    rules: Sequence[str],
+    ties: TieWorth,
+    sparse_rule: str | None,
+) -> "Iterator[tuple[Resolved, pa.RecordBatch]]":
+    """Resolve judgments of which those of a query come together, some whole queries at a time."""
+    import pyarrow as pa
+
+    text = pa.schema([(name, pa.string()) for name in COLUMNS])
+    named = (batch.rename_columns([*COLUMNS]) for batch in batches)  # a table may use other letters
+    for rows in whole_groups(named, ("query",), BLOCK):
+        try:
+            log = _judgments(path, rows.cast(text))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{path} holds ids that are not text: {error}", "Write UTF-8.") from None
+        found = resolve_all(log, rules=rules, ties=ties, sparse_rule=sparse_rule)
+        qrels = to_qrels(found[rules[0]])
+        statuses = {rule: Counter(one.counts()) for rule, one in found.items()}
+        yield Resolved(len(log), int(qrels.query.size), statuses), _rows(qrels)
+
+
+def _judgments(path: str, rows: "pa.Table") -> Judgments:
+    """Return rows as judgments; refuse those that lack a value, or prefer neither document."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    query = rows["query"].combine_chunks().dictionary_encode()
+    sides = (
+        pa.chunked_array([*rows["doc_1"].chunks, *rows["doc_2"].chunks]).combine_chunks().dictionary_encode()
+    )
+    preferred = rows["preferred"]
+    left, right = (pc.equal(preferred, rows[name]) for name in ("doc_1", "doc_2"))
+    tie = pc.is_in(preferred, pa.array([word.decode() for word in TIES]))
+    said = pc.fill_null(pc.xor(pc.or_(left, right), pc.and_(tie, pc.invert(pc.or_(left, right)))), False)
+    sound = pc.and_(said, pc.fill_null(pc.not_equal(rows["doc_1"], rows["doc_2"]), False))
+    odd = rows.filter(pc.invert(pc.and_(sound, pc.is_valid(rows["query"])))).slice(0, LIMIT)
+    if odd.num_rows:
+        raise InputError(
+            f"{path} is not a readable judgments file:",
+            "Each row needs a query, two documents, and the preferred of the two, or tie.",
+            [" ".join(map(str, row.values())) for row in odd.to_pylist()],
+        )
+    codes = sides.indices.to_numpy().astype(np.int32)
+    count = rows.num_rows
+    choice = left.to_numpy().astype(np.int8) - right.to_numpy()
+    return Judgments(
+        queries=tuple(query.dictionary.to_pylist()),
+        docs=tuple(sides.dictionary.to_pylist()),
+        workers=(),
+        query=query.indices.to_numpy().astype(np.int32),
+        left=codes[:count],
+        right=codes[count:],
+        choice=choice.astype(np.int8),
+        strength=np.ones(count, np.int8),
+        worker=np.full(count, -1, np.int32),
+        sides=False,
+    )
+
+
+def _rows(qrels: Qrels) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    queries, docs = (pa.array(names, pa.string()) for names in (qrels.queries, qrels.docs))
+    arrays = [queries.take(pa.array(qrels.query)), docs.take(pa.array(qrels.doc)), pa.array(qrels.grade)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(ROWS))

@@ -17,10 +17,10 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.field.crowd import is_lost, open_crowd
 from prefjudge.field.pay import lock_spending
 from prefjudge.field.rounds import find_drive, read_strategy
-from prefjudge.findings.stores import Store, need_one, open_own, open_store
 from prefjudge.reading.files import sync_folder
 from prefjudge.reading.labels import read_qrels
 from prefjudge.show.results import Shown
+from prefjudge.steps.store.check import Store, need_one, open_own, open_store
 from prefjudge.steps.store.hits import HitRecovery, Learnt
 from prefjudge.study.answers import last_version, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import close_undecided, load_judgments

@@ -1,10 +1,13 @@
 """The pages with boards: the first page, those of past versions, and the list of versions."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
+from uuid import NAMESPACE_URL, uuid5
+from xml.sax.saxutils import escape, quoteattr
 
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.evaluation.boards import Board
@@ -14,7 +17,6 @@ from prefjudge.field.history import Version
 from prefjudge.findings.answers import what_is_open
 from prefjudge.findings.outputs import stamp_of
 from prefjudge.pages.page import Fact, Page, Picture, Section, is_web_address, version_address
-from prefjudge.pages.site import Entry, Feed
 from prefjudge.reading.given import QRELS_NAME
 from prefjudge.reading.leaderboards import RunMetadata, leaderboard_text
 from prefjudge.show.boards import boards_tables, leaderboard_table, official_table
@@ -22,27 +24,25 @@ from prefjudge.show.cells import Cell, Column, Table, bare
 from prefjudge.show.figures import render_figure
 from prefjudge.show.plots import plot_progress
 from prefjudge.show.statistics import changes_table, versions_table
-from prefjudge.steps.report.boards import FIRST_SHOWN, first_screen
+from prefjudge.steps.report.boards import first_screen
 from prefjudge.steps.report.material import made_from, strategy_words
 from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import current_target
-from prefjudge.words import many
+from prefjudge.words import many, printable
 
 _DAY = len("2026-11-22")
 
 
-def first_page(state: SiteState, title: str) -> Page:
+def first_page(state: SiteState) -> Page:
     """Return the first page: the board as it is, beside that of the labels, and what is to come."""
     current = state.boards.current
     about = state.study.config.release.description
     boards = [*state.boards.labels, *current.boards]
-    first = first_screen(
-        state.study, state.progress, boards, state.taus, *_answered(state), shown=FIRST_SHOWN
-    )
+    first = first_screen(state.study, state.progress, boards, state.taus, *_answered(state))
     return Page(
         address="index.html",
-        title=title,
+        title=state.title,
         first=replace(first, next=()),  # what is next is for those who keep the board
         parts=(
             Section(
@@ -77,12 +77,12 @@ def _when(current: VersionBoards) -> str:
 def _answered(state: SiteState) -> tuple[Counter[str], tuple[int, int] | None]:
     """Count the queries by status, and those with a label where another passage is preferred to it."""
     labelled: dict[str, set[str]] = defaultdict(set)
-    for (query, doc), found in state.stored.findings.items():
+    for (query, doc), found in state.findings.items():
         if QRELS_NAME in found.sources:
             labelled[query].add(doc)
-    best = {query: {*steps[-1].docs} for query, steps in state.answers.steps.items() if query in labelled}
+    best = {query: {*steps[-1].docs} for query, steps in state.steps.items() if query in labelled}
     changed = sum(not docs & labelled[query] for query, docs in best.items())
-    statuses = Counter(one.status.value for one in state.answers.queries)
+    statuses = Counter(one.status.value for one in state.queries)
     return statuses, (changed, len(best)) if best else None
 
 
@@ -284,7 +284,7 @@ def _day(made: str | None) -> str | None:
     return made[:_DAY] if made else None
 
 
-def about_page(state: SiteState, contact: str) -> Page:
+def about_page(state: SiteState) -> Page:
     """Return the page."""
     return Page(
         address="about.html",
@@ -292,7 +292,7 @@ def about_page(state: SiteState, contact: str) -> Page:
         parts=(
             Section(heading="What is judged", facts=_judged(state)),
             Section(heading="What it cost", facts=_cost(state)),
-            Section(heading="Whom to ask", facts=_contacts(state, contact)),
+            Section(heading="Whom to ask", facts=_contacts(state)),
             Section(heading="How it is made", facts=_design(state), tables=(_inputs(state),)),
             Section(heading="How to read the boards", words=_reading(state)),
         ),
@@ -300,7 +300,7 @@ def about_page(state: SiteState, contact: str) -> Page:
 
 
 def _judged(state: SiteState) -> tuple[Fact, ...]:
-    progress, answered = state.progress, len(state.answers.steps)
+    progress, answered = state.progress, len(state.steps)
     open_ = what_is_open(state.study)
     challenge = progress.challenge
     return (
@@ -338,7 +338,8 @@ def _cost(state: SiteState) -> tuple[Fact, ...]:
     )
 
 
-def _contacts(state: SiteState, contact: str) -> tuple[Fact, ...]:
+def _contacts(state: SiteState) -> tuple[Fact, ...]:
+    contact = state.contact
     about, workers = state.study.config.release, state.study.config.workers
     asked = [f"in {', '.join(workers.locales)}"] if workers.locales else []
     if workers.min_approval_rate is not None:
@@ -369,7 +370,7 @@ def _design(state: SiteState) -> tuple[Fact, ...]:
     return (
         Fact(what="Question", value=config.design.question),
         Fact(what="Candidates", value=f"the top {config.pool.depth} of each run, and the labels"),
-        Fact(what="Best answers by", value=state.answers.rule),
+        Fact(what="Best answers by", value=state.best.resolutions.rule),
         *([Fact(what="Strategy", value=strategy)] if strategy else []),
         Fact(what="Measures", value=", ".join(config.measures)),
         Fact(what="Order of documents", value=str(config.pool.order)),
@@ -381,13 +382,13 @@ def _inputs(state: SiteState) -> Table:
     hidden = state.entries.hidden
     return made_from(
         (one.kind, one.name or None, one.digest or None)
-        for one in state.stored.inputs
+        for one in state.inputs
         if not (one.kind == "run" and one.name in hidden)
     )
 
 
 def _reading(state: SiteState) -> tuple[str, ...]:
-    sure = state.answers.confidence
+    sure = state.confidence
     return (
         "Boards under “preference” score runs by the best-known answers, the others by the labels they name.",
         "The best-known answer to a query is the passage that people prefer to all that runs have put on top "
@@ -398,7 +399,7 @@ def _reading(state: SiteState) -> tuple[str, ...]:
     )
 
 
-def site_feed(state: SiteState, title: str, url: str) -> Feed:
+def site_feed(state: SiteState) -> "Feed":
     """Return the versions of the answers as news, the latest first; of one version, the board."""
     stamp = (str(state.rehearsal),) if state.rehearsal else ()
     known = {past.version: past for past in state.past.versions}
@@ -423,10 +424,10 @@ def site_feed(state: SiteState, title: str, url: str) -> Feed:
             )
         ]
     return Feed(
-        title=title,
+        title=state.title,
         mark=state.study.mark,
-        url=url,
-        authors=tuple(author.name for author in state.study.config.release.authors) or (title,),
+        url=state.url,
+        authors=tuple(author.name for author in state.study.config.release.authors) or (state.title,),
         entries=tuple(reversed(entries)),
     )
 
@@ -476,3 +477,91 @@ def _first_ranked(state: SiteState, run: str) -> date | None:
         if one.made and any(row.run == run for row in one.first.leaderboard.ranked):
             return date.fromisoformat(one.made[:10])
     return None
+
+
+# The news of a site as feeds: Atom (RFC 4287) and JSON Feed 1.1.
+
+
+_NEVER = "1970-01-01T00:00:00+00:00"
+"""A date that Atom demands, where the study knows none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece of news: the page that it is about, and what is new in a line and in a few sentences.
+
+    ``when`` is a time in UTC by ISO 8601; empty where it is not known.
+    """
+
+    address: str
+    title: str
+    words: tuple[str, ...]
+    when: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """The news of a site, the latest first. ``url`` is where the site is on the web, empty where unknown."""
+
+    title: str
+    mark: str
+    url: str
+    authors: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+    def identity(self, address: str = "") -> str:
+        """Return a name that stays, wherever the site moves to."""
+        return f"urn:uuid:{uuid5(NAMESPACE_URL, f'prefjudge:{self.mark}/{address}')}"
+
+    def place(self, address: str) -> str:
+        """Return where a page is on the web; from the feed, where that is not known."""
+        return f"{self.url.rstrip('/')}/{address}" if self.url else address
+
+    @property
+    def updated(self) -> str:
+        """When the latest news was made."""
+        return max((entry.when for entry in self.entries), default="") or _NEVER
+
+
+def atom_feed(feed: Feed) -> str:
+    """Return the feed as Atom."""
+    authors = "".join(f"  <author><name>{_text(name)}</name></author>\n" for name in feed.authors)
+    entries = "".join(
+        f"  <entry>\n    <id>{feed.identity(one.address)}</id>\n    <title>{_text(one.title)}</title>\n"
+        f"    <updated>{one.when or _NEVER}</updated>\n"
+        f'    <link rel="alternate" href={quoteattr(feed.place(one.address))}/>\n'
+        f"    <summary>{_text(' '.join(one.words))}</summary>\n  </entry>\n"
+        for one in feed.entries
+    )
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f"  <id>{feed.identity()}</id>\n  <title>{_text(feed.title)}</title>\n"
+        f"  <updated>{feed.updated}</updated>\n"
+        f"{authors}  <generator>prefjudge</generator>\n"
+        f'  <link rel="self" href={quoteattr(feed.place("feed.xml"))}/>\n'
+        f'  <link rel="alternate" href={quoteattr(feed.place("index.html"))}/>\n{entries}</feed>\n'
+    )
+
+
+def json_feed(feed: Feed) -> str:
+    """Return the feed as JSON Feed; the site's own address stands there only where it is known."""
+    whole: dict[str, object] = {"version": "https://jsonfeed.org/version/1.1", "title": printable(feed.title)}
+    if feed.url:
+        whole |= {"home_page_url": feed.place("index.html"), "feed_url": feed.place("feed.json")}
+    whole["authors"] = [{"name": printable(name)} for name in feed.authors]
+    whole["items"] = [
+        {
+            "id": feed.identity(one.address),
+            "url": feed.place(one.address),
+            "title": printable(one.title),
+            "content_text": printable(" ".join(one.words)),
+            "date_published": one.when or _NEVER,
+        }
+        for one in feed.entries
+    ]
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _text(words: str) -> str:
+    """Return words as XML takes them, which has no place for control characters."""
+    return escape(printable(words))

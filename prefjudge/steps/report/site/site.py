@@ -20,20 +20,20 @@ from prefjudge.pages.page import (
     script_text,
     style_text,
 )
-from prefjudge.pages.site import atom_feed, json_feed
 from prefjudge.reading.files import atomic_write
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.results import Shown
 from prefjudge.steps.report.site.board_pages import (
     about_page,
+    atom_feed,
     first_page,
     history_page,
+    json_feed,
     leaderboard_csv,
     site_feed,
     version_pages,
 )
-from prefjudge.steps.report.site.query_pages import query_list, query_pages
-from prefjudge.steps.report.site.run_pages import run_pages
+from prefjudge.steps.report.site.runs_and_queries import query_list, query_pages, run_pages
 from prefjudge.steps.report.site.state import SiteState, gather_state
 from prefjudge.study.store import Study
 from prefjudge.words import Rehearsal
@@ -87,38 +87,47 @@ def make_site(
     with study.reading():
         written = (folder / name for name in ("index.html", CSV_FILE))
         check_outputs(*written, inputs=(leaderboard,), study=study)
-        state = gather_state(study, runs, leaderboard, today, health=health, **how)
-        done = write_site(folder, study.mark, _files(state, contact=contact, url=url, texts=texts))
+        state = gather_state(
+            study,
+            runs,
+            leaderboard,
+            today,
+            contact=contact,
+            url=url,
+            texts=texts,
+            health=health,
+            **how,
+        )
+        done = write_site(folder, study.mark, _files(state))
     return SiteResult(
         study=str(study.folder),
         out=str(folder),
         version=state.boards.current.version,
         versions=len(state.boards.versions),
         runs=len(state.boards.runs),
-        queries=len(state.answers.queries),
+        queries=len(state.queries),
         files=done.files,
         written=done.written,
         removed=done.removed,
         rehearsal=state.rehearsal,
-        notices=tuple(dict.fromkeys((*map(str, state.notices), *state.answers.notices))),
+        notices=tuple(dict.fromkeys((*map(str, state.notices), *state.best.notices))),
     )
 
 
-def _files(state: SiteState, *, contact: str, url: str, texts: bool) -> Iterator[tuple[str, str]]:
+def _files(state: SiteState) -> Iterator[tuple[str, str]]:
     """Yield the files of the site, one by one: of thousands of pages only one is in memory."""
-    title = state.study.config.release.title or state.study.config.name
     stamp = stamp_of(state.rehearsal)
     known = Known(
-        site=title,
+        site=state.title,
         mark=state.study.mark,
         stamp=stamp,
         runs=frozenset({*state.entries.shown, *state.entries.waiting}),
-        queries=frozenset(one.query_id for one in state.answers.queries),
+        queries=frozenset(one.query_id for one in state.queries),
         versions=frozenset(one.version for one in state.boards.versions if one.version),
     )
-    for page in _pages(state, title, contact=contact, texts=texts):
+    for page in _pages(state):
         yield page.address, render_page(page, known)
-    feed = site_feed(state, title, url)
+    feed = site_feed(state)
     yield STYLE_FILE, style_text()
     yield SCRIPT_FILE, script_text()
     yield "feed.xml", atom_feed(feed)
@@ -129,14 +138,14 @@ def _files(state: SiteState, *, contact: str, url: str, texts: bool) -> Iterator
     yield ".nojekyll", ""
 
 
-def _pages(state: SiteState, title: str, *, contact: str, texts: bool) -> Iterator[Page]:
-    yield first_page(state, title)
+def _pages(state: SiteState) -> Iterator[Page]:
+    yield first_page(state)
     yield history_page(state)
-    yield about_page(state, contact)
+    yield about_page(state)
     yield from version_pages(state)
     yield from query_list(state)
     yield from run_pages(state)
-    yield from query_pages(state, texts=texts)
+    yield from query_pages(state)
 
 
 FOLDERS = ("board", "query", "run")

@@ -312,33 +312,6 @@ class Step:
     duel: Duel | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """The queries as they are resolved, in their order, and the steps that led there.
-
-    ``confidence`` is None where there are too many queries for probabilities.
-    """
-
-    queries: tuple[Resolution, ...]
-    steps: Mapping[str, tuple[Step, ...]]
-    confidence: ConfidenceSummary | None
-    rule: str
-    notices: tuple[str, ...]
-
-
-def explain_answers(study: Study, best: BestAnswers, past: History, versions: Mapping[int, Qrels]) -> Answers:
-    """Return what is known of the best answers, by the judgments as they are."""
-    chances, sure = assess_best(study, best)
-    candidates = set(candidates_of(best.votes.pools)) if best.votes.pools else set()
-    return Answers(
-        queries=resolved_queries(best.resolutions, chances),
-        steps=_steps(past, versions, candidates),
-        confidence=sure,
-        rule=best.resolutions.rule,
-        notices=best.notices,
-    )
-
-
 def _steps(
     past: History, versions: Mapping[int, Qrels], candidates: Collection[Candidate]
 ) -> dict[str, tuple[Step, ...]]:
@@ -380,29 +353,26 @@ def found_by(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """What the study keeps besides its judgments; ``findings`` is who first had each candidate."""
-
-    queries: Mapping[str, str]
-    passages: Mapping[str, str]
-    findings: Mapping[tuple[str, str], Finding]
-    inputs: tuple[InputFile, ...]
-    since: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteState:
     """Everything that the pages say.
 
-    ``taus`` hold the boards under the answers against those under the labels, as ``score`` does. ``waiting``
-    are runs whose challenge is under way.
+    ``queries`` are resolved, in their order; ``steps`` led to their answers. ``texts`` are what was asked.
+    ``confidence`` is None where there are too many queries for probabilities. ``findings`` is who first had
+    each candidate. ``taus`` hold the boards under the answers against those under the labels, as ``score``
+    does. ``waiting`` are runs whose challenge is under way.
     """
 
     study: Study
-    stored: Stored
     past: History
     progress: StatusResult
-    answers: Answers
+    best: BestAnswers
+    queries: tuple[Resolution, ...]
+    steps: Mapping[str, tuple[Step, ...]]
+    confidence: ConfidenceSummary | None
+    texts: Mapping[str, str]
+    passages: Mapping[str, str]
+    findings: Mapping[tuple[str, str], Finding]
+    inputs: Sequence[InputFile]
     boards: AllBoards
     taus: tuple[RankCorrelation, ...]
     entries: Entries
@@ -412,6 +382,13 @@ class SiteState:
     official: OfficialBoard | None
     rehearsal: Rehearsal | None
     notices: Sequence[Notice]
+    contact: str
+    url: str
+
+    @property
+    def title(self) -> str:
+        """What the site is called."""
+        return self.study.config.release.title or self.study.config.name
 
 
 def gather_state(
@@ -420,10 +397,13 @@ def gather_state(
     leaderboard: Path | None,
     today: date,
     *,
+    contact: str,
+    url: str,
+    texts: bool,
     health: bool,
     **how: Unpack[ReadOptions],
 ) -> SiteState:
-    """Gather what the pages of a site say."""
+    """Gather what the pages of a site say; the texts of passages where they are wanted."""
     past, progress = history(study, moves=False), status(study, confidence=False)
     if not progress.queries:
         raise lacking(study, Stage.POOL)
@@ -431,16 +411,19 @@ def gather_state(
     entries = find_entries(study, runs, today, notices)
     listed: tuple[Submission, ...] = read_leaderboard(leaderboard) if leaderboard else ()
     entries = replace(entries, shown=with_leaderboard(entries.shown, listed))
-    stored = _stored(study)
+    with study.transaction(write=False) as db:
+        queries, inputs = load_queries(db), load_inputs(db)
+        passages = load_passages(db) if texts else {}
+        findings, since = load_findings(db), first_answers_since(db)
     best = BestAnswers(study, verb="report")
     versions = load_versions(study) or {0: best.qrels}
     found = gather(study, best=best, how=how)
     found.notices[:0] = notices
     found.runs = _only_shown(found, entries)
     add_stamps(found, leaderboard)
-    made = {one.version: one.made for one in past.versions} or {0: stored.since}
+    made = {one.version: one.made for one in past.versions} or {0: since}
     with found.reading(digest=False):
-        boards = make_boards(found, versions, made, first_versions(stored.findings, past))
+        boards = make_boards(found, versions, made, first_versions(findings, past))
         every = [*boards.labels, *boards.current.boards]
         measures, _ = found.measures(())
         # beside τ stands how far two votings agree
@@ -450,12 +433,20 @@ def gather_state(
         heads = found.reader.top(_DEPTH) if dated else None
         official = official_scores(leaderboard, found, measures[0], every) if leaderboard else None
         checked = found.reader.health(found.qrels[0]) if health else []
+    chances, sure = assess_best(study, best)
+    candidates = set(candidates_of(best.votes.pools)) if best.votes.pools else set()
     return SiteState(
         study=study,
-        stored=stored,
         past=past,
         progress=progress,
-        answers=explain_answers(study, best, past, versions),
+        best=best,
+        queries=resolved_queries(best.resolutions, chances),
+        steps=_steps(past, versions, candidates),
+        confidence=sure,
+        texts=queries,
+        passages=passages,
+        findings=findings,
+        inputs=inputs,
         boards=boards,
         taus=taus,
         entries=entries,
@@ -467,18 +458,9 @@ def gather_state(
         official=official,
         rehearsal=found.rehearsal,
         notices=found.notices,
+        contact=contact,
+        url=url,
     )
-
-
-def _stored(study: Study) -> Stored:
-    with study.transaction(write=False) as db:
-        return Stored(
-            queries=load_queries(db),
-            passages=load_passages(db),
-            findings=load_findings(db),
-            inputs=tuple(load_inputs(db)),
-            since=first_answers_since(db),
-        )
 
 
 def _only_shown(found: Findings, entries: Entries) -> tuple[NamedFile, ...]:
