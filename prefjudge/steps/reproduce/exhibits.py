@@ -92,10 +92,6 @@ def _categories(material: Material) -> Made:
     )
 
 
-def _preferred(material: Material) -> Made:
-    return Made(tables=(preferred_table(_against_qrel(material)),))
-
-
 def _examples(material: Material) -> Made:
     found = material.won.examples
     if not found:
@@ -103,18 +99,6 @@ def _examples(material: Material) -> Made:
             "no pair of the run's top passage and the qrel is decided", "Have them judged first."
         )
     return Made(tables=(examples_table(found),), figures=(partial(plot_examples, found),))
-
-
-def _shares(material: Material) -> Made:
-    return Made(figures=(partial(plot_shares, _against_qrel(material)),))
-
-
-def _pool_sizes(material: Material) -> Made:
-    return _sizes(material.pools)
-
-
-def _selected_sizes(material: Material) -> Made:
-    return _sizes(material.selected)
 
 
 def _sizes(pools: Pools) -> Made:
@@ -176,14 +160,6 @@ def _two_boards(material: Material) -> Made:
     return Made(figures=(partial(plot_two_boards, a, b, tau=tau),), tables=tables)
 
 
-def _official(material: Material) -> Made:
-    return Made(tables=(official_table(_official_scores(material)),))
-
-
-def _official_against_sample(material: Material) -> Made:
-    return Made(figures=(partial(plot_official, _official_scores(material)),))
-
-
 def _official_scores(material: Material) -> OfficialBoard:
     found = material.scored.official
     if found is None:
@@ -203,26 +179,6 @@ def _board_in_official_order(material: Material, qrels: str | None) -> Made:
     rows = sorted(board.leaderboard.rows, key=lambda row: -1 if row.perfect else place[row.run])
     listed = replace(board.leaderboard, rows=tuple(rows))
     return Made(figures=(figure,), tables=(leaderboard_table(listed, board.standings),))
-
-
-def _original_board(material: Material) -> Made:
-    return _board_in_official_order(material, None)
-
-
-def _preference_board(material: Material) -> Made:
-    return _board_in_official_order(material, "preference")
-
-
-def _pairings(material: Material) -> Made:
-    return Made(tables=(pairings_table(material.scored.pairings, material.scored.cycles),))
-
-
-def _pair_agreement(material: Material) -> Made:
-    return Made(tables=(pair_agreement_table(material.scored.pair_agreement),))
-
-
-def _left_out(material: Material) -> Made:
-    return Made(tables=(left_out_table(material.left_out.left_out, material.left_out.left_out_votings),))
 
 
 # What comparisons cost at the paper's rates.
@@ -374,10 +330,6 @@ def _drawn(material: Material) -> list[tuple[str, RankStability]]:
     return drawn
 
 
-def _top_ranks(material: Material) -> Made:
-    return Made(tables=(top_table(*_drawn(material)[0]),))
-
-
 def _top_ranks_of_others(material: Material) -> Made:
     others = _drawn(material)[1:]
     if not others:
@@ -398,18 +350,6 @@ def _conditions_compared(material: Material) -> Made:
     return Made(figures=(partial(plot_conditions, named, drawn),), tables=(conditions_table(named),))
 
 
-def _institutions(material: Material) -> Made:
-    return Made(tables=(institutions_table(material.audited.audit),))
-
-
-def _result_lists(material: Material) -> Made:
-    return Made(tables=(result_lists_table(score_lists("RR@10")),))
-
-
-def _agreement(material: Material) -> Made:
-    return Made(tables=tuple(agreement_matrix(one) for one in material.agreed.agreements))
-
-
 # Significant Improvements over the State of the Art? (SIGIR 2021).
 
 
@@ -425,10 +365,6 @@ def _rows(material: Material) -> list[tuple[Significance, Outcomes]]:
     return rows
 
 
-def _naive(material: Material) -> Made:
-    return Made(tables=(naive_table(_rows(material)),))
-
-
 def _outcomes(material: Material) -> Made:
     words = [line for one in material.compared.comparisons for line in one.outcome_words]
     return Made(tables=(outcomes_table(_rows(material)),), words=tuple(words[:_SENTENCES]))
@@ -436,29 +372,29 @@ def _outcomes(material: Material) -> Made:
 
 MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "categories": _categories,
-    "preferred": _preferred,
+    "preferred": lambda of: Made(tables=(preferred_table(_against_qrel(of)),)),
     "examples": _examples,
-    "shares": _shares,
-    "official": _official,
-    "pool-sizes": _pool_sizes,
-    "selected-sizes": _selected_sizes,
-    "official-against-sample": _official_against_sample,
+    "shares": lambda of: Made(figures=(partial(plot_shares, _against_qrel(of)),)),
+    "official": lambda of: Made(tables=(official_table(_official_scores(of)),)),
+    "pool-sizes": lambda of: _sizes(of.pools),
+    "selected-sizes": lambda of: _sizes(of.selected),
+    "official-against-sample": lambda of: Made(figures=(partial(plot_official, _official_scores(of)),)),
     "win-ratios": _win_ratios,
-    "pair-agreement": _pair_agreement,
-    "pairings": _pairings,
+    "pair-agreement": lambda of: Made(tables=(pair_agreement_table(of.scored.pair_agreement),)),
+    "pairings": lambda of: Made(tables=(pairings_table(of.scored.pairings, of.scored.cycles),)),
     "two-boards": _two_boards,
-    "original-board": _original_board,
-    "preference-board": _preference_board,
-    "left-out": _left_out,
+    "original-board": lambda of: _board_in_official_order(of, None),
+    "preference-board": lambda of: _board_in_official_order(of, "preference"),
+    "left-out": lambda of: Made(tables=(left_out_table(of.left_out.left_out, of.left_out.left_out_votings),)),
     "progress": progress,
-    "naive": _naive,
+    "naive": lambda of: Made(tables=(naive_table(_rows(of)),)),
     "outcomes": _outcomes,
-    "top-ranks": _top_ranks,
+    "top-ranks": lambda of: Made(tables=(top_table(*_drawn(of)[0]),)),
     "top-ranks-of-others": _top_ranks_of_others,
     "all-ranks": _all_ranks,
     "conditions-compared": _conditions_compared,
-    "institutions": _institutions,
-    "result-lists": _result_lists,
-    "agreement": _agreement,
+    "institutions": lambda of: Made(tables=(institutions_table(of.audited.audit),)),
+    "result-lists": lambda of: Made(tables=(result_lists_table(score_lists("RR@10")),)),
+    "agreement": lambda of: Made(tables=tuple(agreement_matrix(one) for one in of.agreed.agreements)),
 }
 """What makes an exhibit, by the name that its paper's description gives it."""
