@@ -107,9 +107,8 @@ class CheckResult(Shown):
             wrong = [f"  error: {_first(file.errors)}" for file in bad]
             found += first_few(wrong, 5)
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
-        found += first_few(
-            [f"these runs have the same ranking: {', '.join(group)}" for group in self.identical], 3
-        )
+        same = [", ".join(first_few(group, 5)) for group in self.identical]
+        found += first_few([f"these runs have the same ranking: {names}" for names in same], 3)
         if self.manifest:
             states = Counter(one.status for one in self.manifest)
             counts = f"{states['ok']:,} ok, {states['wrong']:,} wrong, {states['absent']:,} absent"

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,8 @@ def test_runs_that_rank_alike_are_named(tmp_path: Path) -> None:
         write(tmp_path / f"{name}.txt", f"q1 Q0 d1 1 {scores[0]} {name}", f"q1 Q0 d2 2 {scores[1]} {name}")
     result = check([str(tmp_path / "*.txt")])
     assert [[Path(path).stem for path in group] for group in result.identical] == [["a", "b"]]
+    alike = replace(result, identical=(tuple(f"run{number}" for number in range(1000)),))
+    assert "the same ranking: run0, run1, run2, run3, run4, … and 995 more: --details\n" in str(alike)
 
 
 @pytest.mark.parametrize(
