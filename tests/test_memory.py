@@ -399,7 +399,7 @@ def test_bad_qrels_are_refused(qrels: Any, says: str) -> None:
 
 
 def test_bad_judgments_and_texts_are_refused() -> None:
-    with pytest.raises(InputError, match="preferred document 'd9' is neither 'd1' nor 'd2'"):
+    with pytest.raises(InputError, match="preferred document is neither 'd1' nor 'd2': 'd9'"):
         prefjudge.resolve(judgments=VOTES.assign(preferred="d9"))
     with pytest.raises(InputError, match="has no column of preferred documents"):
         prefjudge.resolve(judgments=VOTES.drop(columns="preferred"))

@@ -367,13 +367,9 @@ _GLANCE, _FEW = 1000, 3
 """So many lines say what a file is, and of fewer lines nobody can tell what they have in common."""
 
 
-class Stop(Exception):  # noqa: N818 - control flow inside this room
-    """Enough problems were found."""
-
-
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of one file and raises them together.
+    """Collects the problems of one file, and raises them together where its ``with`` block ends.
 
     Parameters
     ----------
@@ -382,7 +378,7 @@ class Problems:
     kind : str
         What the file should be: ``run``, ``qrels``.
     limit : int
-        After this many problems `add` raises `Stop`.
+        After this many problems `add` raises them.
     """
 
     path: str
@@ -396,7 +392,7 @@ class Problems:
         self.found.append((line, column, f"{self.path}:{line}:{column}: {what}: {shown(raw)}"))
         self.hints["Line 1 names the columns: take it out." if line == 1 and raw in _HEADER else hint] = None
         if len(self.found) >= self.limit:
-            raise Stop
+            raise self.error()
 
     def refuse_other(self, rows: Fields, width: int, widths: Collection[int], hint: str) -> None:
         """Refuse in one sentence a file whose lines have nothing in common, or not with its first one."""
@@ -413,7 +409,7 @@ class Problems:
         raise InputError(f"{what}; {first}, and {second}", hint)
 
     def error(self) -> InputError:
-        """Return the problems as one error, in the order of the lines."""
+        """Return the problems in the order of the lines."""
         lines = [text for _, _, text in sorted(self.found)]
         count = len(lines)
         first = "the first " if count >= self.limit else ""
@@ -423,9 +419,12 @@ class Problems:
             lines,
         )
 
-    def check(self) -> None:
-        """Raise what was found, if anything was."""
-        if self.found:
+    def __enter__(self) -> Problems:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Raise what was found, unless something else was raised."""
+        if self.found and kind is None:
             raise self.error()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.reading.files import COMPRESSIONS
+from prefjudge.reading.lines import csv_rows
 from prefjudge.reading.runs.parquet import open_parquet
 
 # Qrels in Parquet, as MTEB keeps them: a row for each judged document.
@@ -81,27 +81,22 @@ def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     if not mark or not any(name in _QUERIES for name in names):
         yield from chain([head], data)
         return
-    rows = csv.reader(_csv_lines(path, chain([head], data)), delimiter=mark, strict=True)
+    rows = csv_rows(path, _csv_lines(path, chain([head], data)), mark)
     next(rows)
-    yield b"# the header\n"  # a comment, so that messages count lines as the file has them
-    try:
-        yield from _columns(path, names, rows)
-    except csv.Error as error:
-        raise InputError(f"{path}: not CSV: {error}", "Close each quotation mark.") from None
+    yield from _columns(path, names, rows)
 
 
-def _columns(path: str, names: Sequence[str], rows: Iterator[list[str]]) -> Iterator[bytes]:
+def _columns(path: str, names: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[bytes]:
     query, doc, grade = (_place(names, known) for known in (_QUERIES, _DOCS, _GRADES))
     assert query is not None, "else it is not read as CSV"
     rank, score = (_place(names, (name,)) for name in ("rank", "score"))
     if doc is None or rank is score is grade is None:
         lacks = "a column of documents" if doc is None else "a rank, a score or a label"
         raise InputError(f"{path}:1: the header lacks {lacks}: it has {', '.join(names)}", _CSV_HINT)
-    place, last = 0, None
-    for line, row in enumerate(rows, 2):
-        if not row:
-            yield b"\n"
-            continue
+    place, last, written = 0, None, 0
+    for line, row in rows:
+        yield b"\n" * (line - 1 - written)  # so that messages count lines as the file has them
+        written = line
         if len(row) != len(names):
             raise InputError(f"{path}:{line}: {len(row)} cells where the header has {len(names)}", _CSV_HINT)
         cells = [cell.strip() for cell in row]

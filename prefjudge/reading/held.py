@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from prefjudge.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 MEMORY = "memory:"
 """What the name of an input in memory starts with, so that it is never taken for a file's."""
@@ -80,6 +83,12 @@ class Held(str, Generic[T]):
     def __getnewargs__(self) -> tuple[str, T]:  # type: ignore[override]
         """Return what makes it again, for pickle."""
         return self.name, self.content
+
+    def holding(self, kind: type[K], what: str, way: str) -> K:
+        """Return what it holds, where that is of a kind; say ``what`` it lacks, and the ``way``."""
+        if not isinstance(self.content, kind):
+            raise InputError(f"{self} does not hold {what}", way)
+        return self.content
 
 
 class NamedFile(str):

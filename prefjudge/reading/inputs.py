@@ -99,12 +99,7 @@ def take_judgments(given: object) -> Source:
         return given
     from prefjudge.reading.labels import held_judgments
 
-    rows = _listed(given)
-    if rows is not None:
-        if not rows or not is_record(rows[0]):
-            raise NotTaken
-        return held_judgments(_columns(rows, "judgments"), "judgments")
-    return held_judgments(_columns(_table(given), "judgments"), "judgments")
+    return held_judgments(_columns_of(given, "judgments"), "judgments")
 
 
 def take_votes(given: object) -> Source:
@@ -113,10 +108,10 @@ def take_votes(given: object) -> Source:
         return given
     from prefjudge.reading.votes.tables import held_rows
 
-    rows = _listed(given)
-    if rows is not None and not (rows and (isinstance(rows[0], Mapping) or hasattr(rows[0], "_fields"))):
-        raise NotTaken
-    return held_rows(_columns(rows if rows is not None else _table(given), "votes"), "votes")
+    def is_row(row: object) -> bool:
+        return isinstance(row, Mapping) or hasattr(row, "_fields")
+
+    return held_rows(_columns_of(given, "votes", is_row), "votes")
 
 
 def take_pool(given: object) -> Source:
@@ -129,10 +124,7 @@ def take_pool(given: object) -> Source:
         if not given or not all(map(_are_documents, given.values())):
             raise NotTaken
         return held_pool(given, "pool")
-    rows = _listed(given)
-    if rows is not None and not (rows and is_record(rows[0])):
-        raise NotTaken
-    return held_pool(_columns(rows if rows is not None else _table(given), "pool"), "pool")
+    return held_pool(_columns_of(given, "pool"), "pool")
 
 
 def _are_documents(docs: object) -> bool:
@@ -148,16 +140,13 @@ def take_texts(given: object) -> Source:
         return given
     from prefjudge.reading.texts.texts import held_texts
 
-    if isinstance(given, Mapping):
-        if any(isinstance(text, Mapping | list | tuple) for text in given.values()):
-            raise NotTaken
-        return held_texts(given, "texts")
-    if callable(given) and not isinstance(given, Frame | Arrow):
-        return held_texts(given, "texts")
-    rows = _listed(given)
-    if rows is not None and not (rows and is_text_record(rows[0])):
+    if isinstance(given, Mapping) and any(
+        isinstance(text, Mapping | list | tuple) for text in given.values()
+    ):
         raise NotTaken
-    return held_texts(_columns(rows if rows is not None else _table(given), "texts"), "texts")
+    if isinstance(given, Mapping) or (callable(given) and not isinstance(given, Frame | Arrow)):
+        return held_texts(given, "texts")
+    return held_texts(_columns_of(given, "texts", is_text_record), "texts")
 
 
 def is_text_record(row: object) -> bool:
@@ -250,12 +239,11 @@ def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) ->
                 raise InputError(f"{before!r} and {name!r} are the same file: {one}", "Name each file once.")
             yield _named_path(one, str(name), noun)
         return
-    listed = None if isinstance(given, Mapping) else _listed(given)
+    listed = _listed(given)
     if listed is None:
         yield _one(given, _name_of(given) or (f"{noun}1" if noun == "run" else noun), hold)
     elif listed and is_record(listed[0]):
-        name = f"{noun}1" if noun == "run" else noun
-        yield hold(_columns(listed, f"{noun} {name}"), name)
+        yield _one(listed, f"{noun}1" if noun == "run" else noun, hold)
     else:
         for place, one in enumerate(listed, 1):
             name = _name_of(one) or f"{noun}{place}"
@@ -277,20 +265,19 @@ def _one(given: object, name: str, hold: Callable[[Any, str], Held[Any]]) -> Hel
         if not _is_nested(given):
             raise NotTaken
         return hold(given, name)
-    rows = _listed(given)
-    if rows is not None:
-        if not rows or not is_record(rows[0]):
-            raise NotTaken
-        return hold(_columns(rows, name), name)
     if isinstance(given, Nested) and not isinstance(given, Frame | Arrow):
         return _one(given.to_dict(), name, hold)
-    return hold(_columns(_table(given), name), name)
+    return hold(_columns_of(given, name), name)
 
 
-def _columns(given: Frame | Arrow | Sequence[Any], name: str) -> Mapping[str, Any]:
+def _columns_of(given: object, name: str, is_row: Callable[[object], bool] = is_record) -> Mapping[str, Any]:
+    """Return the columns of a table, or of a list of rows; another thing is not taken."""
     from prefjudge.reading.memory import columns_of
 
-    return columns_of(given, name)
+    rows = _listed(given)
+    if rows is not None and not (rows and is_row(rows[0])):
+        raise NotTaken
+    return columns_of(_table(given) if rows is None else rows, name)
 
 
 def _named_path(path: Source, name: str, noun: str) -> Source:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from prefjudge.core.runs import (
 )
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, Numbering, fields, floats, joined, repeated_rows
-from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column, decode, encode, write_text
+from prefjudge.reading.files import Notice, Problems, atomic_write, column, decode, write_text
 from prefjudge.reading.held import DOC, QUERY, Held
 from prefjudge.reading.lines import Block, Holds, blocks, stem
 from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
@@ -136,33 +137,71 @@ def read_judgments(
 ) -> Judgments:
     """Read side-by-side judgments; ``preferred`` repeats a document, or is ``tie``."""
     if isinstance(path, Held):
-        if not isinstance(path.content, Judgments):
-            raise InputError(f"{path} does not hold judgments", _JUDGMENT_HINT)
-        return replace(path.content, sides=sides)
+        return replace(path.holding(Judgments, "judgments", _JUDGMENT_HINT), sides=sides)
     if is_parquet(path):
         as_text = f"pandas.read_parquet({str(path)!r}).to_csv('NAME.txt', sep=' ', header=False, index=False)"
         raise InputError(f"{path}: only `resolve` reads judgments from Parquet", f"Write text: {as_text}")
-    reader = _JudgmentReader(fspath(path), sides=sides)
-    try:
+    reader = _JudgmentReader(fspath(path))
+    with reader.problems:
         for block in with_stamps(path, blocks(path, Holds.COLUMNS, notices=notices), notices):
             rows = fields(block.data, block.line, reader.columns)
             if len(rows):
                 reader.take(rows)
-    except Stop:
-        pass
-    reader.problems.check()
     if reader.width is None:
         raise InputError(f"{path} is empty: a judgments file needs at least one line", _JUDGMENT_HINT)
-    return reader.judgments()
+    return reader.taken.judgments(sides=sides)
+
+
+class _JudgmentRows:
+    """Takes rows of judgments; ids get numbers in the order in which they come, row by row."""
+
+    def __init__(self) -> None:
+        self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
+        self.parts: list[tuple[Codes, Codes, NDArray[np.int8], Codes]] = []
+
+    def add(self, query: Tokens, pairs: Tokens, choice: NDArray[np.int8], worker: Tokens | None) -> None:
+        """Add rows, each with two of the pairs' documents: the left, and the right."""
+        codes = self.queries.add(query)
+        by = np.full_like(codes, -1) if worker is None else self.workers.add(worker)
+        self.parts.append((codes, self.docs.add(pairs).reshape(-1, 2), choice, by))
+
+    def judgments(self, *, sides: bool) -> Judgments:
+        """Return all that was taken."""
+        query, pairs, choice, worker = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+        return Judgments(
+            queries=tuple(self.queries.vocabulary()),
+            docs=tuple(self.docs.vocabulary()),
+            workers=tuple(self.workers.vocabulary()),
+            query=query,
+            left=pairs[:, 0],
+            right=pairs[:, 1],
+            choice=choice,
+            strength=np.ones(choice.size, dtype=np.int8),
+            worker=worker,
+            sides=sides,
+        )
+
+
+def _choices(left: Tokens, right: Tokens, preferred: Tokens) -> NDArray[np.int8]:
+    """Return 1 where the left is preferred, -1 where the right is, and 0 for what is a tie or a mistake."""
+    return same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+
+
+def _odd_choice(left: bytes, right: bytes, preferred: bytes) -> str:
+    """Return what is wrong where neither document is preferred; nothing of a tie."""
+    if left == right:
+        return "the document is compared with itself"
+    if preferred in TIES:
+        return ""
+    return f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
 
 
 class _JudgmentReader:
-    def __init__(self, path: str, *, sides: bool) -> None:
-        self.path, self.sides = path, sides
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
-        self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
-        self.parts: list[tuple[Codes, Codes, Codes, NDArray[np.int8], Codes]] = []
+        self.taken = _JudgmentRows()
 
     def columns(self, count: int) -> int:
         if self.width is None:
@@ -178,58 +217,31 @@ class _JudgmentReader:
     def take(self, rows: Fields) -> None:
         """Read the rows of a block."""
         whole = rows.counts == self.width
-        if self.width and not self.parts and rows.counts[0] != 3:  # which has words of its own
+        if self.width and not self.taken.parts and rows.counts[0] != 3:  # which has words of its own
             self.problems.refuse_other(rows, self.width, (4, 5), _JUDGMENT_HINT)
-        left, right, preferred = rows.ids(1), rows.ids(2), rows.ids(3)
-        choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+        choice = _choices(rows.ids(1), rows.ids(2), rows.ids(3))
         for row in np.flatnonzero(~whole | (choice == 0)).tolist():
             self._check(rows, row)
         pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
-        docs = self.docs.add(pairs).reshape(-1, 2)
         rows = rows.take(whole)
-        query = self.queries.add(rows.ids(0))
-        worker = self.workers.add(rows.ids(4)) if self.width == 5 else np.full_like(query, -1)
-        self.parts.append((query, docs[:, 0], docs[:, 1], choice[whole], worker))
+        self.taken.add(rows.ids(0), pairs, choice[whole], rows.ids(4) if self.width == 5 else None)
 
     def _check(self, rows: Fields, row: int) -> None:
         """Report a line without a preferred document, unless it is a tie."""
-        if rows.counts[row] != self.width:
-            where, raw, hint = 1, rows.line_of(row), _JUDGMENT_HINT
-            if rows.counts[row] == 3:
-                self.problems.add(
-                    int(rows.lines[row]), 1, "the preferred document is missing", raw, _PREFERRED_HINT
-                )
-                return
-            what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
-        else:
+        where, raw, hint = 1, rows.line_of(row), _JUDGMENT_HINT
+        if rows.counts[row] == self.width:
             left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
+            what = _odd_choice(left, right, preferred)
             if left == right:
-                where, raw, hint = rows.column_of(row, 2), right, _JUDGMENT_HINT
-                what = "the document is compared with itself"
-            elif preferred not in TIES:
-                where, raw = rows.column_of(row, 3), preferred
-                what = f"the preferred document is neither {decode(left)!r} nor {decode(right)!r}"
-                hint = _PREFERRED_HINT
+                where, raw = rows.column_of(row, 2), right
             else:
-                return
-        self.problems.add(int(rows.lines[row]), where, what, raw, hint)
-
-    def judgments(self) -> Judgments:
-        """Return all that was read."""
-        columns = (np.concatenate(column) for column in zip(*self.parts, strict=True))
-        query, left, right, choice, worker = columns
-        return Judgments(
-            queries=tuple(self.queries.vocabulary()),
-            docs=tuple(self.docs.vocabulary()),
-            workers=tuple(self.workers.vocabulary()),
-            query=query,
-            left=left,
-            right=right,
-            choice=choice,
-            strength=np.ones(choice.size, dtype=np.int8),
-            worker=worker,
-            sides=self.sides,
-        )
+                where, raw, hint = rows.column_of(row, 3), preferred, _PREFERRED_HINT
+        elif rows.counts[row] == 3:
+            what, hint = "the preferred document is missing", _PREFERRED_HINT
+        else:
+            what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
+        if what:
+            self.problems.add(int(rows.lines[row]), where, what, raw, hint)
 
 
 def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
@@ -286,21 +298,44 @@ def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> H
     if np.isinf(grades).any():
         odd = [(row, f"the {grade} is infinite") for row in np.flatnonzero(np.isinf(grades)).tolist()]
         raise row_problems(where, "qrels", odd, "Grades are numbers such as 0, 1, 2.")
-    queries, docs = Numbering(), Numbering()
-    tokens = id_tokens(columns[doc], where, doc)
-    query_code, doc_code = queries.add_runs(id_tokens(columns[query], where, query)), docs.add(tokens)
-    group, subtopic = query_code.astype(np.int64), _subtopics(columns, query_code, where)
-    if subtopic is not None:  # a document may come once for each subtopic
-        group = group * MOST_SUBTOPICS + subtopic
-    again, first = repeated_rows(group, doc_code.astype(np.uint64), tokens)
-    twice = [
-        (row, f"document {decode(tokens.raw(row))!r} has another grade in row {before}")
-        for row, before in zip(again.tolist(), first.tolist(), strict=True)
-        if grades[row] != grades[before]
-    ]
+    docs, twice = id_tokens(columns[doc], where, doc), []
+
+    def repeated(row: int, before: int) -> None:
+        if grades[row] != grades[before]:
+            twice.append((row, f"document {decode(docs.raw(row))!r} has another grade in row {before}"))
+
+    named = next((name for name in SUBTOPIC if name in columns), None)
+    marks = id_tokens(columns[named], where, named) if named else None
+    found = _qrels_of(name, id_tokens(columns[query], where, query), docs, grades, marks, repeated)
     if twice:
         raise row_problems(where, "qrels", twice, "Keep the row with the right grade.")
-    keep = np.ones(len(tokens), bool)
+    return Held(name, found)
+
+
+def _qrels_of(
+    name: str,
+    query: Tokens,
+    doc: Tokens,
+    grade: NDArray[np.float64],
+    marks: Tokens | None,
+    repeated: Callable[[int, int], None],
+) -> Qrels:
+    """Return rows as qrels, whose vocabularies list ids as they first come.
+
+    ``marks`` tell subtopics apart: a document may come once for each. A row that repeats another is left out;
+    ``repeated`` hears of both.
+    """
+    queries, docs = Numbering(), Numbering()
+    query_code, doc_code = queries.add_runs(query), docs.add(doc)
+    group, subtopic = query_code.astype(np.int64), None
+    if marks is not None and marks.changes().size:
+        subtopic = number_subtopics(query_code, Numbering().add_runs(marks))
+    if subtopic is not None:
+        group = group * MOST_SUBTOPICS + subtopic
+    again, first = repeated_rows(group, doc_code.astype(np.uint64), doc)
+    for row, before in zip(again.tolist(), first.tolist(), strict=True):
+        repeated(row, before)
+    keep = np.ones(len(doc), bool)
     keep[again] = False
     found = Qrels(
         name=name,
@@ -308,25 +343,14 @@ def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> H
         docs=tuple(docs.vocabulary()),
         query=query_code[keep],
         doc=doc_code[keep],
-        grade=grades[keep],
+        grade=grade[keep],
     )
-    return Held(name, found if subtopic is None else with_subtopics(found, subtopic[keep]))
+    return found if subtopic is None else with_subtopics(found, subtopic[keep])
 
 
-def _subtopics(columns: Columns, query: Codes, where: str) -> NDArray[np.int64] | None:
-    """Return each row's subtopic, numbered within its query; None where no column tells them apart."""
-    named = next((name for name in SUBTOPIC if name in columns), None)
-    if named is None:
-        return None
-    tokens = id_tokens(columns[named], where, named)
-    return number_subtopics(query, Numbering().add_runs(tokens)) if tokens.changes().size else None
-
-
-def qrels_of(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:
+def _qrels_in(held: Held[Any], name: str | None, *, fractions: bool) -> Qrels:
     """Return qrels that are in memory, by the name that a leaderboard gives them."""
-    qrels = held.content
-    if not isinstance(qrels, Qrels):
-        raise InputError(f"{held} does not hold qrels", "Give a table of queries, documents and grades.")
+    qrels = held.holding(Qrels, "qrels", "Give a table of queries, documents and grades.")
     odd = np.flatnonzero(qrels.grade % 1)
     if odd.size and not fractions:
         raise InputError(
@@ -349,51 +373,21 @@ def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
     if not len(columns[places[0]]):
         raise InputError(f"{name} are empty: at least one row is needed", "Check the program that made them.")
     query, left, right, preferred = (id_tokens(columns[place], name, place) for place in places)
-    choice = same_token(preferred, left).astype(np.int8) - same_token(preferred, right)
+    choice = _choices(left, right, preferred)
     odd = []
     for row in np.flatnonzero(choice == 0).tolist():
-        one, other, chosen = (decode(tokens.raw(row)) for tokens in (left, right, preferred))
-        if one == other:
-            odd.append((row, f"document {one!r} is compared with itself"))
-        elif encode(chosen) not in TIES:
-            odd.append((row, f"the preferred document {chosen!r} is neither {one!r} nor {other!r}"))
+        if what := _odd_choice(*(tokens.raw(row) for tokens in (left, right, preferred))):
+            odd.append((row, f"{what}: {decode(preferred.raw(row))!r}"))
     if odd:
         raise row_problems(
             name, "table of judgments", odd, "preferred repeats a document of its row, or is: tie"
         )
-    queries, docs, workers = Numbering(), Numbering(), Numbering()
-    query_code, left_code, right_code = queries.add(query), docs.add(left), docs.add(right)
-    sides, names = _as_they_come(np.stack([left_code, right_code], 1), docs.vocabulary())
-    by = (
-        workers.add(id_tokens(columns[worker], name, worker)) if worker else np.full(len(query), -1, np.int32)
-    )
-    return Held(
-        name,
-        Judgments(
-            queries=tuple(queries.vocabulary()),
-            docs=names,
-            workers=tuple(workers.vocabulary()),
-            query=query_code,
-            left=sides[:, 0],
-            right=sides[:, 1],
-            choice=choice,
-            strength=np.ones(choice.size, np.int8),
-            worker=by,
-            sides=False,
-        ),
-    )
-
-
-def _as_they_come(codes: Codes, names: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
-    """Return codes, and what they stand for, in the order in which they come row by row.
-
-    A file is numbered so, and what is drawn at random follows the numbers.
-    """
-    found, first = np.unique(codes, return_index=True)
-    order = found[np.argsort(first)]
-    places = np.empty(len(names), codes.dtype)
-    places[order] = np.arange(order.size)
-    return places[codes], tuple(names[code] for code in order.tolist())
+    starts, ends = np.stack([left.starts, right.starts], 1), np.stack([left.ends, right.ends], 1)
+    behind = np.array([0, len(left.text)])
+    pairs = Tokens(bytes(left.text) + bytes(right.text), (starts + behind).ravel(), (ends + behind).ravel())
+    rows = _JudgmentRows()
+    rows.add(query, pairs, choice, id_tokens(columns[worker], name, worker) if worker else None)
+    return Held(name, rows.judgments(sides=False))
 
 
 def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
@@ -440,18 +434,8 @@ def _listed(given: Mapping[Any, Any]) -> Columns:
     return columns
 
 
-def pool_of(held: Held[Any]) -> Pools:
-    """Return the pool that is in memory."""
-    if not isinstance(held.content, Pools):
-        raise InputError(
-            f"{held} does not hold a pool", "Give a table of queries, documents and contributors."
-        )
-    return held.content
-
-
 # Qrels files: TREC (``query Q0 doc grade``), or three columns (``query doc grade``) as BEIR has them.
 
-_MEND = "Keep the line with the right grade."
 _GREATEST_GRADE = 7
 """No scale of relevance in use has more."""
 _QRELS_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
@@ -474,7 +458,8 @@ def read_qrels(
         Receives what was odd: a line that repeats another.
     """
     if isinstance(path, Held):
-        return qrels_of(path, name, fractions=fractions)
+        return _qrels_in(path, name, fractions=fractions)
+    notices = [] if notices is None else notices
     reader = _QrelsReader(fspath(path), fractions, notices)
     rows = joined(
         fields(block.data, block.line, reader.columns)
@@ -482,109 +467,69 @@ def read_qrels(
     )
     if not len(rows):
         raise InputError(f"{path} is empty: qrels need at least one line", "Check the program that wrote it.")
-    try:
-        qrels = reader.qrels(rows, stem(path) if name is None else name)
-    except Stop:
-        raise reader.problems.error() from None
-    reader.problems.check()
-    return qrels
+    with reader.problems:
+        return reader.qrels(rows, stem(path) if name is None else name)
 
 
 class _QrelsReader:
-    def __init__(self, path: str, fractions: bool, notices: list[Notice] | None) -> None:
+    def __init__(self, path: str, fractions: bool, notices: list[Notice]) -> None:
         self.path, self.fractions, self.notices = path, fractions, notices
         self.problems = Problems(path, "qrels file")
         self.width: int | None = None
 
     def columns(self, count: int) -> int:
         if self.width is None:
-            if count in (5, 6):
-                raise InputError(
-                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}, "
-                    f"as a run has",
-                    "If runs and qrels were swapped, swap them back. " + _QRELS_HINT,
-                )
-            if count == 1:
-                raise InputError(
-                    f"{self.path} is not a qrels file: it holds a word a line, as lists of ids do",
-                    _QRELS_HINT,
-                )
             if count not in (3, 4):
-                raise InputError(
-                    f"{self.path} is not a qrels file: its first line has {many(count, 'column')}",
-                    _QRELS_HINT,
-                )
+                is_run = count in (5, 6)
+                what = f"its first line has {many(count, 'column')}{', as a run has' * is_run}"
+                if count == 1:
+                    what = "it holds a word a line, as lists of ids do"
+                swap = "If runs and qrels were swapped, swap them back. " * is_run
+                raise InputError(f"{self.path} is not a qrels file: {what}", swap + _QRELS_HINT)
             self.width = count
         return self.width
 
     def qrels(self, rows: Fields, name: str) -> Qrels:
-        """Read all rows; the vocabularies list what they hold as it first comes."""
+        """Read all rows."""
         assert self.width is not None
         grade, fine = self._grades(rows, self.width - 1)
         if not fine.all():
             rows, grade = rows.take(fine), grade[fine]
-        queries, docs = Numbering(), Numbering()
-        query, doc = queries.add_runs(rows.ids(0)), docs.add(rows.ids(self.width - 2))
-        if self.width == 3 and _are_ranks(query, grade):
+        marks = rows.ids(1) if self.width == 4 else None
+        repeated = partial(self._repeated, rows, grade)
+        found = _qrels_of(name, rows.ids(0), rows.ids(self.width - 2), grade, marks, repeated)
+        if self.width == 3 and _are_ranks(found.query, found.grade):
             raise InputError(
                 f"{self.path} is not a qrels file: its third column counts 1, 2, 3 and so on in each "
                 "query, as the ranks of a run do",
                 "If runs and qrels were swapped, swap them back. " + _QRELS_HINT,
             )
-        subtopic = self._subtopics(rows, query)
-        group = query.astype(np.int64)
-        if subtopic is not None:  # a document may come once for each subtopic
-            group = group * MOST_SUBTOPICS + subtopic
-        keep = self._unrepeated(rows, group, doc, grade)
-        found = Qrels(
-            name=name,
-            queries=tuple(queries.vocabulary()),
-            docs=tuple(docs.vocabulary()),
-            query=query[keep],
-            doc=doc[keep],
-            grade=grade[keep],
-        )
-        return found if subtopic is None else with_subtopics(found, subtopic[keep])
-
-    def _subtopics(self, rows: Fields, query: Codes) -> NDArray[np.int64] | None:
-        """Return each row's subtopic, numbered within its query; None where the file tells none apart."""
-        if self.width != 4 or not rows.ids(1).changes().size:
-            return None
-        found = number_subtopics(query, Numbering().add_runs(rows.ids(1)))
-        if self.notices is not None:
+        if marks is not None and marks.changes().size:
             how = (
                 "too often for subtopics: it is ignored"
-                if found is None
+                if found.subtopics is None
                 else "and is taken for subtopics: a document's grade is its greatest"
             )
             what = f"the second column differs from line to line, {how}"
             self.notices.append(Notice(where=self.path, what=what))
         return found
 
-    def _unrepeated(
-        self, rows: Fields, group: NDArray[np.int64], doc: Codes, grade: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Tell which rows say something new; it is a problem where a repeated one has another grade."""
+    def _repeated(self, rows: Fields, grade: NDArray[np.float64], row: int, before: int) -> None:
+        """Notice a line that repeats another; it is a problem where it has another grade."""
         assert self.width is not None
-        docs = rows.ids(self.width - 2)
-        again, first = repeated_rows(group, doc.astype(np.uint64), docs)
-        for row, before in zip(again.tolist(), first.tolist(), strict=True):
-            line = int(rows.lines[row])
-            if grade[row] != grade[before]:
-                self.problems.add(
-                    line,
-                    rows.column_of(row, self.width - 1),
-                    f"document {decode(docs.raw(row))!r} of query {decode(rows.raw(row, 0))!r} has grade"
-                    f" {grade[before]:g} on line {rows.lines[before]} and another here",
-                    rows.raw(row, self.width - 1),
-                    _MEND,
-                )
-            elif self.notices is not None:
-                what = f"repeats line {rows.lines[before]}; counted once"
-                self.notices.append(Notice(where=f"{self.path}:{line}", what=what))
-        keep = np.ones(len(rows), bool)
-        keep[again] = False
-        return keep
+        line = int(rows.lines[row])
+        if grade[row] == grade[before]:
+            what = f"repeats line {rows.lines[before]}; counted once"
+            self.notices.append(Notice(where=f"{self.path}:{line}", what=what))
+            return
+        self.problems.add(
+            line,
+            rows.column_of(row, self.width - 1),
+            f"document {decode(rows.raw(row, self.width - 2))!r} of query {decode(rows.raw(row, 0))!r} has "
+            f"grade {grade[before]:g} on line {rows.lines[before]} and another here",
+            rows.raw(row, self.width - 1),
+            "Keep the line with the right grade.",
+        )
 
     def _grades(self, rows: Fields, column: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         fine = rows.counts == self.width

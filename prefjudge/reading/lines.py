@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -116,6 +117,22 @@ def _last_suffix(name: PurePath) -> str:
     return name.suffix.lower().removeprefix(".")
 
 
+def csv_rows(path: str, lines: Iterator[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of CSV, the header first and without empty ones, and on which line each begins."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
+    rows, line = csv.reader(lines, delimiter=mark, strict=True), 1
+    try:
+        for row in rows:
+            if row:
+                yield line, row
+            line = rows.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{rows.line_num}: not CSV: {error}",
+            "Close each quotation mark, and double those in cells.",
+        ) from None
+
+
 # Blocks: the bytes of a file as blocks of whole lines, however it is compressed.
 #
 # The first bytes of a file say what it is, not its name. ``-`` is standard input.
@@ -135,6 +152,10 @@ class Block:
 
     data: bytes
     line: int
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Return each line and its number."""
+        return enumerate(self.data.split(b"\n")[:-1], self.line)
 
 
 class Holds(Enum):

@@ -16,10 +16,10 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.runs import BACK, Codes, Tokens, Vocabulary, encode, vocabulary_of
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems, Stop, atomic_write, column, decode
+from prefjudge.reading.files import Notice, Problems, atomic_write, column, decode
 from prefjudge.reading.files import encode as encode_id
 from prefjudge.reading.held import Held
-from prefjudge.reading.labels import pool_of, second_column
+from prefjudge.reading.labels import second_column
 from prefjudge.reading.lines import Holds, blocks, read_text
 from prefjudge.reading.unpacking import can_reread
 from prefjudge.words import Rehearsal, json_text, many
@@ -79,12 +79,12 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
     The contributors may be missing; a run tag with a comma reads as two.
     """
     if isinstance(path, Held):
-        return pool_of(path)
+        return path.holding(Pools, "a pool", "Give a table of queries, documents and contributors.")
     problems = Problems(fspath(path), "pool")
     seen: dict[tuple[str, str], str] = {}
-    try:
+    with problems:
         for block in blocks(path, Holds.COLUMNS, notices=notices):
-            for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+            for number, line in block.lines():
                 if not (line := line.rstrip(b"\r")).strip() or line.startswith(b"#"):
                     continue
                 cells = [decode(cell.strip()) for cell in line.split(b"\t")]
@@ -94,9 +94,6 @@ def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools
                     problems.add(number, 1, "the document was in this pool before", line, _POOL_HINT)
                 else:
                     seen[cells[0], cells[1]] = cells[2] if len(cells) > 2 else ""
-    except Stop:
-        pass
-    problems.check()
     if not seen:
         raise InputError(f"{path} is empty: a pool needs at least one line", _POOL_HINT)
     return pools_of(
@@ -125,18 +122,15 @@ def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice
 
 def _classes(path: str | Path, notices: list[Notice] | None) -> Iterator[tuple[bytes, bytes]]:
     problems, empty = Problems(fspath(path), "file of copies"), True
-    try:
+    with problems:
         for block in blocks(path, Holds.TEXTS, notices=notices):
-            for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+            for number, line in block.lines():
                 cells = line.split(None, 2)
                 if len(cells) > 1:
                     empty = False
                     yield cells[0], cells[1]
                 elif cells:
                     problems.add(number, 1, "1 column", line, _COPIES_HINT)
-    except Stop:
-        pass
-    problems.check()
     if empty:
         raise InputError(f"{path} is empty: a file of copies needs at least one line", _COPIES_HINT)
 

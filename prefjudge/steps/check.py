@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from annotated_types import Ge
 from prefjudge.core.copies import copies_in
 from prefjudge.core.runs import Order, OrderLike, Qrels
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems, Stop
+from prefjudge.reading.files import Notice, Problems
 from prefjudge.reading.given import expand, given_file, several
 from prefjudge.reading.inputs import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_judgments, read_qrels
@@ -251,8 +250,8 @@ def _sniffed(path: str | Path, asked: str) -> Sniffed:
 
 def _count_texts(path: str, notices: list[Notice]) -> int:
     """Read queries or a collection, and return how many texts it holds."""
-    problems, count, lines = Problems(path, "file of texts"), 0, dict[bytes, int]()
-    with suppress(Stop):
+    count, lines = 0, dict[bytes, int]()
+    with Problems(path, "file of texts") as problems:
         for record in read_records(Reading(problems=problems, notices=notices)):
             count += 1
             readable(record.text, f"{path}:{record.line}", notices)
@@ -260,7 +259,6 @@ def _count_texts(path: str, notices: list[Notice]) -> int:
             if before != record.line:
                 what = f"the id is also on line {before}"
                 problems.add(record.line, 1, what, record.name, "Give each id one line only.")
-    problems.check()
     return count
 
 

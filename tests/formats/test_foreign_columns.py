@@ -57,7 +57,7 @@ def test_a_run_in_csv_is_the_same_run(tmp_path, name):
         ("qid,docno,score\nq1,d1\n", "run.csv:2: 2 cells where the header has 3"),
         ("qid,docno,score\nq1,d 1,2\n", "run.csv:2: the id 'd 1' is empty or holds a blank"),
         ("qid,docno,score\nq1,d1,2\nq1,d2,x\n", "run.csv:3:12: the score is not a number"),
-        ('qid,docno,score\nq1,"d1,2\n', "run.csv: not CSV"),
+        ('qid,docno,score\nq1,"d1,2\n', "run.csv:2: not CSV"),
         ("qid,docno,label\nq1,d1,1\n", "run.csv is not a run"),
     ],
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import BACK, Order, Places, Tokens, Words, same_token, tokens_of
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, fields, floats, integers, joined, no_fields, repeated_rows
-from prefjudge.reading.files import Notice, Problems, Stop, ahead, decode, encode
+from prefjudge.reading.files import Notice, Problems, ahead, decode, encode
 from prefjudge.reading.held import DOC, QUERY, Held
 from prefjudge.reading.lines import BLOCK, Holds, blocks, whole_lines
 from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
@@ -329,16 +329,13 @@ def held_run(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Hel
     return Held(name, table)
 
 
-def run_in_memory(held: Held[Any]) -> RunTable:
-    """Return the run that is in memory."""
-    if not isinstance(held.content, RunTable):
-        raise InputError(f"{held} does not hold a run", "Give a table of queries, documents and scores.")
-    return held.content
+def _table_of(held: Held[Any]) -> RunTable:
+    return held.holding(RunTable, "a run", "Give a table of queries, documents and scores.")
 
 
 def renamed(held: Held[Any], name: str) -> Held[RunTable]:
     """Return a run in memory under another name."""
-    return Held(name, replace(run_in_memory(held), name=name))
+    return Held(name, replace(_table_of(held), name=name))
 
 
 # Run lines: the lines of a run turned into chunks of whole queries, and checked on the way.
@@ -550,8 +547,7 @@ class RunReader:
         return chunk.take(kept_rows(again, first, by, self.on_duplicate))
 
     def close(self) -> None:
-        """Raise what was found."""
-        self.problems.check()
+        """Refuse a file without a line."""
         if self.layout is None:
             raise InputError(
                 f"{self.path} is empty: a run needs at least one line", "Check the program that wrote it."
@@ -593,17 +589,15 @@ def read_chunks(
 ) -> Iterator[RunChunk]:
     """Yield a run as chunks of whole queries; memory is bounded by ``size`` and the largest query."""
     if isinstance(path, Held):
-        yield from run_in_memory(path).chunks(order, OnDuplicate(on_duplicate))
+        yield from _table_of(path).chunks(order, OnDuplicate(on_duplicate))
         return
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
     np.empty(8 * size, np.uint8)  # once given back, glibc keeps smaller blocks, and need not clear them again
-    try:
+    with reader.problems:
         queries = _queries(reader, whole_lines(path, Holds.COLUMNS, size=size, notices=notices))
         # A thread of its own costs processors a twentieth more, so that it pays only beside other work.
         for rows, changes in ahead(queries) if is_slow(path) else queries:
             yield reader.chunk(rows, changes)
-    except Stop:
-        pass
     reader.close()
 
 
@@ -639,15 +633,11 @@ def read_whole(
 ) -> RunChunk:
     """Read a run as one chunk, its lines grouped by query: for files that are not grouped."""
     reader = RunReader(fspath(path), order, OnDuplicate(on_duplicate))
-    chunk = None
-    try:
+    with reader.problems:
         rows = joined(
             reader.rows(block.data, block.line) for block in blocks(path, Holds.COLUMNS, notices=notices)
         )
-        if len(rows):
-            chunk = reader.chunk(_grouped(rows))
-    except Stop:
-        pass
+        chunk = reader.chunk(_grouped(rows)) if len(rows) else None
     reader.close()
     assert chunk is not None
     return chunk

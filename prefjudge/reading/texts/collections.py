@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import is_dataset
-from prefjudge.reading.files import Notice, Problems, Stop, compression, decode, encode
+from prefjudge.reading.files import Notice, Problems, compression, decode, encode
 from prefjudge.reading.held import Held
 from prefjudge.reading.lines import LONGEST, Block
 from prefjudge.reading.texts.records import PLAIN, Reading, Record, TextFields
@@ -35,7 +35,6 @@ from prefjudge.words import many
 
 _WINDOW = 1 << 13
 _SAMPLES = 33
-_STEPS = 200
 _INDEX_NUMBER = 18
 """Digits of an id that is compared as a number."""
 
@@ -44,157 +43,97 @@ class NotSorted(Exception):  # noqa: N818 - a property of the file
     """The ids do not ascend: the file must be read from end to end."""
 
 
-Key = tuple[int, bytes]
-"""What ids are compared by: a number, or 0 and the text."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that was seen: where it starts and the key of its id."""
+    """A line that was seen: where it starts and ends, what its id is compared by, and all of it."""
 
     start: int
-    key: Key
+    end: int
+    key: tuple[int, bytes]
+    text: bytes
 
 
 class SortedFile:
     """A plain file of ``id<tab>text`` lines whose ids ascend."""
 
     def __init__(self, handle: int) -> None:
-        self.handle = handle
-        self.size = os.fstat(handle).st_size
-        places = [self.size * n // _SAMPLES for n in range(_SAMPLES)]
-        samples = [line for line in map(self._line_after, places) if line is not None]
-        if not samples:
-            raise NotSorted
-        # Without the last id, ids beyond the last sample could not be told from ids that are missing.
-        samples.append(self._last_line(samples[-1]))
-        self.numeric = all(raw.isdigit() and len(raw) <= _INDEX_NUMBER for _, raw in samples)
-        # "10" stands before "9" in a file sorted as text.
-        if self.numeric and not self._ascend(samples):
+        self.handle, self.size = handle, os.fstat(handle).st_size
+        tail = os.pread(handle, _WINDOW, max(0, self.size - _WINDOW))
+        self.size -= len(tail) - len(tail.rstrip(b"\r\n"))
+        self.place, self.window = 0, b""
+        self.numeric = True
+        try:
+            self.first, self.last = self._ends()
+        except NotSorted:  # "10" stands before "9" in a file sorted as text
             self.numeric = False
-        if samples[0][0] == samples[-1][0] or not self._ascend(samples):
+            self.first, self.last = self._ends()
+
+    def _ends(self) -> tuple[_Line, _Line]:
+        """Return the first line and the last; the lines between that are looked at ascend."""
+        seen = [self._line((self.size - 1) * n // _SAMPLES) for n in range(_SAMPLES + 1)]
+        if seen[0].start == seen[-1].start or seen != sorted(seen, key=lambda line: line.key):
             raise NotSorted
-        self.first = _Line(samples[0][0], self._key(samples[0][1]))
-        self.last = _Line(self.size, self._key(samples[-1][1]))
+        return seen[0], seen[-1]
 
-    def _ascend(self, samples: list[tuple[int, bytes]]) -> bool:
-        keys = [self._key(raw) for _, raw in samples]
-        return keys == sorted(keys)
-
-    def _key(self, raw: bytes) -> Key:
-        if not self.numeric:
-            return 0, raw
-        if not raw.isdigit() or len(raw) > _INDEX_NUMBER:
-            raise NotSorted
-        return int(raw), b""
-
-    def find(self, raw: bytes) -> bytes | None:
-        """Return the line of an id; None where it is not in the file."""
-        if self.numeric and not (raw.isdigit() and len(raw) <= _INDEX_NUMBER):
-            return None
-        key = self._key(raw)
-        if not self.first.key <= key <= self.last.key:
-            return None
-        low, high = self.first, self.last  # no line from ``high.start`` on has a key up to the wanted one
-        for step in range(_STEPS):
-            if high.start - low.start <= _WINDOW:
-                lines = self._ids(low.start, self._read(low.start, high.start))
+    def _line(self, place: int) -> _Line:
+        """Return the line that holds a place."""
+        size = _WINDOW
+        while True:
+            start = self.window.rfind(b"\n", 0, max(0, place - self.place)) + 1
+            end = self.window.find(b"\n", max(0, place - self.place))
+            is_open = end < 0 and self.place + len(self.window) < self.size
+            if (
+                self.place <= place < self.place + len(self.window)
+                and not is_open
+                and (start or not self.place)
+            ):
                 break
-            start = self._guess(low, high, key, step)
-            lines = self._ids(start, os.pread(self.handle, _WINDOW, start))
-            if not lines:
-                after = self._line_after(start)  # a long line fills the window
-                if after is None or after[0] >= high.start:
-                    high = _Line(start, high.key)
-                    continue
-                lines = [after]
-            first, last = (_Line(place, self._key(name)) for place, name in (lines[0], lines[-1]))
-            # Samples cannot prove an order: each read checks it
-            # again, and a full reading takes over where it fails.
-            if not low.key <= first.key <= last.key <= max(high.key, self.last.key):
+            if size > LONGEST:  # one without end is left to who reads all
                 raise NotSorted
-            if first.key > key:
-                high = first
-            elif last.key < key:
-                low = last
-            else:
-                break
-        else:
+            self.place = max(0, place - size // 2)
+            self.window = os.pread(self.handle, min(size, self.size - self.place), self.place)
+            size *= 4
+            if not self.window:  # the file became shorter
+                raise NotSorted
+        text = self.window[start : end if end >= 0 else None]
+        name, tab, _ = text.partition(b"\t")
+        if not tab:
             raise NotSorted
-        return next((self._line(place) for place, name in lines if name == raw), None)
+        start += self.place
+        return _Line(start, start + len(text) + 1, self._key(name), text.rstrip(b"\r"))
 
-    def _guess(self, low: _Line, high: _Line, key: Key, step: int) -> int:
-        """Return where to read: by the share of smaller keys, and now and then in the middle."""
-        share = 0.5
-        # Ids that are spread unevenly make interpolation creep;
-        # every fourth step halves, which bounds the steps.
-        if self.numeric and step % 4 < 3 and high.key > low.key:
-            share = (key[0] - low.key[0]) / (high.key[0] - low.key[0])
-        # Half a window early, so that the expected line lies in the middle of what is read.
-        start = low.start + int((high.start - low.start) * min(max(share, 0.0), 1.0)) - _WINDOW // 2
-        return max(low.start, min(start, high.start - _WINDOW))
+    def _key(self, name: bytes) -> tuple[int, bytes]:
+        if not self.numeric:
+            return 0, name
+        if not name.isdigit() or len(name) > _INDEX_NUMBER:
+            raise NotSorted
+        return int(name), b""
 
-    def _read(self, start: int, stop: int) -> bytes:
-        """Return the lines that start between two places."""
-        size = stop - start + _WINDOW
-        while True:
-            window = os.pread(self.handle, size, start)
-            end = window.find(b"\n", stop - start)
-            if end >= 0 or start + len(window) >= self.size:
-                return window[: end + 1 or None]
-            size = _larger(size)
-
-    def _last_line(self, line: tuple[int, bytes]) -> tuple[int, bytes]:
-        """Return the last line of the file, which starts at ``line`` or after it."""
-        size = _WINDOW
-        while self.size - size > line[0]:
-            lines = self._ids(self.size - size, os.pread(self.handle, size, self.size - size))
-            if lines:
-                return lines[-1]
-            size = _larger(size)
-        return self._ids(line[0], os.pread(self.handle, self.size - line[0], line[0]))[-1]
-
-    def _ids(self, start: int, window: bytes) -> list[tuple[int, bytes]]:
-        """Return the place and id of each line that starts in a window and has its tab there."""
-        place = 0
-        # The window starts inside a line, unless the byte before it ends one.
-        if start and os.pread(self.handle, 1, start - 1) != b"\n":
-            place = window.find(b"\n") + 1
-            if not place:
-                return []
-        found = []
-        while (tab := window.find(b"\t", place)) >= 0:
-            found.append((start + place, window[place:tab]))
-            place = window.find(b"\n", tab) + 1
-            if not place:
-                break
-        return found
-
-    def _line_after(self, place: int) -> tuple[int, bytes] | None:
-        """Return the first line that starts at or after a place, and its id."""
-        size = _WINDOW
-        while True:
-            window = os.pread(self.handle, size, place)
-            lines = self._ids(place, window)
-            if lines or place + len(window) >= self.size:
-                return lines[0] if lines else None
-            size = _larger(size)
-
-    def _line(self, start: int) -> bytes:
-        size = _WINDOW
-        while True:
-            window = os.pread(self.handle, size, start)
-            end = window.find(b"\n")
-            if end >= 0 or start + len(window) >= self.size:
-                return window[: end if end >= 0 else len(window)].rstrip(b"\r")
-            size = _larger(size)
-
-
-def _larger(size: int) -> int:
-    """Return how much to read where a line did not end; one without end is left to who reads all."""
-    if size > LONGEST:
-        raise NotSorted
-    return 4 * size
+    def find(self, name: bytes) -> bytes | None:
+        """Return the line of an id; None where it is not in the file."""
+        if self.numeric and not (name.isdigit() and len(name) <= _INDEX_NUMBER):
+            return None
+        key, low, high = self._key(name), self.first, self.last
+        if not low.key <= key <= high.key:
+            return None
+        found = next((line for line in (low, high) if line.key == key), None)
+        step = 0
+        while found is None and low.end < high.start:
+            share = 0.5
+            # Ids that are spread unevenly make interpolation creep: every fourth step halves.
+            if self.numeric and step % 4 < 3:
+                share = (key[0] - low.key[0]) / (high.key[0] - low.key[0])
+            line = self._line(low.end + int((high.start - 1 - low.end) * share))
+            # Samples cannot prove an order: each look checks it again, and a full reading takes over.
+            if not low.key <= line.key <= high.key:
+                raise NotSorted
+            if line.key == key:
+                found = line
+            low, high = (line, high) if line.key < key else (low, line)
+            step += 1
+        if found is not None and not found.text.startswith(name + b"\t"):  # 007 is looked for, and 7 is there
+            raise NotSorted
+        return None if found is None else found.text
 
 
 @contextmanager
@@ -277,12 +216,11 @@ class _Search:
                 lines = {name: file.find(name) for name in self.wanted if name not in self.found}
         except NotSorted:
             return False
-        problems = Problems(path, "collection")
-        for name, line in lines.items():
-            if line is not None and (record := parse_tabs(line, 1, problems)):
-                where = f"{path}, document {decode(name)}"
-                self.found[name] = readable(record.text, where, self.notices)
-        problems.check()
+        with Problems(path, "collection") as problems:
+            for name, line in lines.items():
+                if line is not None and (record := parse_tabs(line, 1, problems)):
+                    where = f"{path}, document {decode(name)}"
+                    self.found[name] = readable(record.text, where, self.notices)
         return True
 
     def by_offset(self, folder: Path) -> None:
@@ -305,7 +243,7 @@ class _Search:
         problems = Problems(path, "collection")
         lines: dict[bytes, int] = {}
         reading = Reading(problems=problems, notices=self.notices, fields=self.fields, wanted=self.wanted)
-        try:
+        with problems:
             for record in _records(reading, self.wanted):
                 text = readable(record.text, f"{path}:{record.line}", self.notices)
                 if self.found.setdefault(record.name, text) != text:
@@ -313,9 +251,6 @@ class _Search:
                     hint = "Give each doc_id one text only."
                     problems.add(record.line, 1, f"the document has another text {before}", record.name, hint)
                 lines.setdefault(record.name, record.line)
-        except Stop:
-            pass
-        problems.check()
 
 
 def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:
@@ -342,7 +277,7 @@ def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:
 
 
 def _tab_records(block: Block, wanted: dict[bytes, None], problems: Problems) -> Iterable[Record]:
-    for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+    for number, line in block.lines():
         name, tab, _ = line.partition(b"\t")
         if name.strip() in wanted or not tab or hidden_line(line) is not None:
             line = line.rstrip(b"\r")
@@ -351,7 +286,7 @@ def _tab_records(block: Block, wanted: dict[bytes, None], problems: Problems) ->
 
 
 def _json_records(block: Block, wanted: dict[bytes, None], reading: Reading) -> Iterable[Record]:
-    for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+    for number, line in block.lines():
         if (
             line.strip()
             and (record := parse_json(line, number, reading.problems, reading.fields))

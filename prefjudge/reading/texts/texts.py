@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +15,9 @@ import numpy as np
 
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import dataset_documents, dataset_entries, is_dataset
-from prefjudge.reading.files import Notice, Problems, Stop, decode, encode, is_text
+from prefjudge.reading.files import Notice, Problems, decode, encode, is_text
 from prefjudge.reading.held import DOC, QUERY, Held
-from prefjudge.reading.lines import LONGEST, Block, Holds, blocks, suffix_of
+from prefjudge.reading.lines import Block, Holds, blocks, csv_rows, suffix_of
 from prefjudge.reading.memory import Columns, pick, row_problems
 from prefjudge.reading.runs.parquet import open_parquet
 from prefjudge.reading.signatures import comparisons
@@ -51,32 +50,25 @@ if TYPE_CHECKING:
 
 def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
     """Yield the rows of a file, a title before the text where there is one."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
     lines = _lines(blocks, reading)
     first = next(lines)
-    rows = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
-    path = reading.path
-    try:
-        header = [name.strip() for name in next(rows)]
-        name, texts = _csv_columns(header, reading)
-        line = rows.line_num + 1
-        for row in rows:
-            if row and len(row) != len(header):
-                what = f"{len(row)} cells where the header has {len(header)}"
-                reading.problems.add(line, 1, what, ",".join(row).encode(), "Quote cells that hold a comma.")
-            elif row:
-                said = [row[place].strip() for place in texts]
-                if not row[name].strip() or not said[-1]:
-                    what = "no id" if said[-1] else "no text"
-                    reading.problems.add(line, 1, what, ",".join(row).encode(), "Fill in the cell.")
-                else:
-                    yield Record(line, row[name].strip().encode(), "\n".join(filter(None, said)).encode())
-            line = rows.line_num + 1
-    except csv.Error as error:
-        raise InputError(
-            f"{path}:{rows.line_num}: not CSV: {error}",
-            "Close each quotation mark, and double those in cells.",
-        ) from None
+    rows = csv_rows(reading.path, chain([first], lines), _separator(first))
+    header = [cell.strip() for cell in next(rows)[1]]
+    name, texts = _csv_columns(header, reading)
+    for line, row in rows:
+        what, way = "", "Fill in the cell."
+        if len(row) != len(header):
+            what, way = (
+                f"{len(row)} cells where the header has {len(header)}",
+                "Quote cells that hold a comma.",
+            )
+        elif not row[name].strip() or not row[texts[-1]].strip():
+            what = "no id" if row[texts[-1]].strip() else "no text"
+        if what:
+            reading.problems.add(line, 1, what, ",".join(row).encode(), way)
+        else:
+            said = filter(None, (row[place].strip() for place in texts))
+            yield Record(line, row[name].strip().encode(), "\n".join(said).encode())
 
 
 def _separator(header: str) -> str:
@@ -472,7 +464,7 @@ def read_records(reading: Reading) -> Iterator[Record]:
     problems = reading.problems
     parse = partial(parse_json, fields=reading.fields) if kind is JSON_LINES else parse_tabs
     for block in every:
-        for number, line in enumerate(block.data.split(b"\n")[:-1], block.line):
+        for number, line in block.lines():
             if (line := line.rstrip(b"\r")).strip() and (record := parse(line, number, problems)):
                 yield record
 
@@ -610,7 +602,7 @@ def read_queries(
     problems = Problems(fspath(path), "queries file")
     notices = [] if notices is None else notices
     texts: dict[bytes, tuple[int, bytes]] = {}
-    try:
+    with problems:
         for record in read_records(Reading(problems=problems, notices=notices, fields=fields)):
             if len(record.name.split()) != 1:
                 problems.add(record.line, 1, _BLANK, record.name, _WORD)
@@ -624,9 +616,6 @@ def read_queries(
                     record.name,
                     "Give each query_id one line only.",
                 )
-    except Stop:
-        pass
-    problems.check()
     if not texts:
         raise InputError(
             f"{path} is empty: a queries file needs at least one line",

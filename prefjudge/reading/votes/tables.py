@@ -1,6 +1,5 @@
 """Tables of votes: rows and columns of whatever names, and who was preferred."""
 
-import csv
 import hashlib
 import json
 import re
@@ -18,7 +17,7 @@ from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice, Problems
 from prefjudge.reading.held import Held
-from prefjudge.reading.lines import Block, Holds, blocks
+from prefjudge.reading.lines import Block, Holds, blocks, csv_rows
 from prefjudge.words import many
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -28,8 +27,6 @@ Row = tuple[int, JsonObject]
 """The number of a line, and what it holds by column."""
 
 _BLANK = re.compile(r"[\s,]*")
-_LONGEST = 1 << 24
-"""Characters of one cell of CSV: the module's own limit is shorter than some answers."""
 
 
 def held_rows(columns: Mapping[str, Any], name: str) -> Held[Sequence[Row]]:
@@ -132,28 +129,16 @@ def _not_json(path: str, line: int, error: Exception) -> InputError:
 def _of_csv(path: str, every: Iterator[Block]) -> Iterator[Row]:
     lines = (line + "\n" for block in every for line in _text(path, block).split("\n")[:-1])
     header = next(lines)
-    before = csv.field_size_limit(_LONGEST)
-    rows = csv.reader(chain([header], lines), delimiter=max(",\t;", key=header.count), strict=True)
-    try:
-        names = [name.strip() for name in next(rows)]
-        _check_names(path, names)
-        line = rows.line_num + 1
-        for row in rows:
-            if row and len(row) != len(names):
-                raise InputError(
-                    f"{path}:{line}: {len(row)} cells where the header has {len(names)}",
-                    "Quote cells that hold a comma, a tab or a line break.",
-                )
-            if row:
-                yield line, dict(zip(names, row, strict=True))
-            line = rows.line_num + 1
-    except csv.Error as error:
-        raise InputError(
-            f"{path}:{rows.line_num}: not CSV: {error}",
-            "Close each quotation mark, and double those in cells.",
-        ) from None
-    finally:
-        csv.field_size_limit(before)
+    rows = csv_rows(path, chain([header], lines), max(",\t;", key=header.count))
+    names = [name.strip() for name in next(rows)[1]]
+    _check_names(path, names)
+    for line, row in rows:
+        if len(row) != len(names):
+            raise InputError(
+                f"{path}:{line}: {len(row)} cells where the header has {len(names)}",
+                "Quote cells that hold a comma, a tab or a line break.",
+            )
+        yield line, dict(zip(names, row, strict=True))
 
 
 def _check_names(path: str, names: list[str]) -> None:
@@ -690,14 +675,6 @@ class VoteTable:
             what = f"{word!r} is read as an id, though it is a word for a side, too"
             notices.append(Notice(where=self._problems.path, what=what))
         return np.where(named, names, words)
-
-
-def read_table(rows: Iterable[Row], parts: Mapping[str, str], problems: Problems) -> VoteTable:
-    """Return the table of all rows."""
-    table = VoteTable(parts, problems)
-    for line, row in rows:
-        table.take(line, row)
-    return table
 
 
 def flat(value: Any) -> str:

@@ -2,19 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain, islice
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, PluginError
-from prefjudge.reading.files import Notice, Problems, Stop, is_text
+from prefjudge.reading.files import Notice, Problems, is_text
 from prefjudge.reading.held import Held
 from prefjudge.reading.labels import TIES, read_judgments, stamps_beside
 from prefjudge.reading.lines import Holds, blocks
@@ -28,20 +28,25 @@ from prefjudge.reading.votes.tables import (
     Rows,
     VoteForm,
     Votes,
+    VoteTable,
     Work,
     check_parts,
     choose_criterion,
     flat,
     read_rows,
-    read_table,
 )
 from prefjudge.registers import Register
 from prefjudge.words import json_text
 
+T = TypeVar("T")
+
 RECORD, LOG = "release.json", "judgments.jsonl"
-_MODELS = "models.jsonl"
+_COPY = "Copy the release again."
+_MOST = 2**53
+"""Numbers from here on are not counts."""
 _COLUMNS = frozenset({"query", "left", "right", "choice", "worker", "judge", "phase", "assignment"})
-_RELEASE_PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
+_PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
+_ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
 
 
 def _release_fits(rows: Rows) -> bool:
@@ -49,12 +54,11 @@ def _release_fits(rows: Rows) -> bool:
 
 
 def _release_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
-    also = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
     for line, row in rows:
-        yield line, {**row, **{f"_{name}": row.get(name) for name in also}}
+        yield line, {**row, **{f"_{name}": row.get(name) for name in _ALSO}}
 
 
-RELEASE = VoteForm(fits=_release_fits, flatten=_release_flatten, parts=lambda rows: dict(_RELEASE_PARTS))
+RELEASE = VoteForm(fits=_release_fits, flatten=_release_flatten, parts=lambda rows: dict(_PARTS))
 
 
 def is_release(path: Path) -> bool:
@@ -92,8 +96,8 @@ def with_release(votes: Votes, folder: Path, notices: list[Notice]) -> Votes:
     return replace(
         votes,
         log=replace(votes.log, sides=_sides_known(folder)),
-        work=_work(folder, notices),
-        models=_release_models(folder / _MODELS, notices),
+        work=dict(_made(_work, "an assignment", _lines(folder / "assignments.jsonl", notices))),
+        models=list(_made(_model_vote, "a model's vote", _lines(folder / "models.jsonl", notices))),
         pooled=pooled,
         queries=queries,
         passages=passages,
@@ -110,39 +114,41 @@ def _sides_known(folder: Path) -> bool:
     )
 
 
-def _release_models(path: Path, notices: list[Notice]) -> list[tuple[str, ModelVote]]:
-    """Return what language models said, as the release has it: which document in either order, or neither."""
-    if not path.is_file() or not path.stat().st_size:
-        return []
-    found = []
-    for line, row in read_rows(str(path), notices):
-        try:
-            a, b = str(row["a"]), str(row["b"])
-            said = {a: 1, b: -1, None: 0}
-            vote = ModelVote(
-                pair=(str(row["query"]), a, b), a_first=said[row["a_first"]], b_first=said[row["b_first"]]
-            )
-            found.append((str(row["model"]), vote))
-        except (KeyError, TypeError):
-            raise InputError(f"{path}:{line}: not a model's vote", "Copy the release again.") from None
-    return found
+def _lines(path: Path, notices: list[Notice]) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the rows of a file of a release, and where each is; it may have none."""
+    if path.is_file() and path.stat().st_size:
+        for line, row in read_rows(str(path), notices):
+            yield f"{path}:{line}", row
 
 
-def _work(folder: Path, notices: list[Notice]) -> dict[str, Work]:
-    path = folder / "assignments.jsonl"
-    if not path.is_file() or not path.stat().st_size:
-        return {}
-    found = {}
-    for line, row in read_rows(str(path), notices):
+def _made(
+    make: Callable[[JsonObject], T],
+    what: str,
+    rows: Iterable[tuple[str, JsonObject]],
+    way: str = _COPY,
+) -> Iterator[T]:
+    """Yield what is made of rows, of each by its own."""
+    for where, row in rows:
         try:
-            found[str(row["assignment"])] = Work(
-                **{name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")},
-                seconds=float(row["seconds"] or 0),
-                verdict=str(row["verdict"]),
-            )
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path}:{line}: not an assignment", "Copy the release again.") from None
-    return found
+            yield make(row)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise InputError(f"{where}: not {what}", way) from None
+
+
+def _work(row: JsonObject) -> tuple[str, Work]:
+    numbers = {name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")}
+    work = Work(**numbers, seconds=float(row["seconds"] or 0), verdict=str(row["verdict"]))
+    if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
+        raise ValueError
+    return str(row["assignment"]), work
+
+
+def _model_vote(row: JsonObject) -> tuple[str, ModelVote]:
+    """Return what a language model said of a pair in either order: which document, or neither."""
+    a, b = str(row["a"]), str(row["b"])
+    said = {a: 1, b: -1, None: 0}
+    pair = (str(row["query"]), a, b)
+    return str(row["model"]), ModelVote(pair=pair, a_first=said[row["a_first"]], b_first=said[row["b_first"]])
 
 
 # Reading votes: what a file is, and its votes, whatever its form.
@@ -258,13 +264,11 @@ def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: li
         columns = list(dict.fromkeys(column for row in flats for column in row if not column.startswith("_")))
         if shown:
             check_parts(_known(parts, how.told), how.told, columns, str(path))
-        problems = Problems(str(path), "file of votes")
-        try:
-            table = read_table(chain(shown, votes), _known(parts, how.told), problems)
+        with Problems(str(path), "file of votes") as problems:
+            table = VoteTable(_known(parts, how.told), problems)
+            for line, row in chain(shown, votes):
+                table.take(line, row)
             found = table.votes(name, sides=form.sides(parts), notices=notices)
-        except Stop:
-            raise problems.error() from None
-        problems.check()
     if not len(found.log) and not form.may_be_empty:
         why = f": {notices[-1].what}" if notices else ""
         raise InputError(f"{path} has no votes{why}", "Every row was left out.")
@@ -328,16 +332,6 @@ KEYS = {JUDGMENT: ("number",), WORK: ("assignment",), MODEL: ("model", "query", 
 """What names a line, of those kinds that are not rows of a store; these are never taken away."""
 
 _LINE = re.compile(rb'(\{.*), "chain": "([0-9a-f]{32})"\}')
-_BOARD_LOG_PARTS = {
-    "query": "query",
-    "left": "left",
-    "right": "right",
-    "winner": "choice",
-    "worker": "worker",
-}
-_MOST = 2**53
-"""Numbers from here on are not counts."""
-_ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +340,7 @@ class LogLine:
 
     number: int
     kind: str
-    row: Mapping[str, Any]
+    row: JsonObject
 
 
 def read_log(data: bytes, where: str) -> tuple[list[LogLine], str]:
@@ -379,7 +373,7 @@ def read_log(data: bytes, where: str) -> tuple[list[LogLine], str]:
 _FROM_GIT = "Take the file from Git as it was committed: git log -p shows who changed what."
 
 
-def _parsed(body: bytes, where: str, number: int) -> dict[str, Any]:
+def _parsed(body: bytes, where: str, number: int) -> JsonObject:
     try:
         row = json.loads(body)
     except (ValueError, RecursionError):
@@ -421,42 +415,16 @@ def with_log(votes: Votes, path: Path, keys: Mapping[str, tuple[str, ...]]) -> V
     lines, _ = read_log(path.read_bytes(), str(path))
     rows = last_rows(lines, {**KEYS, **keys})
     carried = [(line.kind, line.row) for line in rows.values() if line.kind in keys]
+
+    def of(kind: str) -> Iterator[tuple[str, JsonObject]]:
+        return ((f"{path}:{line.number}", line.row) for line in rows.values() if line.kind == kind)
+
     return replace(
         votes,
-        work=dict(_works(rows.values(), path)),
-        models=list(_board_log_models(rows.values(), path)),
+        work=dict(_made(_work, "an assignment", of(WORK), _FROM_GIT)),
+        models=list(_made(_model_vote, "a model's vote", of(MODEL), _FROM_GIT)),
         carried=carried,
     )
-
-
-def _works(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, Work]]:
-    for line in lines:
-        if line.kind == WORK:
-            row = line.row
-            try:
-                numbers = {name: int(row[name] or 0) for name in ("answered", "gold_right", "gold_missed")}
-                work = Work(**numbers, seconds=float(row["seconds"] or 0), verdict=str(row["verdict"]))
-                if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
-                    raise ValueError
-            except (KeyError, TypeError, ValueError, OverflowError):
-                raise InputError(f"{path}:{line.number}: not an assignment", _FROM_GIT) from None
-            yield str(row["assignment"]), work
-
-
-def _board_log_models(lines: Iterable[LogLine], path: Path) -> Iterator[tuple[str, ModelVote]]:
-    for line in lines:
-        if line.kind == MODEL:
-            row = line.row
-            said = {row["a"]: 1, row["b"]: -1, None: 0}
-            try:
-                vote = ModelVote(
-                    pair=(str(row["query"]), str(row["a"]), str(row["b"])),
-                    a_first=said[row["a_first"]],
-                    b_first=said[row["b_first"]],
-                )
-            except (KeyError, TypeError):
-                raise InputError(f"{path}:{line.number}: not a model's vote", _FROM_GIT) from None
-            yield str(row["model"]), vote
 
 
 def _board_log_fits(rows: Rows) -> bool:
@@ -475,6 +443,6 @@ def _board_log_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
 BOARD_LOG = VoteForm(
     fits=_board_log_fits,
     flatten=_board_log_flatten,
-    parts=lambda rows: dict(_BOARD_LOG_PARTS),
+    parts=lambda rows: dict(_PARTS),
     may_be_empty=True,
 )
