@@ -103,7 +103,7 @@ BAD = {
     "cut SGML": (OPEN[:-8], ":14: the last topic has no </top>"),
     "no number": ("<top>\n<title> a\n</top>\n", ":1:1: the topic has no <num>"),
     "blank": ("<top>\n<num> 1 2\n<title> a\n</top>\n", "holds a blank"),
-    "no title": ("<top>\n<num> 1\n<docid> d\n</top>\n", "topic 1 has no <title>, only docid"),
+    "no title": ("<top>\n<num> 1\n<docid> d\n</top>\n", "topic 1 has no title: it has docid"),
     "another field": ("\n<top>\n<num> 1\n<desc> d\n</top>\n", "--dataset field=desc"),
     "two alike": (OPEN.replace("402", "401"), ":14:1: the query has another text on line 1"),
     "cut XML": (COVID[:-20], "is not XML: "),

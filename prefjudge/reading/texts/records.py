@@ -72,18 +72,6 @@ PLAIN = TextFields()
 """The title, under the usual names."""
 
 
-def no_field(number: str, fields: TextFields, there: dict[str, str]) -> tuple[str, str]:
-    """Return what is wrong with a topic that lacks a field, and what to do."""
-    ways = [str(one) for one, names in FIELDS.items() if any(there.get(name) for name in names)]
-    names = ", ".join(name for name in there if there[name]) or "nothing else"
-    what = f"topic {number} has no {fields.text_field or fields.field}: it has {names}"
-    if fields.text_field is not None:
-        return what, "Name the field that holds the text: --dataset text=NAME."
-    if ways:
-        return what, f"Choose another field: --dataset field={' or field='.join(ways)}."
-    return what, "Write queries as lines of id, tab, text."
-
-
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
@@ -17,14 +16,45 @@ from defusedxml.ElementTree import DefusedXMLParser
 from prefjudge.errors import InputError
 from prefjudge.reading.lines import Block
 from prefjudge.reading.texts.records import (
-    Field,
+    FIELDS,
     Reading,
     Record,
     as_text,
-    no_field,
     unescaped,
     whole,
 )
+
+
+def _topic(
+    reading: Reading,
+    line: int,
+    raw: str,
+    number: tuple[str, str, str],
+    parts: Mapping[str, str],
+    names: Sequence[str],
+) -> Record | None:
+    """Return the topic that starts on a line, with the first of its parts that has one of the names.
+
+    What lacks a ``number`` (what it is called, what is said, and how to write it) or such a part is reported.
+    """
+    called, name, hint = number
+    if not name or name.split() != [name]:
+        what = f"the {called} of the topic holds a blank" if name else f"the topic has no {called}"
+        reading.problems.add(line, 1, what, raw.encode("utf-8", "replace"), hint)
+        return None
+    if text := next((parts[one] for one in names if parts.get(one)), ""):
+        return Record(line, name.encode("utf-8", "replace"), text.encode("utf-8", "replace"))
+    asked, there = reading.fields.text_field, ", ".join(one for one in parts if parts[one])
+    what = f"topic {name} has no {asked or reading.fields.field}: it has {there or 'nothing else'}"
+    ways = [str(one) for one, known in FIELDS.items() if any(parts.get(part) for part in known)]
+    hint = "Write queries as lines of id, tab, text."
+    if asked is not None:
+        hint = "Name the field that holds the text: --dataset text=NAME."
+    elif ways:
+        hint = f"Choose another field: --dataset field={' or field='.join(ways)}."
+    reading.problems.add(line, 1, what, raw.encode("utf-8", "replace"), hint)
+    return None
+
 
 # Topics as one JSON document: a list of objects with ids, or an object of texts or objects by id.
 
@@ -50,18 +80,11 @@ def _records(text: str, reading: Reading) -> Iterator[Record]:
         counted = place
         parts = _texts({"text": value} if isinstance(value, str) else value)
         number = name if name is not None else next((parts[key] for key in ids if parts.get(key)), "")
-        raw = text[place : place + 200].encode("utf-8", "replace")
-        if not number or number.split() != [number]:
-            what = "the id holds a blank" if number else "the topic has no id"
-            reading.problems.add(line, 1, what, raw, f"Put an id of one word under one of: {', '.join(ids)}")
-            continue
         parts = {key: said for key, said in parts.items() if name is not None or key not in ids}
-        found = next((parts[key] for key in reading.fields.texts() if parts.get(key)), "")
-        if found:
-            yield Record(line, number.encode("utf-8", "replace"), found.encode("utf-8", "replace"))
-        else:
-            what, hint = no_field(number, reading.fields, parts)
-            reading.problems.add(line, 1, what, raw, hint)
+        raw = text[place : place + 200]
+        hint = f"Put an id of one word under one of: {', '.join(ids)}"
+        if record := _topic(reading, line, raw, ("id", number, hint), parts, reading.fields.texts()):
+            yield record
 
 
 def _texts(value: Any) -> dict[str, str]:
@@ -118,7 +141,7 @@ def read_answered(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]
     """Yield the questions of a file, named by the places of their lines; the answers are left out."""
     reading.notice(_NUMBERED)
     for block in blocks:
-        for line, raw in enumerate(block.data.split(b"\n")[:-1], block.line):
+        for line, raw in block.lines():
             if not raw.strip():
                 continue
             if question := _question(raw):
@@ -141,7 +164,7 @@ def _question(raw: bytes) -> bytes:
 def read_titles(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
     """Yield the topics of TREC CAR: ids are titles of articles and sections, as addresses have them."""
     for block in blocks:
-        for line, raw in enumerate(block.data.split(b"\n")[:-1], block.line):
+        for line, raw in block.lines():
             if name := raw.strip():
                 title = unquote_plus(name.removeprefix(_WIKI).decode("utf-8", "replace"))
                 if len(name.split()) > 1 or not title.strip():
@@ -161,6 +184,7 @@ _TAG = re.compile(  # no others: a narrative may quote HTML
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\w[\w.-]*")
+_SGML_HINT = "Write each topic as: <top> <num> 1 <title> words </top>."
 _LABELS = {
     "num": re.compile(r"\s*(Number|Topic)\s*:", re.IGNORECASE),
     "title": re.compile(r"\s*(Topic|Title)\s*:", re.IGNORECASE),
@@ -168,8 +192,6 @@ _LABELS = {
     "narr": re.compile(r"\s*Narrative\s*:", re.IGNORECASE),
 }
 """What the older files write behind a tag."""
-_OTHERS = {Field.TITLE: ("title", "query"), Field.DESC: ("desc",), Field.NARR: ("narr",)}
-"""The tags of a field: the microblog track calls its titles queries."""
 
 
 def read_trec_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
@@ -189,7 +211,8 @@ def read_trec_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Reco
                 f"{path}:{line}: the last topic has no </top>", "Was the file cut off? Get it again."
             )
         parts = _parts(text[start : closed.start() if closed else end])
-        if record := _record(parts, line, text[start : start + 200], reading):
+        number, raw = ("<num>", parts.pop("num", ""), _SGML_HINT), text[start : start + 200]
+        if record := _topic(reading, line, raw, number, parts, reading.fields.texts()):
             found.append(record)
     yield from _unpadded(found, reading)
 
@@ -217,34 +240,6 @@ def _parts(topic: str) -> dict[str, str]:
     return parts
 
 
-def _record(parts: dict[str, str], line: int, raw: str, reading: Reading) -> Record | None:
-    number = parts.get("num", "")
-    text = next((parts[name] for name in _OTHERS[reading.fields.field] if parts.get(name)), "")
-    if not number or number.split() != [number]:
-        what = "the topic has no <num>" if not number else "the number of the topic holds a blank"
-        reading.problems.add(
-            line, 1, what, raw.encode(), "Write each topic as: <top> <num> 1 <title> words </top>."
-        )
-        return None
-    if not text:
-        there = ", ".join(name for name in parts if name != "num" and parts[name])
-        ways = [str(field) for field, names in _OTHERS.items() if any(parts.get(name) for name in names)]
-        hint = (
-            f"Choose another field: --dataset field={' or field='.join(ways)}."
-            if ways
-            else "Write queries as lines of id, tab, text."
-        )
-        reading.problems.add(
-            line,
-            1,
-            f"topic {number} has no <{reading.fields.field}>, only {there or 'a number'}",
-            raw.encode(),
-            hint,
-        )
-        return None
-    return Record(line, number.encode(), text.encode())
-
-
 def _unpadded(records: list[Record], reading: Reading) -> list[Record]:
     """Drop the zeros before numbers: TREC-1 to 3 wrote 051 in topics, and 51 in their qrels."""
     padded = [record.name for record in records if record.name.isdigit() and record.name[:1] == b"0"]
@@ -262,53 +257,30 @@ _TOPICS = ("topic", "query", "top")
 _DEPTH = 50
 
 
-@dataclass(slots=True)
-class _Topic:
-    line: int
-    number: str
-    parts: dict[str, str] = field(default_factory=dict)
-    text: str = ""
+class _Elements(TreeBuilder):
+    """Makes elements, and keeps on which line each begins."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[Element, int] = {}
+        self.parser: DefusedXMLParser | None = None
+        self.depth = 0
 
-@dataclass(slots=True)
-class _Topics:
-    """What the parser tells: the topics below the root, and the texts of their parts."""
-
-    ids: tuple[str, ...]
-    parser: DefusedXMLParser | None = None
-    path: list[str] = field(default_factory=list)
-    topics: list[_Topic] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, tag: str, attributes: dict[str, str], /) -> Element:
+        """Begin an element."""
         assert self.parser is not None
         line = self.parser.parser.CurrentLineNumber
-        if len(self.path) >= _DEPTH:
+        self.depth += 1
+        if self.depth > _DEPTH:
             raise ParseError(f"nested more than {_DEPTH} deep: line {line}")
-        self.path.append(tag.lower())
-        if len(self.path) == 2 and tag.lower() in _TOPICS:
-            number = next((attributes[name] for name in self.ids if name in attributes), "")
-            self.topics.append(_Topic(line=line, number=number.strip()))
-        if len(self.path) <= 3:
-            self.said = []
+        element = super().start(tag.lower(), attributes)
+        self.lines[element] = line
+        return element
 
-    def data(self, text: str) -> None:
-        if len(self.path) >= 2:
-            self.said.append(text)
-
-    def end(self, tag: str) -> None:
-        tag = self.path.pop()
-        if not self.topics or len(self.path) not in (1, 2) or self.path[0] in _TOPICS:
-            return
-        topic, text = self.topics[-1], " ".join("".join(self.said).split())
-        if len(self.path) == 2:
-            topic.parts.setdefault(tag, text)
-            self.said = []
-        elif tag in _TOPICS:
-            topic.text = text
-
-    def close(self) -> list[_Topic]:
-        return self.topics
+    def end(self, tag: str, /) -> Element:
+        """End an element."""
+        self.depth -= 1
+        return super().end(tag.lower())
 
 
 def read_xml_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
@@ -316,12 +288,11 @@ def read_xml_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Recor
     path = reading.problems.path
     ids = tuple(name.lower() for name in reading.fields.ids())
     known = [name.lower() for name in reading.fields.texts()]
-    target = _Topics(ids=ids)
-    parser = DefusedXMLParser(target=target)
-    target.parser = parser
+    target = _Elements()
+    target.parser = parser = DefusedXMLParser(target=target)
     try:
         parser.feed(whole(blocks, path))
-        topics = parser.close()
+        topics = [one for one in parser.close() if one.tag in _TOPICS]
     except DefusedXmlException as error:
         raise InputError(
             f"{path} declares XML entities, which are not read: {error}", "Write the text in their place."
@@ -333,19 +304,19 @@ def read_xml_topics(blocks: Iterator[Block], reading: Reading) -> Iterator[Recor
             f"{path} is XML without topics", "Write each as: <topic number=…><title>…</title></topic>."
         )
     for topic in topics:
-        number = topic.number or next((topic.parts[name] for name in ids if topic.parts.get(name)), "")
-        if not number or number.split() != [number]:
-            what = "the number of the topic holds a blank" if number else "the topic has no number"
-            reading.problems.add(topic.line, 1, what, number.encode(), "Write each as: <topic number=…>.")
-            continue
-        parts = {name: text for name, text in topic.parts.items() if name not in ids}
-        texts = [parts[name] for name in known if parts.get(name)]
-        text = texts[0] if texts else topic.text * (not parts)
-        if text:
-            yield Record(topic.line, number.encode(), text.encode())
-        else:
-            what, hint = no_field(number, reading.fields, parts)
-            reading.problems.add(topic.line, 1, what, b"", hint)
+        parts: dict[str, str] = {}
+        for part in topic:
+            parts.setdefault(part.tag, _words(part.itertext()))
+        named = (said for found in (topic.attrib, parts) for name in ids if (said := found.get(name)))
+        number = ("number", next(named, "").strip(), "Write each as: <topic number=…>.")
+        own = _words([topic.text or "", *(part.tail or "" for part in topic)])
+        parts = {name: text for name, text in parts.items() if name not in ids} or {known[0]: own}
+        if record := _topic(reading, target.lines[topic], number[1], number, parts, known):
+            yield record
+
+
+def _words(texts: Iterable[str]) -> str:
+    return " ".join("".join(texts).split())
 
 
 # TREC documents in SGML: ``<DOC> <DOCNO> id </DOCNO> … </DOC>``, several in a file.
