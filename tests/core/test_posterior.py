@@ -61,6 +61,20 @@ def test_what_stands_beside_a_query_changes_nothing_of_its_chances() -> None:
     assert chances(slice(11, 19)) == pytest.approx(chances(slice(None))[11:19], abs=1e-5)
 
 
+@pytest.mark.parametrize(("size", "lapses"), [(4, 0.0), (4, 0.5), (4, 1.0), (14, 1.0)])
+def test_the_same_queries_meet_the_same_draws_in_every_block(size: int, lapses: float) -> None:
+    votes = np.random.default_rng(2).integers(0, 3, (2, size, size)).astype(float)
+    logs = [
+        log_evidences(
+            some, fit_strengths(some), scale=1.0, draws=40, rng=np.random.default_rng(1), lapses=lapses,
+            blocks=blocks,
+        )
+        for some, blocks in ((votes, 1), (np.concatenate([votes, votes]), 2))
+    ]  # fmt: skip
+    assert logs[1] == pytest.approx(np.concatenate([logs[0], logs[0]]))
+    assert logs[0][0] != pytest.approx(logs[0][1])
+
+
 def test_draws_find_a_posterior_with_long_tails() -> None:
     # Candidate 0 won all of 40 votes but the two against 1: a lapse, or a sign that 1 is the better. With
     # half of the wrong votes lapses no curvature at the mode shows how far the other explanation reaches.
