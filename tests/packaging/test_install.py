@@ -130,9 +130,14 @@ def test_what_is_built_has_the_licence_and_the_notice_of_what_comes_from_others(
     )
 
 
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a fresh environment; what is installed second finds its dependencies there."""
+    return environment(tmp_path_factory.mktemp("fresh") / "venv")
+
+
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
-def test_a_fresh_install_works(kind: str, project: Path, tmp_path: Path) -> None:
-    python = environment(tmp_path / "venv")
+def test_a_fresh_install_works(kind: str, project: Path, python: Path, tmp_path: Path) -> None:
     if kind == "wheel":
         install(python, build_wheel(project, tmp_path))
     else:
