@@ -1,22 +1,83 @@
 """Runs the command line as a user does."""
 
+import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
 
 from tests.steps.conftest import pooled as pooled  # the fixture
 
 Finished = subprocess.CompletedProcess[str]
 
+# Most of the time of a verb on a small study goes into imports. One process imports once, and each command is
+# a copy of it, with memory, streams and an exit code of its own. It ends with these tests, as its input does.
+_COPIED = """
+import gc, json, os, sys
+import boto3, matplotlib.backends.backend_svg, scipy.interpolate, scipy.linalg, scipy.special
+import prefjudge, prefjudge.marketplace.server
+from prefjudge.cli.app import main
+from prefjudge.cli.commands import verb_function
 
-def prefjudge(*arguments: object, cwd: Path | None = None) -> Finished:
-    return subprocess.run(
-        [sys.executable, "-m", "prefjudge", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
-    )
+for verb in prefjudge.VERBS:
+    verb_function(verb.function)
+for name in prefjudge.__all__:
+    getattr(prefjudge, name)
+gc.freeze()
+for line in sys.stdin:
+    asked = json.loads(line)
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    for stream, path in enumerate((os.devnull, asked["out"], asked["err"])):
+        os.dup2(os.open(path, os.O_RDWR), stream)
+    sys.argv[1:] = asked["words"]
+    try:
+        main()
+        code = 0
+    except SystemExit as stop:
+        code = stop.code or 0
+    sys.stderr.flush()
+    os._exit(code)  # what was imported is not taken down again
+"""
+_one_at_a_time = Lock()
+
+
+@cache
+def _started(before: tuple[str, ...]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*before, sys.executable, "-c", _COPIED],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment(),
+    )  # fmt: skip
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def prefjudge(*arguments: object, cwd: Path | None = None, before: tuple[str, ...] = ()) -> Finished:
+    """Run a command to its end; `before` are the words of a program that starts it."""
+    words, environment = [str(word) for word in arguments], _environment()
+    if not hasattr(os, "fork"):
+        command = [*before, sys.executable, "-m", "prefjudge", *words]
+        return subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False, env=environment
+        )
+    with TemporaryDirectory() as folder, _one_at_a_time:
+        out, err = Path(folder) / "out", Path(folder) / "err"
+        out.touch()
+        err.touch()
+        asked = {"words": words, "folder": str(cwd or Path.cwd()), "out": str(out), "err": str(err)}
+        copied = _started(before)
+        assert copied.stdin is not None
+        assert copied.stdout is not None
+        copied.stdin.write(json.dumps({**asked, "environment": environment}) + "\n")
+        copied.stdin.flush()
+        code = int(copied.stdout.readline())
+        return Finished(words, code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))

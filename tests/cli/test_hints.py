@@ -1,11 +1,8 @@
 """What a verb advises to do next can be done: each hint is taken and run as printed, by a shell."""
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +25,7 @@ from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.store import Study
-from tests.cli.conftest import prefjudge
+from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
@@ -43,14 +40,11 @@ def files(*options: str) -> list[str]:
     return [text for option in options for text in (option, str(FILES[option]))]
 
 
-def take(said: str) -> subprocess.CompletedProcess[str]:
+def take(said: str) -> Finished:
     """Run the first command that was advised."""
     found = ADVISED.search(said[said.rindex("next: ") :] if "next: " in said else said)
     assert found, said
-    command = shlex.split(found[0])
-    return subprocess.run(
-        [sys.executable, "-m", *command], capture_output=True, text=True, check=False, env={**os.environ}
-    )
+    return prefjudge(*shlex.split(found[0])[1:])
 
 
 ROAD: dict[str, tuple[object, ...]] = {  # each state, and the verb that leads to it from the one before

@@ -41,12 +41,11 @@ def test_json_is_json(odd: list[object], tmp_path: Path) -> None:
         json.loads((tmp_path / name).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("form", ["svg", "png"])
-def test_plots_are_drawn(odd: list[object], tmp_path: Path, form: str) -> None:
-    done("score", *odd, "--plot", tmp_path / f"x.{form}")
-    done("stability", *odd, "--trials", 10, "--plot", tmp_path / f"y.{form}")
+def test_plots_are_drawn(odd: list[object], tmp_path: Path) -> None:
+    done("score", *odd, "--plot", tmp_path / "x.svg")
+    done("stability", *odd, "--trials", 10, "--plot", tmp_path / "y.png")
     (tmp_path / "votes").write_bytes(b"q\xe90 d\xe9 e\xe9 d\xe9\n")
-    done("winratio", *odd, "--judgments", tmp_path / "votes", "--plot", tmp_path / f"z.{form}")
+    done("winratio", *odd, "--judgments", tmp_path / "votes", "--plot", tmp_path / "z.svg")
 
 
 def test_text_is_printed_as_it_was(odd: list[object]) -> None:

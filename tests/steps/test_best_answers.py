@@ -8,8 +8,6 @@ import pytest
 
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.reading.labels import read_qrels
-from prefjudge.steps.collect import collect
 from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.publish import publish
@@ -23,37 +21,18 @@ from prefjudge.steps.run import run
 from prefjudge.steps.score.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.status import status
-from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import COLLECTION
 from tests.steps.test_history import driven as driven  # the fixture
 from tests.steps.test_history import once_driven as once_driven  # the fixture
 from tests.steps.test_release import judged as judged  # the fixture
 from tests.steps.test_release import lines
 from tests.steps.test_release import once_judged as once_judged  # the fixture
-from tests.steps.test_run import HONEST, RUNS, pool_runs
+from tests.steps.test_road import judge_all
+from tests.steps.test_run import HONEST, RUNS, by_qrels, pool_runs
 from tests.steps.test_run import young as young  # the fixture
 
 Answers = dict[str, set[str]]
-
-
-def judge_all(study: Path) -> None:
-    with keep_marketplace_open(Study(study)):
-        publish(study, yes=True)
-        for _ in range(9):
-            work(study, workers=20, error=0.0, truth=COLLECTION / "truth.tsv")
-            if collect(study).finished:
-                return
-    raise AssertionError("the study was not judged")
-
-
-def by_qrels(path: Path) -> Answers:
-    found: Answers = {}
-    labels = read_qrels(path)
-    for query, doc in zip(labels.query.tolist(), labels.doc.tolist(), strict=True):
-        found.setdefault(labels.queries[query], set()).add(labels.docs[doc])
-    return found
 
 
 def by_page(study: Path) -> Answers:
@@ -122,7 +101,9 @@ def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven:
     if driven:
         run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     else:
-        judge_all(young)
+        with keep_marketplace_open(Study(young)):
+            publish(young, yes=True)
+            judge_all(young, workers=20)
         resolve(young)
     before = same_everywhere(young)
     pool_runs(young, RUNS[3:], challenge=True)

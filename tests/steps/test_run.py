@@ -64,8 +64,12 @@ def young_study(study: Path) -> Path:
 
 
 def answers(study: Path) -> dict[str, set[str]]:
+    return by_qrels(study / "preference.qrels")
+
+
+def by_qrels(path: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    qrels = read_qrels(study / "preference.qrels")
+    qrels = read_qrels(path)
     for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True):
         found.setdefault(qrels.queries[query], set()).add(qrels.docs[doc])
     return found
