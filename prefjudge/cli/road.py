@@ -412,9 +412,9 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     )
     if result.capped and result.open > result.held:
         say(
-            f"{many(result.capped, 'worker waits', 'workers wait')} for others, having done as many HITs "
-            "as the gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let "
-            "them continue"
+            f"{many(result.capped, 'worker waits', 'workers wait')} for others, having done all HITs that "
+            "the gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them "
+            "continue"
         )
     if result.disputes:
         disputed = many(result.disputes, "rejection is", "rejections are")

@@ -57,7 +57,7 @@ def show_check(result: "CheckResult") -> None:
         for text in file.warnings:
             say(f"  note: {text.removeprefix(f'{file.path}: ')}", "yellow", err=False)
     for group in result.identical:
-        typer.echo(f"these runs have the same ranking: {', '.join(group)}")
+        typer.echo(f"runs with the same ranking: {', '.join(group)}")
     for found in result.manifest:
         what = f": {'; '.join(found.problems)}" if found.problems else ""
         say(f"{found.status:6} {found.name}{what}", "red" if found.status == "wrong" else None, err=False)

@@ -639,9 +639,7 @@ def top_pairs(heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] 
 def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
     """Pool the qrel of each query with the passage of one run that it is compared with (section 3.1)."""
     if len(heads.runs) != 1:
-        raise ValueError(
-            f"this design compares the top result of one run with the qrel, not of {len(heads.runs)} runs"
-        )
+        raise ValueError(f"this design takes the top result of one run, not of {len(heads.runs)} runs")
     pairs = top_pairs(heads, qrels, heads.runs[0])
     labelled = {pairs.queries[code] for code in pairs.query.tolist()}
     queries = tuple(name for name in dict.fromkeys([*heads.queries, *qrels.queries]) if name in labelled)

@@ -247,7 +247,7 @@ def describe_outcomes(row: Outcomes) -> str:
         return f"{claim}: {answers}; no query is answered by both ({levels})."
     gap = row.esl_b - row.esl_a
     if abs(gap) < 0.005:
-        ranking = "the answer is equally far down in both"
+        ranking = "the answer is as far down in both"
     else:
         ranking = f"the answer is {abs(gap):.2f} positions {'lower' if gap > 0 else 'higher'} in {row.b}"
     p = write_p(row.p_esl_t)

@@ -316,11 +316,7 @@ def climbs(study: Study) -> bool:
 def trusted_group(study: Study) -> WorkerGroup:
     """Return the group by which the study limits how many HITs a worker takes."""
     days = study.config.pay.doubt_days
-    first = (
-        f" The first ones are paid once a few have been checked, after {days:g} days at the latest."
-        if days
-        else ""
-    )
+    first = f" The first are paid once a few are checked, after {days:g} days at the latest." if days else ""
     return WorkerGroup(
         name=f"prefjudge {study.opaque('trusted')}",
         notice=f"How many of these tasks you may take; the number grows as your work is checked.{first}",

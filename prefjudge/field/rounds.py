@@ -272,10 +272,7 @@ def find_drive(
     if challenge is not None:
         _refuse_other_rule(study, challenge, strategy)
         if gone := taken_out(challenge.strategy):
-            tell(
-                f"the challenge began by {gone}, which prefjudge no longer has; it goes on as usual, with "
-                "all its votes"
-            )
+            tell(f"the challenge began by {gone}, which is gone; it goes on as usual, with all its votes")
         return ChallengeDrive(study, challenge)
     if not pools.queries:
         raise lacking(study, Stage.POOL)
@@ -346,7 +343,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
     if settled is not None and (gone := taken_out(settled)):
         if strategy is None:
             raise StudyError(
-                f"the study is driven by {settled}, but prefjudge no longer has {gone}",
+                f"the study is driven by {settled}, but {gone} is gone",
                 f"All its votes still count. Run: prefjudge run {quoted(study.folder)} --strategy "
                 f"{DEFAULT.name}, or with --sure 0.8 in place of --strategy.",
             )

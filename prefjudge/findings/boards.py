@@ -490,10 +490,7 @@ def _note_contributors(found: Findings, runs: Sequence[str], pools: Pools) -> No
             "Say who did: --pool FILE, as pool --out writes it, with the tags of the runs.",
         )
     if found.pools is None:
-        what = (
-            "which run contributed what is guessed from the runs' top passages: --pool FILE says it for "
-            "certain"
-        )
+        what = "who contributed what is guessed from the runs' top passages: --pool FILE says it for certain"
         found.note("leave one out", what)
     if apart:
         what = f"{len(apart)} of {many(len(runs), 'run')} contributed nothing to the pool, such as {apart[0]}"

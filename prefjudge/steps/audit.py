@@ -112,7 +112,7 @@ def audit(
         Run files, or folders of them, to find runs that return nearly the same. A run's name is its
         submission's id.
     aliases : Path, optional
-        A file that says what names stand for. Each line has a submission's id or the name of a team or an
+        A file of what names stand for. Each line has a submission's id or the name of a team or an
         institution as printed, a tab, and what it stands for: a team, or its institutions apart by ``;``.
         ``#`` begins a comment line; case, accents and punctuation do not matter; ``Anonymous`` says that the
         team is not known. Without it names are what they are as printed; what follows a dash is the

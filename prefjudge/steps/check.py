@@ -107,7 +107,7 @@ class CheckResult(Shown):
             found += first_few(wrong, 5)
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
         same = [", ".join(first_few(group, 5)) for group in self.identical]
-        found += first_few([f"these runs have the same ranking: {names}" for names in same], 3)
+        found += first_few([f"runs with the same ranking: {names}" for names in same], 3)
         if self.manifest:
             states = Counter(one.status for one in self.manifest)
             counts = f"{states['ok']:,} ok, {states['wrong']:,} wrong, {states['absent']:,} absent"

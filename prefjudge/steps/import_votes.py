@@ -170,9 +170,7 @@ def without_repeats(
             fresh.append(row)
     if len(fresh) < len(rows):
         said = many(len(rows) - len(fresh), "vote", "votes")
-        result.notices.append(
-            f"{said} left out: the same workers' votes on the same pairs were imported before"
-        )
+        result.notices.append(f"{said} left out: imported before, of the same workers on the same pairs")
     if alike:
         said = many(alike, "vote is", "votes are")
         result.notices.append(

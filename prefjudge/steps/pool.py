@@ -367,9 +367,7 @@ def pool(
         with reading(given.paths, settings.order, notices, **given.read) as reader:
             return _challenge(given, reader, sure)
     if sure is not None:
-        raise InputError(
-            "--sure goes with --challenge", "Give both, or neither; `run` has a --sure of its own."
-        )
+        raise InputError("--sure needs --challenge", "Give both, or neither; `run` has a --sure of its own.")
     order = Order(order or settings.order)
     duels = PoolDesign(design) is PoolDesign.TOP_AGAINST_QREL
     depth = 2 if duels else depth or settings.depth

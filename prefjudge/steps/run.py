@@ -41,12 +41,10 @@ def asked_runs(for_: str, between: Sequence[str], sure: float | None) -> tuple[s
     """Return the runs to be told apart, none for all neighbours; None where winners are asked for."""
     if for_ != "runs":
         if between:
-            raise InputError("--between goes with --for runs", "Give both, or neither.")
+            raise InputError("--between needs --for runs", "Give both, or neither.")
         return None
     if sure is None:
-        raise InputError(
-            "--for runs goes with --sure", "Add --sure P: how sure the order is to be, such as 0.9."
-        )
+        raise InputError("--for runs needs --sure", "Add --sure P: how sure the order is to be, such as 0.9.")
     if between and not (len(between) == len({*between}) == 2):
         raise InputError(f"--between {' '.join(between)}: not two runs", "Give it twice, with two run tags.")
     return tuple(sorted(between))
@@ -58,7 +56,7 @@ def asked_strategy(
     """Return the name of the strategy that the options ask for."""
     if sure is None:
         if most_rounds is not None:
-            raise InputError("--most-rounds goes with --sure", "Give both, or neither.")
+            raise InputError("--most-rounds needs --sure", "Give both, or neither.")
         return strategy
     check_sure(sure)
     if strategy is not None:
@@ -337,10 +335,7 @@ class _Crew:
                 self.tell(now)
             before = now
             if self.work and not submitted and still_open:
-                return (
-                    f"a lack of workers: no simulated worker may take the {many(still_open, 'open HIT')}; "
-                    "give more"
-                )
+                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
             if still_open and watch:
                 watch.wait(self.every)
         return refused

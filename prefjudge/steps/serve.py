@@ -155,7 +155,7 @@ def serve(
     plain_http : bool
         Allow an address that other machines reach without TLS in front.
     proxy : str
-        Where the web server in front calls from (addresses, networks): what it says about the caller is
+        The addresses or networks of the web server in front: what it says about the caller is
         believed.
     new_key : str, optional
         Issue a key to the requester of this name, and return it instead of serving.

@@ -51,9 +51,7 @@ def test_other_names_are_refused(wrong: str) -> None:
 )
 def test_a_strategy_that_was_taken_out_is_told_so(text: str, gone: str) -> None:
     assert taken_out(text) == gone
-    with pytest.raises(
-        ValueError, match=f"prefjudge no longer has {gone}: sure finds as many right winners with fewer votes"
-    ):
+    with pytest.raises(ValueError, match=f"{gone} is gone: sure finds as many winners with fewer votes"):
         parse_strategy(text)
 
 

@@ -82,9 +82,7 @@ def test_a_pool_holds_the_qrel_and_its_rival_and_tells_who_put_them_there() -> N
         ("lone", "ql", "original"), ("lone", "ql", "run"),
         ("missed", "qm", "original"),
     }  # fmt: skip
-    with pytest.raises(
-        ValueError, match=r"^this design compares the top result of one run with the qrel, not of 2 runs$"
-    ):
+    with pytest.raises(ValueError, match=r"^this design takes the top result of one run, not of 2 runs$"):
         pool_top_pairs(HEADS, qrels_of(QRELS))
 
 

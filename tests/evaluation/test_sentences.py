@@ -104,9 +104,7 @@ def test_what_can_be_claimed_of_two_runs(harm: Harm, claim: str) -> None:
 def test_where_the_answers_stand() -> None:
     assert "the answer is 1.50 positions higher in s (" in describe_outcomes(replace(ROW, esl_b=0.5))
     assert "the answer is 0.01 positions higher in s (" in describe_outcomes(replace(ROW, esl_b=1.9949))
-    assert "(3,000), the answer is equally far down in both (p" in describe_outcomes(
-        replace(ROW, esl_b=2.0049)
-    )
+    assert "(3,000), the answer is as far down in both (p" in describe_outcomes(replace(ROW, esl_b=2.0049))
     alone = replace(ROW, both=0, only_b=2, esl_a=nan, esl_b=nan)
     assert describe_outcomes(alone) == (
         "s is significantly worse than r: 2 queries are answered only by s and 1,200 only by r (p = 0.03); "

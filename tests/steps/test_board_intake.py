@@ -229,10 +229,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
         "a new submission cannot be withdrawn",
     ),
     "withdrawn without a word": (said(withdrawn="2026-01-01"), "go together"),
-    "a longer embargo": (
-        said(embargo_until=LATER),
-        "an embargo may be shortened, but not added or made longer",
-    ),
+    "a longer embargo": (said(embargo_until=LATER), "an embargo may be shortened, not added or made longer"),
     "another team": (said(team="Bob's"), 'team stays "Eve\'s"'),
     "another owner": (said(submitter="bob"), "submitter stays 'eve'"),
     "an edited run": (file(f"{FOLDER}/{OLD}.txt", "q1 Q0 d9 1 2.5 x\n"), "an accepted run cannot be changed"),

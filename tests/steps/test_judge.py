@@ -175,9 +175,7 @@ def test_a_model_that_mostly_chooses_nothing_is_stopped(pooled: Path, endpoint: 
 def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: Endpoint) -> None:
     with Study(pooled).transaction() as db:
         db.execute("UPDATE inputs SET name = 'openai-rank' WHERE name = 'lexical'")
-    with pytest.raises(
-        StudyError, match="o3-mini would judge passages from runs of its own kind: openai-rank"
-    ):
+    with pytest.raises(StudyError, match="o3-mini would judge runs of its own kind: openai-rank"):
         judge(pooled, url=endpoint.url, model="o3-mini")
     with pytest.raises(StudyError, match="own kind: reranker-large, reranker-small"):
         judge(pooled, url=endpoint.url, model="judge-1", family="reranker")

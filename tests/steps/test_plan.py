@@ -105,10 +105,7 @@ def test_sizes_must_be_sizes(text: str) -> None:
         ({"sizes": "2:3", "seconds_per_pair": 0}, "--seconds-per-pair 0: out of bounds"),
         ({"sizes": "2:3", "seconds_per_pair": float("nan")}, "--seconds-per-pair nan: out of bounds"),
         ({"sizes": "2:3", "sure": 0}, "--sure 0"),
-        (
-            {"sizes": "2:3", "strategy": ["halving"]},
-            "prefjudge no longer has halving: sure finds as many right winners with fewer votes",
-        ),
+        ({"sizes": "2:3", "strategy": ["halving"]}, "halving is gone: sure finds as many winners with fewer"),
         ({"sizes": "2:3", "budget": Decimal("NaN")}, "--budget NaN: not a possible amount"),
         ({"sizes": "2:3", "reward": Decimal(-1)}, "--reward -1: not a possible amount"),
     ],
@@ -237,7 +234,7 @@ def test_a_pilot_tells_the_deviation_of_a_difference() -> None:
     by_hand = plan(**given, deviation=found.needed.deviation)
     assert by_hand.needed == found.needed
     for wrong, words in (
-        ({"queries": None}, "go with --queries"),
+        ({"queries": None}, "need --queries"),
         ({"deviation": 0.3}, "exclude each other"),
         ({"runs": [runs[0], runs[0]]}, "run"),
         ({"runs": runs[:1]}, "no two runs of the pilot differ"),

@@ -208,7 +208,7 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path
     for unfit, words in ((0.0, "--sure 0"), (1.5, "--sure 1.5")):
         with pytest.raises(InputError, match=words):
             pool_runs(young, newcomers, challenge=True, sure=unfit)
-    with pytest.raises(InputError, match="--sure goes with --challenge"):
+    with pytest.raises(InputError, match="--sure needs --challenge"):
         pool_runs(young, newcomers, sure=0.5)
     pool_runs(young, newcomers, challenge=True, sure=0.5)
     opened = status(young).challenge
@@ -256,7 +256,7 @@ def test_what_a_killed_worker_held_is_finished_at_the_next_run(
 
 def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
     result = run(young, strategy="round-robin:4", workers=2, error=0.0, truth=TRUTH, yes=True)
-    assert result.stopped_by.startswith("a lack of workers: no simulated worker may take the")
+    assert result.stopped_by.startswith("a lack of workers: none may take the")
     assert result.unfinished > 0
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 
@@ -295,14 +295,12 @@ def test_a_study_driven_by_a_strategy_that_was_taken_out_is_told_what_goes_on(yo
     first = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     with Study(young).transaction() as db:
         db.execute("UPDATE settings SET value = 'halving:1x2' WHERE key = 'strategy'")
-    with pytest.raises(
-        StudyError, match="driven by halving:1x2, but prefjudge no longer has halving"
-    ) as told:
+    with pytest.raises(StudyError, match="driven by halving:1x2, but halving is gone") as told:
         run(young, **HONEST)  # type: ignore[arg-type]
     assert "All its votes still count. Run: prefjudge run" in str(told.value)
     assert "--strategy default" in str(told.value)
     assert status(young).judgments == first.judgments, "nothing was asked"
-    with pytest.raises(InputError, match="prefjudge no longer has halving"):
+    with pytest.raises(InputError, match="halving is gone"):
         run(young, strategy="halving:1x2", **HONEST)  # type: ignore[arg-type]
     again = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     assert (again.judgments, again.strategy) == (first.judgments, "round-robin:1")
@@ -316,10 +314,7 @@ def test_a_challenge_by_a_lead_goes_on_by_probability(young: Path) -> None:
         db.execute("UPDATE challenges SET strategy = 'lead:5'")
     said: list[str] = []
     result = run(young, tell=said.append, **HONEST)  # type: ignore[arg-type]
-    assert (
-        "the challenge began by lead, which prefjudge no longer has; it goes on as usual, with all its votes"
-        in said
-    )
+    assert "the challenge began by lead, which is gone; it goes on as usual, with all its votes" in said
     assert (result.strategy, result.unfinished, result.version) == ("sure:90/400", 0, 2)
 
 
@@ -416,7 +411,7 @@ def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
     for never in (0.0, 1.1, float("nan")):
         with pytest.raises(InputError, match="--sure"):
             run(young, sure=never, **HONEST)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="--most-rounds goes with --sure"):
+    with pytest.raises(InputError, match="--most-rounds needs --sure"):
         run(young, most_rounds=3, **HONEST)  # type: ignore[arg-type]
     result = run(young, sure=0.95, most_rounds=2, **HONEST)  # type: ignore[arg-type]
     assert (result.strategy, result.rounds <= 2) == ("sure:95x2", True)
@@ -427,8 +422,8 @@ def test_votes_for_two_runs_go_where_they_differ_and_end_when_their_order_is_sur
     with pytest.raises(InputError, match=r"--between nobody: the study has no such run"):
         run(young, sure=0.9, for_="runs", between=[tags[0], "nobody"], **HONEST)  # type: ignore[arg-type]
     for wrong, words in (
-        ({"for_": "runs"}, "--for runs goes with --sure"),
-        ({"between": tags[:2], "sure": 0.9}, "--between goes with --for runs"),
+        ({"for_": "runs"}, "--for runs needs --sure"),
+        ({"between": tags[:2], "sure": 0.9}, "--between needs --for runs"),
         ({"for_": "runs", "between": tags[:1], "sure": 0.9}, "not two runs"),
         ({"for_": "runs", "between": [tags[0]] * 2, "sure": 0.9}, "not two runs"),
     ):

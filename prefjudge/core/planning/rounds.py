@@ -96,11 +96,7 @@ def parse_strategy(text: str) -> Strategy:
     except ValueError:
         gone = taken_out(text)
         raise ValueError(
-            (
-                f"prefjudge no longer has {gone}: sure finds as many right winners with fewer votes"
-                if gone
-                else ""
-            )
+            (f"{gone} is gone: sure finds as many winners with fewer votes" if gone else "")
             or f"no strategy {text!r}: choose from default, round-robin:VOTES, sure:PERCENT, runs:PERCENT, "
             "or one for each size of pool, such as 4=round-robin:3,6=sure:80"
         ) from None

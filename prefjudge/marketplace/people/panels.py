@@ -366,9 +366,7 @@ def arrive(tx: Transaction, who: Arrival) -> Visit:
     known = tx.get(Visit, "visits", panel=who.panel, participant=who.participant, session=who.session)
     panel = find(tx, who.panel)
     if known is None and _was_forgotten(tx, who):
-        raise Refusal(
-            "forgotten", "This visit is over, and all that was known about you has been erased.", 410
-        )
+        raise Refusal("forgotten", "This visit is over, and all that was known about you is erased.", 410)
     if known is None and panel.closed is not None:
         raise Refusal("closed", "This study is closed. Thank you for your interest.", 410)
     rows = tx.insert(  # where one participant arrives twice at once, the second changes the first's visit

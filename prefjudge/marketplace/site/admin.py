@@ -254,9 +254,6 @@ async def forget_worker(call: Call) -> Page:
     try:
         await asyncio.get_running_loop().run_in_executor(None, call.running.marketplace.database.scrub)
     except PrefjudgeError as error:
-        said = (
-            "The person is forgotten, but the store's files still hold the data, because something is "
-            "reading them."
-        )
+        said = "The person is forgotten, but the store's files hold the data while something reads them."
         raise Refusal("bytes", f"{said} Forget again in a minute.", 503) from error
     return Page(name="worker", context=context)

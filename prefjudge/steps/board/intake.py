@@ -174,7 +174,7 @@ def _later(change: Change, old: Mapping[str, Entry], rules: BoardConfig, submitt
             if getattr(was.about, key) != getattr(now.about, key):
                 yield Problem(path=was.metadata, what=f"{key} stays {getattr(was.about, key)!r}")
         if now.about.embargo_until > was.about.embargo_until:
-            yield Problem(path=was.metadata, what="an embargo may be shortened, but not added or made longer")
+            yield Problem(path=was.metadata, what="an embargo may be shortened, not added or made longer")
         if was.about.withdrawn and not now.about.withdrawn:
             yield Problem(path=was.metadata, what="a withdrawn run stays withdrawn: submit another one")
 
@@ -275,8 +275,8 @@ def _unusual(change: Change, changed: Iterable[str], rules: BoardConfig, submitt
     for one in change.fresh:
         if not submitter:
             what = (
-                f"nobody has verified that {one.about.submitter} submits it: name the submitter by "
-                "--submitter LOGIN"
+                f"nobody has verified that {one.about.submitter} submits it: name who does by --submitter "
+                "LOGIN"
             )
             found.append(Problem(path=one.metadata, what=what))
         others = teams.get(_plain(one.about.team), set())

@@ -204,9 +204,7 @@ class Git:
         self._git = ["git", "-C", str(folder), "--no-replace-objects"]
         top = self._run("rev-parse", "--show-prefix").decode().strip()
         if top:
-            raise StudyError(
-                f"{folder} is inside a repository, but is not its top folder", "Give the repository."
-            )
+            raise StudyError(f"{folder} is inside a repository, but not at its top", "Give the repository.")
 
     def _run(self, *words: str, feed: bytes = b"") -> bytes:
         try:

@@ -596,7 +596,7 @@ def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tupl
     kin = kin_among(family or model, runs)
     if kin and not own_kind:
         raise StudyError(
-            f"{model} would judge passages from runs of its own kind: {', '.join(kin)}",
+            f"{model} would judge runs of its own kind: {', '.join(kin)}",
             "Choose another model; or say --own-kind, and report it.",
         )
     if family or model_families(model):

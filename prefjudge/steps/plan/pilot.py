@@ -221,7 +221,7 @@ def find_needed(
         if deviation is None and not piloted:
             return None
         raise InputError(
-            "--deviation, --runs and --qrels go with --queries", "Add --queries DIFFERENCE, such as 0.02."
+            "--deviation, --runs and --qrels need --queries", "Add --queries DIFFERENCE, such as 0.02."
         )
     if deviation is not None and piloted:
         raise InputError(

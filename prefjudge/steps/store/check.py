@@ -317,9 +317,7 @@ def _check_clock(store: Store, db: Connection, whose: str) -> Check:
         if ahead > _CLOCK
         else []
     )
-    return _judged(
-        f"{whose}clock", wrong, "no row has a time in the future", "Set the clock of this machine."
-    )
+    return _judged(f"{whose}clock", wrong, "no row is dated in the future", "Set the clock of this machine.")
 
 
 def _check_files(store: Store, whose: str) -> list[Check]:

@@ -178,7 +178,7 @@ def check_folder(folder: Path, mark: str) -> None:
         raise InputError(f"{folder} holds the site of another study", "Name a folder of its own: --site DIR.")
     if not owner and (index.exists() or (folder.is_dir() and _holds_files(folder))):
         raise InputError(
-            f"{folder} holds other files, and no site of this study",
+            f"{folder} holds other files, not this study's site",
             "Name a new or empty folder: --site DIR.",
         )
 
