@@ -8,7 +8,10 @@ import pytest
 
 from prefjudge.pages.page import Fact, Known, Page, Passage, Section, render_page, script_text, style_text
 from prefjudge.show.cells import Bold, Column, Table
+from prefjudge.steps.report.site.site import SiteResult
 from tests.site.conftest import inspect
+from tests.steps.test_site import driven as driven  # the fixtures
+from tests.steps.test_site import made as made
 
 RUN = "a-run-with-a-name-of-many-parameters-" * 4
 EVIL = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
@@ -106,3 +109,15 @@ def test_each_page_finds_the_others_and_a_text_turns_round_nothing_but_itself(
     page.go_back()
     assert page.locator("td a").evaluate_all("all => all.map(one => one.textContent)")[1] == RUN
     assert page.locator(".text bdi").count() == 1
+
+
+def test_axe_finds_nothing_on_a_page_of_each_kind(browser: Any, made: tuple[SiteResult, Path]) -> None:
+    _, site = made
+    kinds = {page.parent if page.parent != site else page: page for page in sorted(site.rglob("*.html"))}
+    assert {"index.html", "queries.html", "query", "run"} <= {kind.name for kind in kinds}
+    opened = browser.new_page(viewport={"width": 390, "height": 844})
+    for page in kinds.values():
+        opened.goto(page.as_uri())
+        inspect(opened)
+        assert opened.evaluate("document.documentElement.scrollWidth") == 390, page
+    opened.close()
