@@ -17,7 +17,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.given import paths_of
 from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import take_runs
-from prefjudge.steps.reproduce.papers import load_paper
+from prefjudge.steps.reproduce.papers import PAPERS
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION as DEMO
@@ -229,11 +229,11 @@ def test_a_paper_of_memory_is_that_of_files(tmp_path: Path, monkeypatch: pytest.
     assert prefjudge.check(RUNS[0], qrels=LABELS, queries=QUERY_TEXTS).ok
     with pytest.raises(InputError, match="row 1: document 'd' is in the pool of query 'q' already, in row 0"):
         prefjudge.winratio(runs=FRAMES, judgments=table, pool={"q": ["d", "d"]})
-    pooling = load_paper("shallow-pooling")
+    pooling = PAPERS["shallow-pooling"]
     few = replace(pooling, exhibits=pooling.exhibits[:4])
-    monkeypatch.setattr("prefjudge.steps.reproduce.reproduce.find_paper", lambda name: few)
+    monkeypatch.setitem(PAPERS, "shallow-pooling", few)
     monkeypatch.setattr(
-        "prefjudge.steps.reproduce.pages.write_figure", lambda path, figure, stamp: path.touch()
+        "prefjudge.steps.reproduce.reproduce.write_figure", lambda path, figure, stamp: path.touch()
     )
     for folder, runs, qrels, given in (("a", RUNS, QRELS, "votes.txt"), ("b", FRAMES, LABELS, table)):
         prefjudge.reproduce(
