@@ -301,6 +301,8 @@ def plot_progress(
     submissions: Sequence[Submission], records: Sequence[str], *, measure: str = "", highlight: str = ""
 ) -> "Figure":
     """Draw a leaderboard over time; red points beat everything before them."""
+    from matplotlib.dates import AutoDateLocator
+
     scored = [one for one in submissions if one.eval is not None]
     best = sorted((one for one in scored if one.name in records), key=lambda one: one.date)
     told = [one for one in scored if highlight and highlight.casefold() in one.description.casefold()]
@@ -325,10 +327,12 @@ def plot_progress(
             where="post", color=RED, linewidth=1, alpha=0.5, zorder=1,
         )  # fmt: skip
         axes.grid(axis="y", color=GRID)
+        locator = AutoDateLocator(maxticks=6)  # type: ignore[no-untyped-call] # more dates run into each other
+        axes.xaxis.set_major_locator(locator)
         axes.set_ylabel(printable(measure) or "score")
         share = f", {len(told)} with “{printable(highlight)}”" if highlight else ""
         axes.set_title(f"{many(len(scored), 'submission')}, {many(len(best), 'record')}{share}")
-        axes.legend(loc="lower right")
+        axes.legend(loc="best")
     return figure
 
 

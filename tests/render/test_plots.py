@@ -1,8 +1,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
-from itertools import combinations
+from datetime import date, timedelta
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -273,6 +273,19 @@ def test_long_names_that_differ_in_their_middles_stay_apart_beside_win_ratios() 
     drawn = plots.plot_win_ratios(replace(win_ratios(), runs=runs, pairs=pairs, wins=dict.fromkeys(runs, 0)))
     for labels in (drawn.axes[0].get_yticklabels(), drawn.axes[0].get_xticklabels()):
         assert len({label.get_text() for label in labels}) == 3
+
+
+@pytest.mark.parametrize("days", [1, 35, 100, 4000])
+def test_no_two_dates_below_a_plot_run_into_each_other(days: int) -> None:
+    first = Submission(
+        line=1, submission_id="20210101-x", date=date(2021, 1, 1), team="T",
+        description="", type="", dev=None, eval=0.2,
+    )  # fmt: skip
+    last = replace(first, submission_id="20210102-y", date=date(2021, 1, 1) + timedelta(days), eval=0.3)
+    figure = plot_progress([first, last], [first.name, last.name])
+    figure.draw_without_rendering()
+    boxes = [one.get_window_extent() for one in figure.axes[0].get_xticklabels() if one.get_text()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_counts_have_whole_numbers_and_no_more_of_them_than_have_room() -> None:
