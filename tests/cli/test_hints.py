@@ -114,7 +114,7 @@ def test_what_is_advised_works(road: Road, state: str) -> None:
         if verb:
             said = prefjudge(verb, road.study, *options).stderr
         done = take(said)
-    asked = "it was not confirmed" in done.stderr  # publish asks on a terminal, and there is none
+    asked = "you did not confirm it" in done.stderr  # publish asks on a terminal, and there is none
     assert done.returncode in (0, 3) or asked, f"{said}\n{done.args}\n{done.stderr}"
     assert "Traceback" not in done.stderr
 
@@ -189,7 +189,7 @@ def test_the_hint_of_a_plan_can_be_taken(road: Road) -> None:
     with keep_marketplace_open(Study(road.study)):
         done = take(said)
     assert "--strategy" in done.args
-    assert "it was not confirmed" in done.stderr, said  # `run` asks on a terminal, and there is none
+    assert "you did not confirm it" in done.stderr, said  # `run` asks on a terminal, and there is none
 
 
 def test_gold_leads_to_the_plan_that_says_what_each_way_on_buys(road: Road) -> None:
@@ -325,7 +325,7 @@ def typed(words: str, folder: Path) -> str | None:
     try:
         app(arguments, standalone_mode=False)
     except PrefjudgeError as error:
-        refused = isinstance(error, StudyError | ConfigError | InputError) and "not confirmed" not in str(
+        refused = isinstance(error, StudyError | ConfigError | InputError) and "did not confirm" not in str(
             error
         )
         return str(error) if refused else None

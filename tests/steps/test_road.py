@@ -141,9 +141,9 @@ def test_those_who_are_barred_are_named_by_pseudonyms(served: Path) -> None:
 
 
 def test_nobody_is_asked_nothing_is_published(served: Path) -> None:
-    with pytest.raises(StudyError, match="it was not confirmed"):
+    with pytest.raises(StudyError, match="you did not confirm it"):
         publish(served)
-    with pytest.raises(StudyError, match="it was not confirmed"):
+    with pytest.raises(StudyError, match="you did not confirm it"):
         publish(served, confirm=lambda offer: False)
     assert contents(served)["hits"] == []
 

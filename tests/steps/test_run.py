@@ -283,7 +283,7 @@ def test_what_does_not_fit_is_said(young: Path) -> None:
         pool_runs(young, RUNS[3:], challenge=True)
     with pytest.raises(InputError, match="no strategy 'best'"):
         run(young, strategy="best", **HONEST)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="it was not confirmed"):
+    with pytest.raises(StudyError, match="you did not confirm it"):
         run(young, strategy="sure:60")
     with pytest.raises(StudyError, match="driven by sure:60, not round-robin:3"):
         run(young, strategy="round-robin:3")

@@ -216,7 +216,7 @@ def test_a_run_that_was_rehearsed_begins_anew_live(pooled: Path, live: Server) -
         told.append(f"{offer.pairs} of {asked}")
         return False
 
-    with pytest.raises(StudyError, match="it was not confirmed"):
+    with pytest.raises(StudyError, match="you did not confirm it"):
         run(pooled, live=True, confirm=stop)
     assert told == [f"{first} of {asked}"]
     assert first < asked
@@ -227,7 +227,7 @@ def test_live_money_needs_the_studys_name_or_an_explicit_yes(pooled: Path, live:
     refused = prefjudge("publish", pooled, "--live")
     assert refused.returncode == 1
     assert "REAL MONEY" in refused.stderr
-    assert "it was not confirmed" in refused.stderr
+    assert "you did not confirm it" in refused.stderr
     shown = prefjudge("publish", pooled, "--live", "--dry-run")
     assert shown.returncode == 0
     assert "$16.80 = $14.00 rewards + $2.80 fees" in shown.stderr
