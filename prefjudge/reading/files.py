@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections import Counter
@@ -433,3 +434,25 @@ def paths_of(paths: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     if isinstance(paths, str | Path):
         return (fspath(paths),)
     return tuple(fspath(path) for path in paths)
+
+
+# CSV: rows with the lines on which they begin.
+
+LONGEST = 64 << 20
+"""Bytes of the longest line, and of a text that is read whole: what is longer is not what it seems."""
+
+
+def csv_rows(path: str, lines: Iterator[str], mark: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of CSV, the header first and without empty ones, and on which line each begins."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
+    rows, line = csv.reader(lines, delimiter=mark, strict=True), 1
+    try:
+        for row in rows:
+            if row:
+                yield line, row
+            line = rows.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{rows.line_num}: not CSV: {error}",
+            "Close each quotation mark, and double those in cells.",
+        ) from None

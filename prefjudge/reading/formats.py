@@ -11,8 +11,7 @@ from numbers import Real
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.reading.files import COMPRESSIONS
-from prefjudge.reading.lines import csv_rows
+from prefjudge.reading.files import COMPRESSIONS, csv_rows
 from prefjudge.reading.runs.parquet import open_parquet
 
 # Qrels in Parquet, as MTEB keeps them: a row for each judged document.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import PREFIX, dataset_lines, is_dataset
-from prefjudge.reading.files import COMPRESSIONS, Notice
+from prefjudge.reading.files import COMPRESSIONS, LONGEST, Notice
 from prefjudge.reading.remote import bare
 from prefjudge.reading.signatures import (
     BEIR_QRELS,
@@ -117,31 +116,12 @@ def _last_suffix(name: PurePath) -> str:
     return name.suffix.lower().removeprefix(".")
 
 
-def csv_rows(path: str, lines: Iterator[str], mark: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of CSV, the header first and without empty ones, and on which line each begins."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own is 128 KB
-    rows, line = csv.reader(lines, delimiter=mark, strict=True), 1
-    try:
-        for row in rows:
-            if row:
-                yield line, row
-            line = rows.line_num + 1
-    except csv.Error as error:
-        raise InputError(
-            f"{path}:{rows.line_num}: not CSV: {error}",
-            "Close each quotation mark, and double those in cells.",
-        ) from None
-
-
 # Blocks: the bytes of a file as blocks of whole lines, however it is compressed.
 #
 # The first bytes of a file say what it is, not its name. ``-`` is standard input.
 
 BLOCK = 1 << 20
 """Bytes of text in a block: columns of it stay in the cache of a processor core."""
-
-LONGEST = 64 << 20
-"""Bytes of the longest line, and of a text that is read whole: what is longer is not what it seems."""
 
 _BOM = b"\xef\xbb\xbf"
 

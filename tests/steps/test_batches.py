@@ -77,7 +77,7 @@ def test_what_came_before_a_marketplace_fails_is_collected_and_paid(
     publish(served, yes=True)
     work(served, workers=7, error=0.0)
     with monkeypatch.context() as broken:
-        fail_at(broken, "fetch", 4, CrowdError("the line is dead"))
+        fail_at(broken, "_fetch", 4, CrowdError("the line is dead"))
         with pytest.raises(CrowdError, match="dead"):
             collect(served)
     state = status(served)

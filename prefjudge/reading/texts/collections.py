@@ -13,9 +13,9 @@ from pathlib import Path
 
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import is_dataset
-from prefjudge.reading.files import Notice, Problems, compression, decode, encode
+from prefjudge.reading.files import LONGEST, Notice, Problems, compression, decode, encode
 from prefjudge.reading.held import Held
-from prefjudge.reading.lines import LONGEST, Block
+from prefjudge.reading.lines import Block
 from prefjudge.reading.texts.records import PLAIN, Reading, Record, TextFields
 from prefjudge.reading.texts.texts import (
     JSON_LINES,

@@ -9,8 +9,8 @@ from enum import StrEnum
 from textwrap import shorten
 
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems
-from prefjudge.reading.lines import LONGEST, Block
+from prefjudge.reading.files import LONGEST, Notice, Problems
+from prefjudge.reading.lines import Block
 
 
 class Field(StrEnum):

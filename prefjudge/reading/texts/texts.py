@@ -15,9 +15,9 @@ import numpy as np
 
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import dataset_documents, dataset_entries, is_dataset
-from prefjudge.reading.files import Notice, Problems, decode, encode, is_text
+from prefjudge.reading.files import Notice, Problems, csv_rows, decode, encode, is_text
 from prefjudge.reading.held import DOC, QUERY, Held
-from prefjudge.reading.lines import Block, Holds, blocks, csv_rows, suffix_of
+from prefjudge.reading.lines import Block, Holds, blocks, suffix_of
 from prefjudge.reading.memory import Columns, pick, row_problems
 from prefjudge.reading.runs.parquet import open_parquet
 from prefjudge.reading.signatures import comparisons

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments, ModelVote
 from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems
+from prefjudge.reading.files import Notice, Problems, csv_rows
 from prefjudge.reading.held import Held
-from prefjudge.reading.lines import Block, Holds, blocks, csv_rows
+from prefjudge.reading.lines import Block, Holds, blocks
 from prefjudge.words import many
 
 JsonObject: TypeAlias = dict[str, Any]
