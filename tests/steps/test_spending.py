@@ -267,7 +267,7 @@ def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
 ) -> None:
     publish(served, yes=True)
     work(served, workers=7, error=0.0, truth=TRUTH)
-    fetch = MTurkCrowd.fetch
+    fetch = MTurkCrowd._fetch
     hidden: list[str] = []
 
     def all_but_the_first(self: MTurkCrowd, hit_id: str) -> TaskState:
@@ -276,7 +276,7 @@ def test_a_hit_that_is_not_shown_keeps_no_other_from_being_collected(
             raise RefusedError(f"Hit {hit_id} does not exist.")
         return fetch(self, hit_id)
 
-    monkeypatch.setattr(MTurkCrowd, "fetch", all_but_the_first)
+    monkeypatch.setattr(MTurkCrowd, "_fetch", all_but_the_first)
     with pytest.raises(CrowdError, match="1 HIT cannot be read: Hit ") as refused:
         collect(served)
     assert hidden[0] in refused.value.message
