@@ -64,7 +64,8 @@ def repeat_runs(arguments: list[str]) -> list[str]:
 
 def _end(code: int) -> NoReturn:
     if code == _INTERRUPTED:
-        sys.stderr.write("\ninterrupted; repeat the verb to continue where it stopped\n")
+        goes_on = sys.argv[1:2] != ["try"]  # whose sample is deleted if nobody judged it
+        sys.stderr.write(f"\ninterrupted{'; repeat the verb to continue where it stopped' * goes_on}\n")
     sys.exit(code)
 
 

@@ -327,7 +327,7 @@ def plot_progress(
             where="post", color=RED, linewidth=1, alpha=0.5, zorder=1,
         )  # fmt: skip
         axes.grid(axis="y", color=GRID)
-        locator = AutoDateLocator(maxticks=6)  # type: ignore[no-untyped-call] # more dates run into each other
+        locator = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call] # more dates run into each other
         axes.xaxis.set_major_locator(locator)
         axes.set_ylabel(printable(measure) or "score")
         share = f", {len(told)} with “{printable(highlight)}”" if highlight else ""

@@ -32,10 +32,10 @@ from prefjudge.pages.hit import HitPage, Slot, render_hit_page
 PAIRS, WORDS = 13, 60
 SERVER = """
 import json, sys
-from prefjudge.marketplace.server import serve
+from prefjudge.marketplace.server import Settings, serve
 def say(server):
     print(json.dumps({"endpoint": server.endpoint, "token": server.admin_token}), flush=True)
-serve(sys.argv[1], ready=say)
+serve(sys.argv[1], Settings(), ready=say)
 """
 
 
