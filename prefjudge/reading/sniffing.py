@@ -185,7 +185,10 @@ def _columns_of_line(path: str | Path, lines: list[bytes]) -> Sniffed:
         return Sniffed(kind=Kind.JUDGMENTS)
     tabs, prose = all(line.count(b"\t") == 1 for line in lines), sum(len(row) > _COLUMNS for row in rows)
     if rows and (tabs or 2 * prose >= len(rows)) and 2 * sum(map(_is_text, rows)) >= len(rows):
-        if any(b"\t" in line for line in lines):
+        # a header of CSV, or ids that blanks follow: reading it as texts says what is missing
+        header = re.fullmatch(rb"\S+[;,]\S+", lines[0])
+        ids = 2 * sum(bool(re.search(rb"\d", row[0])) for row in rows) >= len(rows)
+        if header or ids or any(b"\t" in line for line in lines):
             return Sniffed(kind=Kind.TEXTS)
         return Sniffed(
             kind="sentences",
