@@ -67,9 +67,9 @@ class GoldResult(Shown):
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"these last a worker for {many(self.hits_before_repeat, 'HIT')}, and the study has "
-            f"{many(self.hits, 'HIT')}; who has done so many waits until half of the workers have. With more "
-            "gold pairs each can do more; most_hits in [workers] sets another limit"
+            f"a worker can do {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,} with these "
+            "before a gold pair repeats, and then waits until half of the workers have done as many. Add gold "
+            "pairs, or set most_hits in [workers], to let each do more"
         )
 
 
