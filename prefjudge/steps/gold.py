@@ -68,8 +68,8 @@ class GoldResult(Shown):
             return ""
         return (
             f"a worker can do {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,} with these "
-            "before a gold pair repeats, and then waits until half of the workers have done as many. Add gold "
-            "pairs, or set most_hits in [workers], to let each do more"
+            "before a gold pair repeats, and then waits until half of the workers have done as many. Add "
+            "gold pairs, or set most_hits in [workers], to let each do more"
         )
 
 
