@@ -105,7 +105,7 @@ def _typeset(found: re.Match[str]) -> str:
     return character if character.isascii() or character in _LETTERS else f"U+{ord(character):04X}"
 
 
-def render_latex(table: Table) -> str:
+def to_latex(table: Table) -> str:
     r"""Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments.
 
     More than `LONG` rows are a ``longtable``, which continues over pages. The first comment names the
@@ -349,11 +349,6 @@ def _escape_markdown(text: str) -> str:
     for character in "\\`*_[]|<>#~":
         text = text.replace(character, "\\" + character)
     return text
-
-
-def to_latex(table: Table) -> str:
-    """Return the table as a LaTeX ``table`` in booktabs style; see :mod:`prefjudge.show.tables`."""
-    return render_latex(table)
 
 
 EXPORTERS: Register[Callable[[Table], str]] = Register(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.show.tables import LONG, Bold, Column, Table, escape_latex, render_latex
+from prefjudge.show.tables import LONG, Bold, Column, Table, escape_latex, to_latex
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",
@@ -32,8 +32,8 @@ def table(rows: int) -> Table:
 
 
 def test_a_long_board_goes_over_pages_and_a_short_one_does_not() -> None:
-    assert r"\begin{table}" in render_latex(table(LONG))
-    long = render_latex(table(LONG + 1))
+    assert r"\begin{table}" in to_latex(table(LONG))
+    long = to_latex(table(LONG + 1))
     assert r"\begin{longtable}{lrr}" in long
     assert r"\begin{table}" not in long
     assert long.count(r"\endhead") == 1
@@ -45,9 +45,9 @@ def matrix(rows: int) -> Table:
 
 
 def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
-    assert r"\scriptsize" not in render_latex(table(3))
-    assert r"\scriptsize" in render_latex(matrix(3)).split(r"\begin{tabular}")[0]
-    long = render_latex(matrix(LONG + 1))
+    assert r"\scriptsize" not in to_latex(table(3))
+    assert r"\scriptsize" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
+    long = to_latex(matrix(LONG + 1))
     assert long.splitlines()[1].startswith(r"{\scriptsize")
     assert long.rstrip().endswith("}")
 
@@ -62,12 +62,12 @@ def test_hyphens_stay_hyphens_and_one_alone_is_plain() -> None:
 
 
 def test_it_names_the_packages_and_its_notes_are_sentences() -> None:
-    plain = render_latex(
+    plain = to_latex(
         Table(title="t", columns=(Column(name="run"),), rows=(), notes=("rehearsal", "All of it."))
     )
     assert plain.splitlines()[0] == r"% needs \usepackage{booktabs,textcomp}"
     assert "rehearsal. All of it.}" in plain
-    assert "{booktabs,longtable,textcomp}" in render_latex(table(LONG + 1)).splitlines()[0]
+    assert "{booktabs,longtable,textcomp}" in to_latex(table(LONG + 1)).splitlines()[0]
 
 
 def test_a_real_tex_compiles_it(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_a_real_tex_compiles_it(tmp_path: Path) -> None:
             r"\textwidth=6.5in",
             r"\usepackage{booktabs,longtable,textcomp}",
             r"\begin{document}",
-            render_latex(table(5)),
-            render_latex(table(2 * LONG)),
-            render_latex(matrix(12)),
-            render_latex(matrix(2 * LONG)),
+            to_latex(table(5)),
+            to_latex(table(2 * LONG)),
+            to_latex(matrix(12)),
+            to_latex(matrix(2 * LONG)),
             r"\end{document}",
         ]
     )
