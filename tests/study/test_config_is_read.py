@@ -88,6 +88,10 @@ class Reads(ast.NodeVisitor):
                 self.attributes[name.attr] = place
         self.generic_visit(node)
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit_Assign(ast.Assign([node.target], node.value))
+
     def generic_visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.Attribute | ast.Call) and (place := self.place(node)):
             self.found.add(place)
@@ -109,7 +113,7 @@ def workers() -> tuple[Study, WorkersConfig]: ...
 def f(study, hit: HitConfig):
     _, people = workers()
     pool, fees = study.config.pool, study.config.fees
-    self._design = study.config.design
+    self._design: Any = study.config.design
     target = study.config.targets.get(name)
     other.live, people.unknown
     print(pool.depth, fees, self._design.question, hit.reward)
