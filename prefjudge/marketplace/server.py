@@ -95,16 +95,20 @@ class Server:
     def run(self, ready: Callable[["Server"], None] | None = None) -> None:
         """Serve until SIGINT or SIGTERM; call ``ready`` once requests are answered."""
         self._socket.listen(2048)  # from here on a request waits rather than fails
-        if ready is not None:
-            ready(self)
-        # uvicorn stops in order and then sends itself the signal again, for the handler from before
-        before = {one: signal.signal(one, _ignore_signal) for one in (signal.SIGINT, signal.SIGTERM)}
+        # uvicorn stops in order and then sends itself the signal again, for the handler from before; until it
+        # has a handler of its own, a signal must not be lost
+        before = {one: signal.signal(one, self._told_to_stop) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
+            if ready is not None:
+                ready(self)
             self._uvicorn.run(sockets=[self._socket])
         finally:
             self._close()
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+    def _told_to_stop(self, *_: object) -> None:
+        self._uvicorn.should_exit = True
 
     def run_in_thread(self) -> None:
         """Serve from a thread, and return once requests are answered."""
@@ -193,10 +197,6 @@ def _warn_of_panels(server: Server) -> None:
                     server.admin,
                     panel.panel,
                 )
-
-
-def _ignore_signal(*_: object) -> None:
-    """Do nothing: the server has stopped already."""
 
 
 def _address(host: str, port: int) -> str:
