@@ -6,10 +6,9 @@ import re
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer._click.exceptions import NoSuchOption, UsageError
 
 from prefjudge import VERBS
 from prefjudge.cli.commands import HELP_NAMES, Verbs
@@ -30,6 +29,8 @@ _OBJECTS = 20_000
 twelfth of a large report's time."""
 _NEAR = 0.7
 """How alike a name is to be that is offered in place of one that does not exist."""
+_MISUSED: type[Exception] = typer.BadParameter.__bases__[0]
+"""What every wrong usage is; typer keeps the name to itself."""
 _INTERRUPTED = 130
 """The exit code after Ctrl-C, which typer returns without a word."""
 
@@ -69,7 +70,7 @@ def _end(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _misused(error: UsageError) -> None:
+def _misused(error: Any) -> None:
     """Say what was typed wrong as every other error is said, and where to read how it is typed."""
     from difflib import get_close_matches
 
@@ -77,9 +78,9 @@ def _misused(error: UsageError) -> None:
 
     ctx, what, near = error.ctx, error.format_message().rstrip("."), list[str]()
     verb = f"{ctx.info_name} " if ctx and ctx.parent else ""
-    if isinstance(error, NoSuchOption) and ctx:
-        known = [name for option in ctx.command.params for name in option.opts]
-        what, near = f"no option {error.option_name}", get_close_matches(error.option_name, known, 2, _NEAR)
+    if (option := getattr(error, "option_name", "")) and what.startswith("No such option"):
+        known = [name for one in ctx.command.params for name in one.opts] if ctx else []
+        what, near = f"no option {option}", get_close_matches(option, known, 2, _NEAR)
     elif typed := re.match("No such command '(.*?)'", what):
         known = [one.name for one in VERBS]
         what, near = f"no verb {typed[1]}", get_close_matches(typed[1], known, 2, _NEAR)
@@ -109,9 +110,9 @@ def main() -> None:
     except typer.Abort:
         sys.stderr.write("\nstopped: the question was not answered\n")
         sys.exit(1)
-    except UsageError as error:
+    except _MISUSED as error:
         _misused(error)
-        sys.exit(error.exit_code)
+        sys.exit(2)
     except PrefjudgeError as error:
         from prefjudge.cli.output import complain
 

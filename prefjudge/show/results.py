@@ -94,10 +94,8 @@ def plain(value: object) -> Any:
     Of a record these are its fields and what is `told` beside them, or its own ``document``. What it leaves
     out of its ``repr`` is bulk, and left out here.
     """
-    if isinstance(value, Documented):
-        return value.document()
     if is_dataclass(value):
-        return plain_fields(value)
+        return value.document() if isinstance(value, Documented) else plain_fields(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
