@@ -9,17 +9,19 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import program_of_that_name
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(
     r"^<!-- tested(?:: exit (?P<exit>\d+))? -->\n+```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 PROMPT = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)$", re.MULTILINE)
-PAGES = ("docs/tutorial.md", "docs/without-a-study.md", "docs/votes.md")
+PAGES = ("docs/tutorial.md docs/without-a-study.md", "docs/votes.md", "docs/backup.md")
+"""Those that go on in one folder are together."""
 FRESH_MACHINE = "python3 scripts/go.py "  # installs; tests/packaging does that
 
 
@@ -46,39 +48,39 @@ def test_the_readme_is_a_tour_whose_links_lead_somewhere() -> None:
     assert [link for link in inside if not (ROOT / link.partition("#")[0]).is_file()] == []
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str], Path]:
-    """Return a shell, an environment that finds prefjudge, and a folder with the demo's files."""
-    program = shutil.which("bash")
-    if program is None or shutil.which("prefjudge", path=str(Path(sys.executable).parent)) is None:
-        pytest.skip("needs bash and the console script `prefjudge` beside this Python")
-    folder = tmp_path_factory.mktemp("readme")
-    code = shutil.ignore_patterns("*.py", "__pycache__")
-    shutil.copytree(ROOT / "prefjudge" / "demo", folder / "prefjudge" / "demo", ignore=code)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return (
-        program,
-        {**os.environ, "PATH": path, "HOME": str(folder), "NO_COLOR": "1", "COLUMNS": "120"},
-        folder,
-    )
+AT_WORK = """
+<!-- tested -->
+```console
+$ prefjudge init my-study --config demo
+$ prefjudge pool my-study --runs 'prefjudge/demo/runs/*.txt' --qrels prefjudge/demo/qrels.txt \\
+    --queries prefjudge/demo/queries.tsv --collection prefjudge/demo/collection.tsv --depth 1
+$ cp prefjudge/demo/gold.tsv my-study/gold.tsv && prefjudge gold my-study --accept
+$ prefjudge publish my-study --sandbox --yes
+$ prefjudge work my-study --workers 9 --error 0.1 --slip 0
+$ prefjudge collect my-study
+```
+"""
+"""What docs/backup.md begins with."""
 
 
-def test_the_commands_of_the_pages_run(shell: tuple[str, dict[str, str], Path]) -> None:
-    program, environment, folder = shell
-    found = [one for page in PAGES for one in blocks((ROOT / page).read_text(encoding="utf-8"))]
-    assert len(found) >= len(PAGES), "a page marks no block as tested"
-    for commands, code in found:
-        for number, command in enumerate(commands, 1):
-            assert not command.startswith(FRESH_MACHINE), (
-                "commands that install are not run here: unmark the block"
-            )
-            done = subprocess.run(
-                [program, "-c", command],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            wanted = code if number == len(commands) else 0
-            assert done.returncode == wanted, f"$ {command}\n{done.stdout}{done.stderr}"
+@pytest.mark.parametrize("pages", PAGES)
+def test_the_commands_of_the_pages_run(pages: str, tmp_path: Path) -> None:
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("needs bash")
+    modules = shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.copytree(ROOT / "prefjudge" / "demo", tmp_path / "prefjudge" / "demo", ignore=modules)
+    found = [one for page in pages.split() for one in blocks((ROOT / page).read_text(encoding="utf-8"))]
+    assert found, "no block is marked as tested"
+    if pages == "docs/backup.md":
+        found = [*blocks(AT_WORK), *found, (["prefjudge status my-study 2>&1 | grep '0 pairs'"], 0)]
+    with program_of_that_name() as program:
+        path = os.pathsep.join([str(program.parent), os.environ.get("PATH", "")])
+        for commands, code in found:
+            for number, command in enumerate(commands, 1):
+                assert not command.startswith(FRESH_MACHINE), "commands that install are not run: unmark them"
+                done = subprocess.run(
+                    [bash, "-c", command], cwd=tmp_path, env={**os.environ, "PATH": path},
+                    capture_output=True, text=True, check=False,
+                )  # fmt: skip
+                wanted = code if number == len(commands) else 0
+                assert done.returncode == wanted, f"$ {command}\n{done.stdout}{done.stderr}"

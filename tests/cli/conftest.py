@@ -2,12 +2,16 @@
 
 import json
 import os
+import shlex
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Lock, Thread
 
 from tests.steps.conftest import pooled as pooled  # the fixture
 
@@ -81,3 +85,46 @@ def prefjudge(*arguments: object, cwd: Path | None = None, before: tuple[str, ..
         copied.stdin.flush()
         code = int(copied.stdout.readline())
         return Finished(words, code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
+
+
+_CALL = """
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as door:
+    door.connect(sys.argv[1])
+    door.sendall(json.dumps([os.getcwd(), sys.argv[2:]]).encode() + b"\\n")
+    code, out, err = json.loads(door.makefile("rb").read())
+sys.stdout.write(out); sys.stderr.write(err); sys.exit(code)
+"""
+
+
+@contextmanager
+def program_of_that_name() -> Iterator[Path]:
+    """A program called prefjudge for shells and make; each call of it is a copy as above."""
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as door:
+        place = Path(folder) / "door"
+        door.bind(str(place))
+        door.listen()
+        script = Path(folder) / "prefjudge"
+        script.write_text(
+            f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", "-c", _CALL, str(place)])} "$@"\n'
+        )
+        script.chmod(0o755)
+
+        def answer() -> None:
+            while True:
+                visit, _ = door.accept()
+                with visit:
+                    if not (asked := visit.makefile("rb").readline()):
+                        return
+                    at, words = json.loads(asked)
+                    done = prefjudge(*words, cwd=at)
+                    visit.sendall(json.dumps([done.returncode, done.stdout, done.stderr]).encode())
+
+        answering = Thread(target=answer)
+        answering.start()
+        try:
+            yield script
+        finally:
+            with socket.socket(socket.AF_UNIX) as goodbye:
+                goodbye.connect(str(place))
+            answering.join()

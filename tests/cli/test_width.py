@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,28 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         save_votes(db, "some-maker/a-model-with-a-long-name-70b-instruct", list(said))
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _computed_once() -> Iterator[None]:
+    """What a verb found is shown at many widths."""
+    found: dict[str, object] = {}
+
+    def kept(name: str) -> Callable[..., object]:
+        work = prefjudge.step(name)
+
+        @wraps(work)
+        def once(*given: object, **named: object) -> object:
+            asked = f"{name} {given} {named}"
+            if asked not in found:
+                found[asked] = work(*given, **named)
+            return found[asked]
+
+        return once
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("prefjudge.cli.commands.step", kept)
+        yield
 
 
 def typed(verb: str, place: Path, columns: int | None, *more: str) -> Result:

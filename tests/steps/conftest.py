@@ -1,8 +1,11 @@
 """A small study made of the collection that ships with prefjudge."""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -47,11 +50,19 @@ def climbing_study(study: Path) -> Path:
 
     Its key is always the same: what is hidden in which HIT decides who of the simulated workers is caught.
     """
+    return Path(copytree(Path(_climbing().name) / "study", study))
+
+
+@cache
+def _climbing() -> TemporaryDirectory[str]:
+    """Make the study once: it is pooled a hundred times, and nothing in it knows its folder."""
+    folder = TemporaryDirectory()
+    study = Path(folder.name) / "study"
     init(study, config="demo", name="trial")
     fix_key(study)
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    return study
+    return folder
 
 
 @pytest.fixture

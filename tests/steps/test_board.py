@@ -3,21 +3,15 @@
 import gzip
 import json
 import os
-import shlex
-import socket
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from shutil import which
 
 import pytest
-from typer.testing import CliRunner
 
-from prefjudge.cli.app import app, repeat_runs
-from prefjudge.errors import InputError, PrefjudgeError, StudyError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.board import board
 from prefjudge.steps.board.repository import LOG_FILE, extend_log
@@ -25,64 +19,26 @@ from prefjudge.steps.import_votes import import_votes
 from prefjudge.steps.init import init
 from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.store import Study
+from tests.cli.conftest import program_of_that_name
 from tests.steps.conftest import COLLECTION, contents, fix_key, let_all_work_at_once
 from tests.steps.repositories import NOBODY, TODAY, write_submission
 from tests.steps.test_run import RUNS, pool_runs
 
-CALL = """
-import json, os, socket, sys
-with socket.socket(socket.AF_UNIX) as door:
-    door.connect(sys.argv[1])
-    door.sendall(json.dumps([os.getcwd(), sys.argv[2:]]).encode() + b"\\n")
-    code, out, err = json.loads(door.makefile("rb").read())
-sys.stdout.write(out); sys.stderr.write(err); sys.exit(code)
-"""
-
 
 class Workshop:
-    """Runs make and Git; what they call prefjudge is the command line in this process, which has started."""
+    """Runs make and Git."""
 
-    def __init__(self, place: Path) -> None:
-        self.door = socket.socket(socket.AF_UNIX)
-        self.door.bind(str(place / "door"))
-        self.door.listen()
-        self.door.settimeout(0.05)
-        call = [sys.executable, "-I", "-S", "-c", CALL, str(place / "door")]
-        script = place / "prefjudge"
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(call)} "$@"\n')
-        script.chmod(0o755)
-        self.env = {**os.environ, **NOBODY, "PREFJUDGE": str(script)}
+    def __init__(self, prefjudge: Path) -> None:
+        self.env = {**os.environ, **NOBODY, "PREFJUDGE": str(prefjudge)}
 
     def __call__(self, folder: Path, *words: str, fails: bool = False) -> str:
         """Run a program, and return what it said."""
-        with subprocess.Popen(
-            words, cwd=folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as program:
-            while program.poll() is None:
-                try:
-                    visit, _ = self.door.accept()
-                except TimeoutError:
-                    continue
-                with visit:
-                    answer(visit)
-            assert program.stdout is not None
-            said = program.stdout.read()
-        assert bool(program.returncode) == fails, (words, said)
-        return said
-
-
-def answer(visit: socket.socket) -> None:
-    folder, arguments = json.loads(visit.makefile("rb").readline())
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        done = CliRunner().invoke(app, repeat_runs(arguments))
-    finally:
-        os.chdir(here)
-    told = str(done.exception) if isinstance(done.exception, PrefjudgeError) else ""
-    if done.exception is not None and not isinstance(done.exception, PrefjudgeError | SystemExit):
-        raise done.exception
-    visit.sendall(json.dumps([done.exit_code, done.stdout, f"{done.stderr}{told}"]).encode())
+        done = subprocess.run(
+            words, cwd=folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False,
+        )  # fmt: skip
+        assert bool(done.returncode) == fails, (words, done.stdout)
+        return done.stdout
 
 
 def submit(repository: Path, cacm: Path, run: str, **about: str) -> str:
@@ -107,12 +63,11 @@ def answers_of(study: Path) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def workshop() -> Iterator[Workshop]:
     if missing := [name for name in ("git", "make", "xargs") if which(name) is None]:
         pytest.skip(f"no {missing[0]}: a board's months are walked with it")
-    made = Workshop(tmp_path_factory.mktemp("w"))
-    with closing(made.door):
-        yield made
+    with program_of_that_name() as prefjudge:
+        yield Workshop(prefjudge)
 
 
 @pytest.fixture(scope="module")
