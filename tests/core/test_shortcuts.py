@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.shortcuts import LEFT, LONGER, RARE, SHARED, find_shortcuts, visible
+from prefjudge.core.shortcuts import (
+    CLIQUE,
+    DENSE,
+    LEFT,
+    LONGER,
+    MIXTURE,
+    RARE,
+    SHARED,
+    find_shortcuts,
+    visible,
+)
 
 POOL, QUERIES, PEOPLE, BOTS = 6, 50, 14, 6
 
@@ -21,14 +31,17 @@ def crowd(rng: np.random.Generator, follow: str = "", *, votes: int = 40, noise:
     first = rng.integers(POOL, size=worker.size)
     left = query * POOL + first
     right = query * POOL + (first + rng.integers(1, POOL, size=worker.size)) % POOL
-    signals = {LEFT: np.ones(worker.size)} | {
-        rule: np.sign(one[left] - one[right]) for rule, one in seen.items()
+    signals = {LEFT: np.ones(worker.size)} | {rule: one[left] - one[right] for rule, one in seen.items()}
+    followed = signals | {
+        MIXTURE: signals[LONGER] + signals[SHARED] + signals[RARE],
+        CLIQUE: np.random.default_rng(0).normal(size=docs)[left]
+        - np.random.default_rng(0).normal(size=docs)[right],
     }
     wrong = rng.uniform(0.05, 0.35, size=worker.size)
     choice = np.sign(worth[left] - worth[right]) * np.where(rng.random(worker.size) < wrong, -1, 1)
     if follow:
         slips = np.where(rng.random(worker.size) < noise, -1, 1)
-        choice = np.where(worker < PEOPLE, choice, signals[follow.removeprefix("not ")] * slips)
+        choice = np.where(worker < PEOPLE, choice, np.sign(followed[follow.removeprefix("not ")]) * slips)
         choice = np.where((worker >= PEOPLE) & follow.startswith("not "), -choice, choice)
     log = Judgments(
         queries=tuple(f"q{number}" for number in range(QUERIES)),
@@ -41,7 +54,7 @@ def crowd(rng: np.random.Generator, follow: str = "", *, votes: int = 40, noise:
         strength=np.ones(worker.size, dtype=np.int8),
         worker=worker.astype(np.int32),
     )
-    return log, {rule: one.astype(np.int8) for rule, one in signals.items()}
+    return log, signals
 
 
 @pytest.mark.parametrize("rule", [LEFT, LONGER, SHARED, RARE, f"not {LEFT}", f"not {LONGER}"])
@@ -50,6 +63,24 @@ def test_who_follows_a_rule_is_found_and_nobody_else(rule: str) -> None:
     named = [one.worker for shortcuts in found for one in shortcuts]
     assert sum(worker >= PEOPLE for worker in named) >= 0.97 * 10 * BOTS
     assert sum(worker < PEOPLE for worker in named) == 0
+
+
+@pytest.mark.parametrize(("rule", "votes"), [(MIXTURE, 80), (CLIQUE, 300)])
+def test_who_mixes_rules_or_votes_as_some_others_do_is_found(rule: str, votes: int) -> None:
+    found = [find_shortcuts(*crowd(np.random.default_rng(seed), rule, votes=votes)) for seed in range(10)]
+    named = [one.worker for shortcuts in found for one in shortcuts if one.rule == rule]
+    assert len(named) >= 0.9 * 10 * BOTS
+    assert min(named) >= PEOPLE
+
+
+def test_two_who_are_nearly_always_right_are_no_clique() -> None:
+    """All that they have in common is the truth, which the others see less well."""
+    for seed in range(10):
+        log, signals = crowd(np.random.default_rng(seed), votes=300)
+        truth = np.random.default_rng(seed).normal(size=QUERIES * POOL)
+        right = np.sign(truth[log.left] - truth[log.right]).astype(np.int8)
+        log = replace(log, choice=np.where(log.worker < 2, right, log.choice))
+        assert find_shortcuts(log, signals) == ()
 
 
 def test_of_a_clean_crowd_nobody_is_named() -> None:
@@ -72,7 +103,7 @@ def test_what_is_seen_of_texts() -> None:
     )  # fmt: skip
     texts = {"long": "a passage of many words", "short": "the red fox"}
     seen = visible(log, queries={"q": "red fox"}, passages=texts)
-    assert {rule: one.tolist() for rule, one in seen.items()} == {
-        LEFT: [1, 1], LONGER: [1, 0], SHARED: [-1, 0], RARE: [-1, 0],
+    assert {rule: np.sign(one).tolist() for rule, one in seen.items()} == {
+        LEFT: [1, 1], LONGER: [1, 0], SHARED: [-1, 0], RARE: [-1, 0], DENSE: [-1, 0],
     }  # fmt: skip
     assert visible(replace(log, sides=False)) == {}

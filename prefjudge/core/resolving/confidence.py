@@ -470,8 +470,8 @@ class ConfidenceSummary:
         surest, several = min(self.shortcuts, key=lambda one: one.p), len(self.shortcuts) > 1
         who = f"{len(self.shortcuts)} workers, one of whom" if several else "one worker, who"
         return [
-            f"do not trust these answers yet: {self.shortcut_votes:.0%} of the votes follow what is seen "
-            f"without reading. They are those of {who} {surest.text}: see prefjudge workers. The winners "
+            f"do not trust these answers yet: {self.shortcut_votes:.0%} of the votes can be cast without "
+            f"reading. They are those of {who} {surest.text}: see prefjudge workers. The winners "
             "count all votes, the probabilities below only those of the others"
         ]
 
