@@ -28,8 +28,8 @@ from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import load_best_answers
 from prefjudge.reading.given import input_files
-from prefjudge.reading.opened import Reader
 from prefjudge.reading.pools import read_copies
+from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.records import PLAIN, TextFields
 from prefjudge.study.answers import (

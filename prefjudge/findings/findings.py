@@ -61,12 +61,11 @@ from prefjudge.reading.inputs import (
 )
 from prefjudge.reading.labels import read_judgments, read_qrels, rehearsal_in
 from prefjudge.reading.lines import stem
-from prefjudge.reading.opened import Reader, beside_each_other, reading, tops_not_judged, with_named
+from prefjudge.reading.opened import Engine, beside_each_other, reading, tops_not_judged, with_named
 from prefjudge.reading.options import ReadOptions, run_options, text_fields
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.remote import is_remote, version, without_secrets
-from prefjudge.reading.runs.engines import Engine
-from prefjudge.reading.runs.heads import MEASURED
+from prefjudge.reading.runs.heads import MEASURED, Reader
 from prefjudge.reading.runs.runs import RunForm
 from prefjudge.reading.texts.records import TextFields
 from prefjudge.reading.texts.texts import read_queries
@@ -150,7 +149,7 @@ def made_with(reader: "Reader", order: Order, **options: str) -> dict[str, str]:
         **options,
         "runs": str(len(reader)),
     }
-    words = _read_as(reader.runs.forms)
+    words = _read_as(reader.forms)
     return made | ({"read as": words} if words else {})
 
 

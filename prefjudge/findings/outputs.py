@@ -161,7 +161,7 @@ def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp:
     """
     table = table.stamped(stamp)
     if is_parquet(path):
-        from prefjudge.reading.runs.engines import tables_of
+        from prefjudge.reading.opened import tables_of
 
         with closing(tables_of(engine)) as writer:
             writer.save(to_arrow(table, path), str(path))

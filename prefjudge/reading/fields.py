@@ -20,25 +20,17 @@ _SEPARATORS = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a block's lines: one row per line that holds any.
-
-    Attributes
-    ----------
-    text : bytes
-        The padded block that the places point into.
-    starts, ends : ndarray of int64, shape (n, columns)
-        Where each field starts and ends; meaningless where the line has fewer fields.
-    counts : ndarray of int64, shape (n,)
-        How many fields the line has.
-    lines : ndarray of int64, shape (n,)
-        The number of the line in the file, from 1.
-    """
+    """The fields of a block's lines: one row per line that holds any."""
 
     text: bytes
+    """The padded block that the places point into."""
     starts: Places
     ends: Places
+    """Shape (n, columns): where each field starts and ends; meaningless where the line has fewer fields."""
     counts: Places
+    """Shape (n,): how many fields the line has."""
     lines: Places
+    """Shape (n,): the number of the line in the file, from 1."""
 
     def __len__(self) -> int:
         return int(self.lines.size)

@@ -205,7 +205,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
             name = locked(name, held)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
-    aside = _aside(name)
+    aside = f"{name.removesuffix('.part')}.old"
     try:
         yield Path(name)
         try:
@@ -220,10 +220,6 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         _remove(aside)
         if held is not None:
             os.close(held)
-
-
-def _aside(part: str) -> str:
-    return f"{part.removesuffix('.part')}.old"
 
 
 def _put_back(aside: str, target: Path) -> None:
@@ -370,21 +366,14 @@ _GLANCE, _FEW = 1000, 3
 
 @dataclass(slots=True)
 class Problems:
-    """Collects the problems of one file, and raises them together where its ``with`` block ends.
-
-    Parameters
-    ----------
-    path : str
-        The file, as the user named it.
-    kind : str
-        What the file should be: ``run``, ``qrels``.
-    limit : int
-        After this many problems `add` raises them.
-    """
+    """Collects the problems of one file, and raises them together where its ``with`` block ends."""
 
     path: str
+    """The file, as the user named it."""
     kind: str
+    """What the file should be: ``run``, ``qrels``."""
     limit: int = LIMIT
+    """After this many problems `add` raises them."""
     found: list[tuple[int, int, str]] = field(default_factory=list)
     hints: dict[str, None] = field(default_factory=dict)
 
@@ -394,6 +383,14 @@ class Problems:
         self.hints["Line 1 names the columns: take it out." if line == 1 and raw in _HEADER else hint] = None
         if len(self.found) >= self.limit:
             raise self.error()
+
+    def at(self, rows: Fields, row: int, column: int | None, what: str, hint: str) -> None:
+        """Record a problem of a field, or of a line as a whole."""
+        line = int(rows.lines[row])
+        if column is None:
+            self.add(line, 1, what, rows.line_of(row), hint)
+        else:
+            self.add(line, rows.column_of(row, column), what, rows.raw(row, column), hint)
 
     def refuse_other(self, rows: Fields, width: int, widths: Collection[int], hint: str) -> None:
         """Refuse in one sentence a file whose lines have nothing in common, or not with its first one."""

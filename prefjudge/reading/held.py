@@ -62,17 +62,12 @@ class Held(str, Generic[T]):
 
     As a text it is its name. No engine, notice or record needs to know of it: readers look for what it holds
     before they open a file. ``str(held)`` is the name alone, and ``Path(held)`` that of no file.
-
-    Parameters
-    ----------
-    name : str
-        What the user calls it, or what it is called for want of a name.
-    content : T
-        What a reader would have made of a file.
     """
 
     name: str
+    """What the user calls it, or what it is called for want of a name."""
     content: T
+    """What a reader would have made of a file."""
 
     def __new__(cls, name: str, content: T) -> Held[T]:
         """Make the text that holds it."""
@@ -92,15 +87,7 @@ class Held(str, Generic[T]):
 
 
 class NamedFile(str):
-    """The path of a run file that a program gives a name of its own, in the place of the tag in the file.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    name : str
-        What the run is called.
-    """
+    """The path of a run file that a program gives a name of its own, in the place of the tag in the file."""
 
     name: str
 

@@ -50,18 +50,12 @@ class NamedMeasure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """The note of an annotation for what is taken from memory.
-
-    Attributes
-    ----------
-    take : callable
-        Returns what stands for the value, or raises `NotTaken`.
-    words : str
-        What it takes, in words.
-    """
+    """The note of an annotation for what is taken from memory."""
 
     take: Callable[[object], object]
+    """Returns what stands for the value, or raises `NotTaken`."""
     words: str
+    """What it takes, in words."""
 
 
 Labelled = Frame | Arrow | Nested | Mapping[str, Mapping[str, float]] | Iterable[Record]

@@ -27,9 +27,9 @@ from prefjudge.core.runs import (
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, Numbering, fields, floats, joined, repeated_rows
 from prefjudge.reading.files import Notice, Problems, atomic_write, column, decode, write_text
-from prefjudge.reading.held import DOC, QUERY, Held
+from prefjudge.reading.held import QUERY, Held
 from prefjudge.reading.lines import Block, Holds, blocks, stem
-from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
+from prefjudge.reading.memory import Columns, id_tokens, numbers, pick, row_problems, with_ids
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.words import Rehearsal, joint, many
 
@@ -228,20 +228,18 @@ class _JudgmentReader:
 
     def _check(self, rows: Fields, row: int) -> None:
         """Report a line without a preferred document, unless it is a tie."""
-        where, raw, hint = 1, rows.line_of(row), _JUDGMENT_HINT
+        column, hint = None, _JUDGMENT_HINT
         if rows.counts[row] == self.width:
             left, right, preferred = (rows.raw(row, column) for column in (1, 2, 3))
-            what = _odd_choice(left, right, preferred)
-            if left == right:
-                where, raw = rows.column_of(row, 2), right
-            else:
-                where, raw, hint = rows.column_of(row, 3), preferred, _PREFERRED_HINT
+            what, column = _odd_choice(left, right, preferred), 2
+            if left != right:
+                column, hint = 3, _PREFERRED_HINT
         elif rows.counts[row] == 3:
             what, hint = "the preferred document is missing", _PREFERRED_HINT
         else:
             what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
         if what:
-            self.problems.add(int(rows.lines[row]), where, what, raw, hint)
+            self.problems.at(rows, row, column, what, hint)
 
 
 def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
@@ -279,20 +277,12 @@ SOURCES = ("contributors", "sources", "runs", "source", "run")
 def held_qrels(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[Qrels]:
     """Return qrels in memory, from the columns of a table or a dictionary of dictionaries."""
     where = f"qrels {name}"
-    if all(isinstance(docs, Mapping) for docs in given.values()):
-        columns = nested_columns(given, "relevance")
-    else:
-        columns = given  # type: ignore[assignment]
-    query, doc = pick(columns, QUERY, where, "queries"), pick(columns, DOC, where, "documents")
+    columns, query, doc = with_ids(given, where, "relevance")
     grade = pick(columns, GRADE, where, "grades")
     if grade == "score" and "rank" in columns:
         raise InputError(
             f"{where} are not qrels: they have a score and a rank, as a run has",
             f"If runs and qrels were swapped, swap them back. Grades are in a column {GRADE[0]}.",
-        )
-    if not len(columns[query]):
-        raise InputError(
-            f"{where} are empty: qrels need at least one row", "Check the program that made them."
         )
     grades = numbers(columns[grade], where, grade)
     if np.isinf(grades).any():
@@ -393,9 +383,7 @@ def held_judgments(columns: Columns, name: str) -> Held[Judgments]:
 def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
     """Return a pool in memory: the columns of a table, or each query's documents, perhaps with their runs."""
     columns = given if all(isinstance(cells, np.ndarray) for cells in given.values()) else _listed(given)
-    query, doc = pick(columns, QUERY, name, "queries"), pick(columns, DOC, name, "documents")
-    if not len(columns[query]):
-        raise InputError(f"{name} is empty: a pool needs at least one row", "Check the program that made it.")
+    columns, query, doc = with_ids(columns, name)
     source = next((one for one in SOURCES if one in columns), None)
     tags = columns[source].tolist() if source else [""] * len(columns[query])
     ids = (id_tokens(columns[one], name, one).to_bytes() for one in (query, doc))
@@ -408,16 +396,13 @@ def held_pool(given: Columns | Mapping[Any, Any], name: str) -> Held[Pools]:
     ]
     if twice:
         raise row_problems(name, "pool", twice, "Give each document of a query one row.")
-    rows = [
-        (*member, tag.strip())
-        for member, said in zip(members, tags, strict=True)
-        for tag in (said.split(",") if isinstance(said, str) else map(str, said) if _is_list(said) else [""])
-    ]
+    rows = []
+    for member, said in zip(members, tags, strict=True):
+        sources: Iterable[str] = said.split(",") if isinstance(said, str) else [""]
+        if isinstance(said, list | tuple | set | frozenset | np.ndarray) and len(said):
+            sources = map(str, said)
+        rows += [(*member, tag.strip()) for tag in sources]
     return Held(name, pools_of(sorted(rows)))
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset | np.ndarray) and len(value) > 0
 
 
 def _listed(given: Mapping[Any, Any]) -> Columns:
@@ -522,41 +507,29 @@ class _QrelsReader:
             what = f"repeats line {rows.lines[before]}; counted once"
             self.notices.append(Notice(where=f"{self.path}:{line}", what=what))
             return
-        self.problems.add(
-            line,
-            rows.column_of(row, self.width - 1),
-            f"document {decode(rows.raw(row, self.width - 2))!r} of query {decode(rows.raw(row, 0))!r} has "
-            f"grade {grade[before]:g} on line {rows.lines[before]} and another here",
-            rows.raw(row, self.width - 1),
-            "Keep the line with the right grade.",
+        doc, query = decode(rows.raw(row, self.width - 2)), decode(rows.raw(row, 0))
+        what = (
+            f"document {doc!r} of query {query!r} has grade {grade[before]:g} on line {rows.lines[before]} "
+            "and another here"
         )
+        self.problems.at(rows, row, self.width - 1, what, "Keep the line with the right grade.")
 
     def _grades(self, rows: Fields, column: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         fine = rows.counts == self.width
         self.problems.refuse_other(rows, self.width or 0, (3, 4), _QRELS_HINT)
         for row in np.flatnonzero(~fine).tolist():
-            self.problems.add(
-                int(rows.lines[row]),
-                1,
-                f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line",
-                rows.line_of(row),
-                _QRELS_HINT,
-            )
+            what = f"{many(rows.counts[row], 'column')} where {self.width} are expected, as in the first line"
+            self.problems.at(rows, row, None, what, _QRELS_HINT)
         grades, numbers = floats(rows.ids(column))
         numbers &= np.isfinite(grades)
         whole = np.ones(len(rows), bool) if self.fractions else np.mod(np.where(numbers, grades, 0), 1) == 0
         for row in np.flatnonzero(fine & ~(numbers & whole)).tolist():
+            what = "the grade is not a number"
+            hint = "Write a grade as a whole number: 0 is not relevant, 1 or more is."
             if numbers[row]:
                 what = "fractional grade, which most programs read as a whole number"
                 hint = "Use whole grades, or read it with fractional grades allowed (fractions=True)."
-            else:
-                what, hint = (
-                    "the grade is not a number",
-                    "Write a grade as a whole number: 0 is not relevant, 1 or more is.",
-                )
-            self.problems.add(
-                int(rows.lines[row]), rows.column_of(row, column), what, rows.raw(row, column), hint
-            )
+            self.problems.at(rows, row, column, what, hint)
         return grades, fine & numbers & whole
 
 

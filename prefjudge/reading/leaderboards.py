@@ -108,17 +108,14 @@ def leaderboard_text(entries: Sequence[Submission], measure: str) -> str:
     """
     text = StringIO(newline="")
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow([*("id", "date", "", "description", "team", "paper", "code", "type"), *_titles(measure)])
+    titles = f"{measure} (Dev)", f"{measure} (Eval)"
+    lines.writerow([*("id", "date", "", "description", "team", "paper", "code", "type"), *titles])
     for one in entries:
         mark = BASELINE * one.baseline + RECORD * one.record
         scores = ["" if score is None else f"{score:.4f}" for score in (one.dev, one.eval)]
         told = [one.description, one.team, one.paper, one.code, one.type]
         lines.writerow([one.submission_id, f"{one.date:%Y/%m/%d}", mark, *map(_plain, told), *scores])
     return text.getvalue()
-
-
-def _titles(measure: str) -> tuple[str, str]:
-    return f"{measure} (Dev)", f"{measure} (Eval)"
 
 
 def _plain(text: str) -> str:

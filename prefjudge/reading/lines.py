@@ -81,13 +81,9 @@ _COLUMNS = frozenset({"txt", "run", "trec", "tsv", "res", "input", "qrels", "qre
 def stem(path: str | Path) -> str:
     """Return a file's name without what says how it is stored."""
     name = PurePath(bare(path).removeprefix(PREFIX))
-    while name.stem and _says_how_it_is_stored(_last_suffix(name)):
+    while name.stem and any(_last_suffix(name) in known for known in (_COLUMNS, COMPRESSIONS, READERS)):
         name = PurePath(name.stem)
     return name.name
-
-
-def _says_how_it_is_stored(suffix: str) -> bool:
-    return suffix in _COLUMNS or suffix in COMPRESSIONS or suffix in READERS
 
 
 def has_reader(path: str | Path) -> bool:

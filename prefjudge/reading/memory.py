@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.runs import BACK, FRONT, Tokens, line_tokens
 from prefjudge.errors import InputError
-from prefjudge.reading.held import Arrow, Frame
+from prefjudge.reading.held import DOC, QUERY, Arrow, Frame
 
 T = TypeVar("T")
 
@@ -189,3 +189,16 @@ def nested_columns(given: Mapping[Any, Any], value: str) -> Columns:
         docs[start:end] = list(found)
         values[start:end] = list(found.values())
     return {"query_id": np.repeat(query, sizes), "doc_id": docs, value: values}
+
+
+def with_ids(given: Columns | Mapping[Any, Any], where: str, value: str = "") -> tuple[Columns, str, str]:
+    """Return the columns of a table with rows, and which of them hold the queries and the documents.
+
+    A dictionary of dictionaries has its numbers in the column ``value``.
+    """
+    nested = value and all(isinstance(docs, Mapping) for docs in given.values())
+    columns = nested_columns(given, value) if nested else given
+    query, doc = pick(columns, QUERY, where, "queries"), pick(columns, DOC, where, "documents")
+    if not len(columns[query]):
+        raise InputError(f"{where} is empty: at least one row is needed", "Check the program that made it.")
+    return columns, query, doc

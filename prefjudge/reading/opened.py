@@ -3,10 +3,10 @@
 import os
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -18,16 +18,14 @@ from prefjudge.core.copies import Copies
 from prefjudge.core.pools import Candidate, Pools, unpooled_tops
 from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, without_runs
 from prefjudge.errors import InputError
-from prefjudge.evaluation.measures.placings import relabel, union_documents
 from prefjudge.reading.files import Notice, is_text, way_of_writing
 from prefjudge.reading.given import is_address
 from prefjudge.reading.held import Held
 from prefjudge.reading.options import DEFAULTS, ReadOptions
-from prefjudge.reading.remote import is_remote, kept_addresses, knowing, without_secrets
-from prefjudge.reading.runs.engines import Engine, tables_of
-from prefjudge.reading.runs.heads import Reading, RunFiles, Runs, units_of
-from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.reading.runs.tables import TableRuns
+from prefjudge.reading.remote import is_remote, without_secrets
+from prefjudge.reading.runs.heads import Reader, Reading, RunFiles, units_of
+from prefjudge.reading.runs.parquet import is_parquet, require_arrow
+from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.sniffing import doubt_ranks
 from prefjudge.reading.unpacking import FilePart, can_reread
 from prefjudge.words import OnDuplicate, many
@@ -47,59 +45,21 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """Runs that are read, and what the verbs need of them."""
+class Engine(StrEnum):
+    """What reads runs: this machine, or a cluster."""
 
-    runs: "Runs"
+    FILES = "files"
+    SPARK = "spark"
 
-    def __len__(self) -> int:
-        """Return how many runs there are."""
-        return len(self.runs)
 
-    def read_as(self) -> dict[str, str]:
-        """Return what each run file was taken for, as far as it was read: its columns, lines and queries."""
-        return {path: str(form) for path, form in self.runs.forms.items()}
+def tables_of(engine: Engine | str, executor: Executor | None = None) -> Tables:
+    """Return what reads and writes Parquet, and sends run files to where they are read."""
+    require_arrow()
+    if engine == Engine.SPARK:
+        from prefjudge.reading.runs.cluster import SparkTables
 
-    def top(self, depth: int, queries: Collection[str] | None = None) -> "Heads":
-        """Return the first documents of each query of each run."""
-        return self.runs.top(depth, queries)
-
-    def judged(self, qrels: "Qrels") -> "list[JudgedRanks]":
-        """Return where each run placed the documents of the qrels."""
-        return self.runs.judged(qrels)
-
-    def judged_all(self, sets: "Sequence[Qrels]") -> "list[list[JudgedRanks]]":
-        """Return the same for several label sets, from one reading of the runs."""
-        if len(sets) < 2:
-            return [self.judged(labels) for labels in sets]
-        documents = union_documents(sets)
-        ranks = self.judged(documents)
-        found = [relabel(ranks, documents, labels) for labels in sets]
-        # where a run has nothing of a set, its reader knows whether that is a mistake, and which
-        return [
-            placed if all(one.judged.size for one in placed) else self.judged(labels)
-            for placed, labels in zip(found, sets, strict=True)
-        ]
-
-    def health(self, qrels: "Qrels | None") -> "list[RunHealth]":
-        """Return what each run file holds; the queries of the qrels are expected."""
-        if not isinstance(self.runs, RunFiles):
-            raise InputError(
-                "the health of runs is checked on text files, read on this machine",
-                "Leave out Parquet and --engine, or the health: with site, --no-health.",
-            )
-        held = next((path for path in self.runs.paths if isinstance(path, Held)), None)
-        if held is not None:
-            raise InputError(
-                f"{held} is in memory, and the health of a run is that of its file", "Leave out health."
-            )
-        from prefjudge.reading.runs.health import health  # and with it OpenSSL's digests: 4 MB
-
-        work = partial(
-            health, qrels=qrels, order=self.runs.how.order, on_duplicate=self.runs.how.on_duplicate
-        )
-        return each(work, self.runs.paths, self.runs.executor)
+        return SparkTables()
+    return Tables(executor)
 
 
 @contextmanager
@@ -116,7 +76,8 @@ def reading(
     on_duplicate = OnDuplicate(options["on_duplicate"])
     engine = Engine(engine)
     _check_paths(runs, engine)
-    doubts = {str(path): doubt_ranks(path) for path in runs if not is_parquet(path) and _is_here(path)}
+    read_here = (path for path in runs if not is_parquet(path) and (is_remote(path) or not is_address(path)))
+    doubts = {str(path): doubt_ranks(path) for path in read_here}
     notices += [Notice(where=path, what=doubt) for path, doubt in doubts.items() if doubt]
     if runs and engine is Engine.SPARK:
         words = {
@@ -131,7 +92,7 @@ def reading(
                 f"Leave out {', '.join(unfit)}, or --engine {engine}.",
             )
         with closing(tables_of(engine)) as tables:
-            yield Reader(runs=TableRuns(tables, runs, Reading(order=order), notices=notices))
+            yield TableRuns(tables, runs, Reading(order=order), notices=notices)
         return
     in_files = [path for path in runs if not is_parquet(path)]
     copies = None
@@ -144,9 +105,9 @@ def reading(
     how_read = Reading(order=order, on_duplicate=on_duplicate, copies=copies)
     with working(workers, in_files, in_parts=True, copies=copies) as executor:
         if len(in_files) < len(runs):
-            yield Reader(runs=TableRuns(tables_of(engine, executor), runs, how_read, notices=notices))
+            yield TableRuns(tables_of(engine, executor), runs, how_read, notices=notices)
         else:
-            yield Reader(runs=RunFiles(tuple(runs), how_read, executor=executor, notices=notices))
+            yield RunFiles(tuple(runs), how_read, executor=executor, notices=notices)
     if copies is not None:
         copies.trim()
 
@@ -269,18 +230,6 @@ class _Submitting(Executor):
     def map(self, work: Callable[..., T], things: Iterable[Any], **_: Any) -> Iterator[T]:  # type: ignore[override]
         jobs = [self._executor.submit(work, thing) for thing in things]
         return (job.result() for job in jobs)
-
-
-def each(work: Callable[[A], T], things: Sequence[A], executor: Executor | None) -> list[T]:
-    """Return the work done on each thing, in their order, by an executor where there is one."""
-    if executor is None:
-        return list(map(work, things))
-    known = kept_addresses(str(thing) for thing in things)
-    return list(executor.map(partial(knowing, known, work), things))
-
-
-def _is_here(path: str | Path) -> bool:
-    return is_remote(path) or not is_address(path)
 
 
 def _check_paths(runs: Sequence[str | Path], engine: Engine) -> None:

@@ -50,22 +50,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sniffed:
-    """What a file is.
-
-    Attributes
-    ----------
-    kind : str
-        A `Kind`, or the name of a format that is not read here.
-    what, way : str
-        For the latter, what it is and what to do, in words.
-    doubt : str
-        What contradicts it.
-    """
+    """What a file is."""
 
     kind: str
+    """A `Kind`, or the name of a format that is not read here."""
     what: str = ""
     way: str = ""
+    """For the latter, what it is and what to do, in words."""
     doubt: str = ""
+    """What contradicts it."""
 
 
 def sniff(path: str | Path) -> Sniffed:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from bz2 import BZ2Decompressor
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import FileIO, RawIOBase
 from itertools import chain, pairwise
 from os import fspath, fstat
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from isal import igzip_lib
 from zstandard import ZstdDecompressor
@@ -179,35 +180,32 @@ def stitched(own: Iterator[bytes], beyond: Iterator[bytes], *, first: bool) -> I
     Members end anywhere. So a part starts where the query changes after its first whole line, and ends where
     the query changes after the first whole line beyond it: where the next part starts.
     """
-    pieces = chain(own, [_until_change(beyond)])
+    pieces = chain(own, _rest_of_query(beyond))
     if first:
         yield from pieces
         return
-    held = bytearray()
-    change = looked = 0
-    for piece in pieces:
-        held += piece
-        if len(held) >= 2 * looked:  # a long query is not looked through again for each piece
-            looked = len(held)
-            change = _sure_change(held)
-            if change:
-                break
-    change = change or _sure_change(held)
+    held, change = _up_to_change(pieces)
     if change:
         yield bytes(held[change:])
         yield from pieces
 
 
-def _until_change(stream: Iterator[bytes]) -> bytes:
+def _rest_of_query(beyond: Iterator[bytes]) -> Iterator[bytes]:
+    held, change = _up_to_change(beyond)
+    yield bytes(held[: change or None])
+
+
+def _up_to_change(stream: Iterator[bytes]) -> tuple[bytearray, int]:
+    """Read on until the query changes; return what was read, and where it does: 0 where it never does."""
     held = bytearray()
     looked = 0
     for piece in stream:
         held += piece
-        if len(held) >= 2 * looked:
+        if len(held) >= 2 * looked:  # a long query is not looked through again for each piece
             looked = len(held)
             if change := _sure_change(held):
-                return bytes(held[:change])
-    return bytes(held[: _sure_change(held) or None])
+                return held, change
+    return held, _sure_change(held)
 
 
 def _sure_change(held: bytearray) -> int:
@@ -221,14 +219,6 @@ _PIECE = 64 << 10
 """Bytes that are read at once: larger pieces would each be given fresh memory by the system."""
 _PACKED_PIECE = 16 << 10
 """Bytes that are unpacked at once: what they become is small enough for the memory that is at hand."""
-
-
-class Readable(Protocol):
-    """What bytes are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes, none at the end."""
-        ...
 
 
 class _Inflater(Protocol):
@@ -279,11 +269,11 @@ def _lz4_inflater() -> _Inflater:
     return inflater
 
 
-def _inflated(file: Readable, kind: str, path: str) -> Iterator[bytes]:
+def _inflated(packed: Iterable[bytes], kind: str, path: str) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file that may hold several compressed members."""
     inflater = _new_inflater(kind)
     fresh = False  # True between members
-    while piece := file.read(_PACKED_PIECE):
+    for piece in packed:
         while piece:
             if fresh:
                 if not piece.strip(b"\0"):  # padding that tape tools leave behind
@@ -347,7 +337,9 @@ def pieces(path: str | Path) -> Iterator[bytes]:
             head += more
         kind = compression(head)
         if kind:
-            yield from _inflated(_Rejoined(head, file), kind, name)
+            first = (head[at : at + _PACKED_PIECE] for at in range(0, len(head), _PACKED_PIECE))
+            rest = iter(partial(file.read, _PACKED_PIECE), b"")
+            yield from _inflated(chain(first, rest), kind, name)
             return
         # packed data tells where it ends, and a part knows its length
         left = fstat(file.fileno()).st_size if isinstance(file, FileIO) else 0
@@ -361,28 +353,9 @@ def pieces(path: str | Path) -> Iterator[bytes]:
             )
 
 
-class _Rejoined:
-    """A file whose first bytes were already read."""
-
-    def __init__(self, head: bytes, file: Readable) -> None:
-        self._head, self._file = head, file
-
-    def read(self, size: int, /) -> bytes:
-        if self._head:
-            piece, self._head = self._head[:size], self._head[size:]
-            return piece
-        return self._file.read(size)
-
-
 # Digests: what a file held, in a few letters.
 
 _DIGEST_PIECE = 1 << 20
-
-
-def _sha256() -> Any:
-    from hashlib import sha256  # and with it OpenSSL's digests: 4 MB
-
-    return sha256()
 
 
 def digest(path: str | Path) -> str:
@@ -396,16 +369,19 @@ def digest(path: str | Path) -> str:
 
         if has_etag(found := version(path)):
             return found
-    state = _sha256()
     with opened(path) as file:
-        while piece := file.read(_DIGEST_PIECE):
-            state.update(piece)
-    return f"sha256:{state.hexdigest()}"
+        return _digest(iter(partial(file.read, _DIGEST_PIECE), b""))
 
 
 def digest_of_content(path: str | Path) -> str:
     """Return the same of a file's unpacked bytes: a compressed copy has the digest of the original."""
-    state = _sha256()
-    for piece in pieces(path):
+    return _digest(pieces(path))
+
+
+def _digest(stored: Iterable[bytes]) -> str:
+    from hashlib import sha256  # and with it OpenSSL's digests: 4 MB
+
+    state = sha256()
+    for piece in stored:
         state.update(piece)
     return f"sha256:{state.hexdigest()}"

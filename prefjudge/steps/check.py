@@ -14,14 +14,13 @@ from annotated_types import Ge
 from prefjudge.core.copies import copies_in
 from prefjudge.core.runs import Order, OrderLike, Qrels
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems
+from prefjudge.reading.files import Notice, Problems, paths_of
 from prefjudge.reading.given import expand, given_file, several
 from prefjudge.reading.inputs import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.reading.opened import (
     copies_labelled,
-    each,
     heads_beside_each_other,
     qrels_surprises,
     reading,
@@ -29,6 +28,7 @@ from prefjudge.reading.opened import (
     working,
 )
 from prefjudge.reading.options import TextOptions, text_fields
+from prefjudge.reading.runs.heads import each_run
 from prefjudge.reading.runs.health import RunHealth, identical_runs
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.sniffing import Sniffed, sniff
@@ -227,9 +227,9 @@ def check(
         order=Order(order or Order.SCORE),
     )
     with working(workers, paths) as executor:
-        checked = each(work, paths, executor)
+        checked = tuple(each_run(work, paths_of(paths), executor))
     runs = [file.health for file in checked if file.health]
-    return CheckResult(files=tuple(checked), identical=tuple(identical_runs(runs)), manifest=())
+    return CheckResult(files=checked, identical=tuple(identical_runs(runs)), manifest=())
 
 
 def _against(manifest: str, files: Sequence[str | Path]) -> tuple[FoundFile, ...]:

@@ -251,7 +251,7 @@ def compared(
     """Return runs that are open, compared with the leads, each an option and the run that it names."""
     comparisons = []
     for scores in found.matrices(measure):
-        sources = found.reader.runs.sources
+        sources = found.reader.sources
         names = [tag_of(name, sources, scores.runs, option) for option, name in leads]
         if b is not None:
             tag_of(b, sources, scores.runs, "B")

@@ -40,12 +40,11 @@ from prefjudge.reading.files import Notice, write_alike
 from prefjudge.reading.given import QRELS_NAME, as_path, as_target, expand, given_file, input_files
 from prefjudge.reading.inputs import OneLabelSet, Runs, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_qrels
-from prefjudge.reading.opened import Reader, copies_pooled, heads_beside_each_other, reading
+from prefjudge.reading.opened import Engine, copies_pooled, heads_beside_each_other, reading
 from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.pools import read_copies
-from prefjudge.reading.runs.engines import Engine
+from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.reading.runs.tables import TableRuns
 from prefjudge.reading.texts.collections import markup_in, read_texts
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.show.results import Shown
@@ -380,9 +379,8 @@ def pool(
 
         judged = given.labels
         with reading(given.paths, order, notices, engine, **given.read) as reader:
-            assert isinstance(reader.runs, TableRuns)
             tags, sizes = cluster.save_pool(
-                reader.runs, str(out), depth=depth, qrels=judged, per_query=per_query, queries=texts
+                reader, str(out), depth=depth, qrels=judged, per_query=per_query, queries=texts
             )
             if not sizes:
                 raise given.nothing_pooled(reader)

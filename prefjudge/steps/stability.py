@@ -29,8 +29,9 @@ from prefjudge.reading.given import as_path, several
 from prefjudge.reading.inputs import LabelSets, Measures, Runs, Texts, Votes, take_judgments
 from prefjudge.reading.labels import rehearsal_in
 from prefjudge.reading.lines import read_text
-from prefjudge.reading.opened import Reader, tag_of
+from prefjudge.reading.opened import tag_of
 from prefjudge.reading.options import InputOptions
+from prefjudge.reading.runs.heads import Reader
 from prefjudge.show.boards import voting_sentence
 from prefjudge.show.cells import Table
 from prefjudge.show.plots import plot_conditions, plot_ranks
@@ -287,7 +288,7 @@ def _shown(
     asked: Sequence[str | Path], tags: Sequence[str], ranks: "RankStability", reader: "Reader"
 ) -> tuple[str, ...]:
     """Return the tags of the runs asked for, or the first, middle and last by rank."""
-    chosen = [tag_of(one, reader.runs.sources, tags, "--draw") for one in asked]
+    chosen = [tag_of(one, reader.sources, tags, "--draw") for one in asked]
     middle = len(ranks.runs) // 2
     return tuple(dict.fromkeys(chosen or (ranks.runs[0], ranks.runs[middle], ranks.runs[-1])))
 

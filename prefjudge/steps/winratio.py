@@ -221,7 +221,7 @@ def winratio(
         against: TopAgainstQrel | None = None
         drawn: tuple[Example, ...] = ()
         if against_qrel and labels:
-            run = tag_of(against_qrel, reader.runs.sources, heads.runs, "--against-qrel")
+            run = tag_of(against_qrel, reader.sources, heads.runs, "--against-qrel")
             against = top_against_qrel(votes, heads, labels, run, queries=asked)
             rng = found.rng("examples")
             drawn = draw_examples(votes, heads, labels, run, queries=asked, count=examples, rng=rng)

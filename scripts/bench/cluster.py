@@ -257,7 +257,7 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
 
     from prefjudge.core.resolving.resolutions import resolve, to_qrels
     from prefjudge.reading.runs.cluster import SparkTables
-    from prefjudge.reading.runs.tables import ParquetTables
+    from prefjudge.reading.runs.tables import Tables
     from prefjudge.steps.resolve.resolve import resolve_judgments
 
     log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
@@ -277,7 +277,7 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     count, meter = len(log), Meter()
     print(f"{count:,} judgments of {len(log.queries):,} queries, in no order")
     theirs = measured(meter, "the core alone, in memory", lambda: resolve(log), count, "judgments")
-    contests = [("spark, two executors", partial(SparkTables, session)), ("here", ParquetTables)]
+    contests = [("spark, two executors", partial(SparkTables, session)), ("here", Tables)]
     for place, (name, start_engine) in enumerate(2 * contests):  # at first all of it is cold
         out = folder / f"{place}.parquet"
         with closing(start_engine()) as engine:

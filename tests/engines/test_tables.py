@@ -21,13 +21,13 @@ from prefjudge.core.runs import Order
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.findings.outputs import to_arrow
 from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.opened import tables_of
 from prefjudge.reading.remote import without_secrets
 from prefjudge.reading.runs import heads as files
-from prefjudge.reading.runs.engines import tables_of
-from prefjudge.reading.runs.heads import Reading, Runs, units_of
+from prefjudge.reading.runs.heads import Reader, Reading, units_of
 from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.runs.runs import read_chunks
-from prefjudge.reading.runs.tables import ParquetTables, TableRuns
+from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.unpacking import parts_of
 from prefjudge.show.tables import Column, Table
 from prefjudge.steps.compare import compare
@@ -56,7 +56,7 @@ def save_pool(*given, **more):
 @pytest.fixture(scope="module")
 def here():
     pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra parquet)")
-    return ParquetTables()
+    return Tables()
 
 
 @pytest.fixture(scope="module")
@@ -627,7 +627,7 @@ def parquet_rows(path):
 
 
 def name_of(engine):
-    return "files" if isinstance(engine, ParquetTables) else "spark"
+    return "files" if isinstance(engine, Tables) else "spark"
 
 
 @pytest.mark.parametrize(
@@ -645,7 +645,7 @@ def test_a_pool_that_stays_is_the_one_that_comes_home(spark, tmp_path, monkeypat
         (tmp_path / "few").write_text("".join(lines[:5]) + "absent\tquery\n")
         options = {**options, "queries": tmp_path / "few"}
     home = pool(runs=[DEMO / "runs"], **options, out=tmp_path / "home.tsv")
-    monkeypatch.delattr(Runs, "top")
+    monkeypatch.delattr(Reader, "top")
     away = pool(runs=[DEMO / "runs"], **options, engine="spark", out=tmp_path / "a 'way.parquet")
     assert replace(away, out=home.out) == home
     lines = (tmp_path / "home.tsv").read_text().splitlines()[1:]

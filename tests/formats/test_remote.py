@@ -410,7 +410,7 @@ def test_what_no_lasting_etag_names_is_not_copied(
     own = copies.RunCopies(tmp_path, frozenset(["https://host/run.txt"]), 10**9)
     assert own.find("https://host/run.txt", Order.SCORE) is None
     with own.writer("https://host/run.txt") as writer:
-        assert (writer.writer is not None) == copied
+        assert writer.usable == copied
 
 
 def test_a_run_is_named_by_its_address_as_by_its_file(long: Any) -> None:

@@ -25,7 +25,7 @@ from prefjudge.core.runs import Qrels, heads_of
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
 from prefjudge.reading.files import atomic_folder, is_text, shown
 from prefjudge.reading.remote import is_remote, kept_addresses, knowing
-from prefjudge.reading.runs.heads import RunFacts, RunHead, called, top_of_run
+from prefjudge.reading.runs.heads import Reader, RunFacts, RunHead, called, top_of_run
 from prefjudge.reading.runs.parquet import (
     PART,
     RowGroups,
@@ -41,6 +41,7 @@ from prefjudge.reading.runs.tables import (
     Listed,
     Rows,
     TableRuns,
+    Tables,
     buckets_of,
     in_groups,
     pieces,
@@ -85,12 +86,12 @@ _READING = (
 )
 
 
-class SparkTables:
+class SparkTables(Tables):
     """Asks tables and reads run files on a Spark session: the given one, the active one, or its own."""
 
     def __init__(self, session: Any = None) -> None:
         self.session = session or _session()
-        self.executor: Executor | None = _Executors(self.session)
+        super().__init__(_Executors(self.session))
         self._kept: list[Any] = []
         self._views: set[str] = set()
 
@@ -554,7 +555,7 @@ def sizes_text(pool: str) -> str:
 
 
 def save_pool(
-    runs: TableRuns,
+    runs: Reader,
     path: str,
     *,
     depth: int = 1,
@@ -567,6 +568,7 @@ def save_pool(
     Its rows are those that :func:`prefjudge.core.pools.build_pools` makes of the same runs, in any
     order.
     """
+    assert isinstance(runs, TableRuns)
     spark = runs.tables
     assert isinstance(spark, SparkTables)
     work = partial(_top_rows, work=top_of_run(depth, runs.how, queries))

@@ -8,9 +8,9 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG, S_ISVTX
@@ -52,79 +52,90 @@ _ROWS = 1 << 16
 _NO_LINES = Fields(b"", *(np.zeros((0, 1), np.int64),) * 2, *(np.zeros(0, np.int64),) * 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Contents:
-    """What a copy holds.
-
-    ``key`` says what it is a copy of. ``by_score`` and ``by_rank`` tell whether the lines of queries are in
-    that order; ``ranked`` whether the rank column was read. ``remarks`` are what the reader noticed, as
-    (line or nothing, what). ``checksums`` are those of the files, by name.
-    """
+    """What a copy holds: of a run's first chunk, and then of more."""
 
     key: str
-    columns: int
-    tag: str
-    rows: int
-    width: int
-    by_score: bool
-    by_rank: bool
-    ranked: bool
-    remarks: list[tuple[str, str]]
-    checksums: dict[str, int]
+    """What it is a copy of."""
+    columns: int = 0
+    tag: str = ""
+    rows: int = 0
+    width: int = 0
+    by_score: bool = True
+    by_rank: bool = True
+    """Whether the lines of queries are in that order."""
+    ranked: bool = True
+    """Whether the rank column was read."""
+    remarks: list[tuple[str, str]] = field(default_factory=list)
+    """What the reader noticed, as (line or nothing, what)."""
+    checksums: dict[str, int] = field(default_factory=dict)
+    """Those of the files, by name."""
 
 
 class CopyWriter:
-    """Writes a copy chunk by chunk into a folder of its own."""
+    """Writes the copy of a run chunk by chunk; where the disk does not let it, there is none."""
 
-    def __init__(self, folder: Path, key: str) -> None:
-        self.folder, self.key = folder, key
+    def __init__(self, copies: RunCopies, path: str) -> None:
+        self.path = path
+        self.key = _key(path) if path in copies.names else None
+        self.target = copies.folder / str(self.key)
+        self.folder = copies.folder / f".{self.key}.{os.urandom(4).hex()}.part"
         self.files: dict[str, BinaryIO] = {}
+        self.usable = self.key is not None
         self.clear()
 
     def clear(self) -> None:
         """Start over."""
-        self.abandon()
-        self.folder.mkdir(mode=0o700)
+        self.leave()
         self.queries: list[bytes] = []
         self.sizes: list[NDArray[np.int64]] = []
-        self.width = self.rows = self.columns = 0
-        self.tag = b""
-        self.by_score = self.by_rank = True
-        self.ranked = True
-        self.usable = True
+        self.contents = Contents(key=str(self.key))
+        if self.usable:
+            with self._disk():
+                self.folder.mkdir(mode=0o700)
 
-    def abandon(self) -> None:
-        """Remove what was written."""
+    def leave(self) -> None:
+        """Remove what was not kept."""
         for file in self.files.values():
             with suppress(OSError):  # a full disk
                 file.close()
         self.files = {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """Give the copy up where the disk does not let it be written."""
+        try:
+            yield
+        except OSError:
+            self.usable = False
+            self.leave()
+
     def add(self, chunk: RunChunk) -> None:
         """Append whole queries."""
+        self.usable = self.usable and b"\0" not in chunk.rows.text  # zero bytes pad the column
         if not self.usable or not len(chunk):
             return
-        words = chunk.docs.width()
-        if b"\0" in chunk.rows.text:
-            self.usable = False  # zero bytes pad the column
-            return
-        if 8 * words > self.width:
-            self._widen(8 * words)
-        columns = [chunk.docs.words(index) for index in range(self.width // 8)]
-        self._file("docs").write(np.stack(columns, axis=1).tobytes())
-        self._file("scores").write(chunk.score.tobytes())
-        self.by_score &= is_ranked(chunk, Order.SCORE)
-        if chunk.rank is None:
-            self.ranked = False
-        else:
-            self._file("ranks").write(chunk.rank.tobytes())
-            self.by_rank &= is_ranked(chunk, Order.RANK)
+        known = self.contents
+        with self._disk():
+            words = chunk.docs.width()
+            if 8 * words > known.width:
+                self._widen(8 * words)
+            columns = [chunk.docs.words(index) for index in range(known.width // 8)]
+            self._file("docs").write(np.stack(columns, axis=1).tobytes())
+            self._file("scores").write(chunk.score.tobytes())
+            known.by_score &= is_ranked(chunk, Order.SCORE)
+            if chunk.rank is None:
+                known.ranked = known.by_rank = False
+            else:
+                self._file("ranks").write(chunk.rank.tobytes())
+                known.by_rank &= is_ranked(chunk, Order.RANK)
         self.queries += chunk.queries
         self.sizes.append(np.diff(chunk.bounds))
-        self.tag = self.tag or chunk.tag
-        self.columns = chunk.layout.columns
-        self.rows += len(chunk)
+        known.tag = known.tag or decode(chunk.tag)
+        known.columns = chunk.layout.columns
+        known.rows += len(chunk)
 
     def _file(self, name: str) -> BinaryIO:
         if name not in self.files:
@@ -135,17 +146,24 @@ class CopyWriter:
 
     def _widen(self, width: int) -> None:
         """Rewrite the documents so far with more bytes for each."""
-        old, self.width = self.width, width
-        if not self.rows:
+        old, self.contents.width = self.contents.width, width
+        if not self.contents.rows:
             return
         self.files.pop("docs").close()
         before = np.fromfile(self.folder / "docs", dtype=f"S{old}", offset=FRONT)
         self._file("docs").write(before.astype(f"S{width}").tobytes())
 
-    def close(self, remarks: list[tuple[str, str]]) -> bool:
-        """Finish the copy; False where the run cannot be copied."""
-        if not self.usable or not self.rows:
-            return False
+    def close(self, notices: list[Notice]) -> None:
+        """Keep the copy, unless the file changed while it was read."""
+        if self.usable and self.contents.rows and _key(self.path) == self.key:
+            with self._disk():
+                for notice in notices:
+                    self.contents.remarks.append((notice.where.removeprefix(self.path), notice.what))
+                self._finish()
+                shutil.rmtree(self.target, ignore_errors=True)
+                self.folder.rename(self.target)
+
+    def _finish(self) -> None:
         self._file("docs").write(_PADDING)
         bounds = np.concatenate([[0], np.cumsum(np.concatenate(self.sizes))]).astype(np.int64)
         self._file("bounds").write(bounds.tobytes())
@@ -154,22 +172,10 @@ class CopyWriter:
         for file in self.files.values():
             file.close()
         self.files = {}
-        contents = Contents(
-            key=self.key,
-            columns=self.columns,
-            tag=decode(self.tag),
-            rows=self.rows,
-            width=self.width,
-            by_score=self.by_score,
-            by_rank=self.ranked and self.by_rank,
-            ranked=self.ranked,
-            remarks=remarks,
-            checksums={name: _checksum(self.folder / name) for name in names},
-        )
-        words = json.dumps(asdict(contents)).encode()
+        self.contents.checksums = {name: _checksum(self.folder / name) for name in names}
+        words = json.dumps(asdict(self.contents)).encode()
         with _new_file(self.folder / "copy.json") as file:
             file.write(b"%s\n%d" % (words, crc32(words)))
-        return True
 
 
 class Copy:
@@ -299,21 +305,14 @@ def _is_own(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunCopies:
-    """Copies of some runs, below one folder.
-
-    Attributes
-    ----------
-    folder : Path
-        Where they lie.
-    names : frozenset of str
-        The files that have copies, or get them.
-    room : int
-        Bytes that all copies there may take.
-    """
+    """Copies of some runs, below one folder."""
 
     folder: Path
+    """Where they lie."""
     names: frozenset[str]
+    """The files that have copies, or get them."""
     room: int
+    """Bytes that all copies there may take."""
 
     def find(self, path: str, order: Order) -> Copy | None:
         """Return the copy of a run or of a part of it, if there is one that can serve ``order``."""
@@ -330,13 +329,13 @@ class RunCopies:
         return key is not None and (self.folder / key).is_dir()
 
     @contextmanager
-    def writer(self, path: str) -> Iterator[_Kept]:
+    def writer(self, path: str) -> Iterator[CopyWriter]:
         """Yield what takes the chunks of a run; its copy is kept once it was closed."""
-        kept = _Kept(self, path)
+        writer = CopyWriter(self, path)
         try:
-            yield kept
+            yield writer
         finally:
-            kept.leave()
+            writer.leave()
 
     def trim(self, units: Iterable[str] = ()) -> None:
         """Remove the least recently used copies beyond the room, and what was left.
@@ -363,12 +362,6 @@ def _all(folder: Path) -> list[tuple[float, int, Path]]:
     return copies
 
 
-def _room(folder: Path) -> int:
-    """Return how many bytes copies may take in a folder."""
-    held = sum(size for _, size, _ in _all(folder))
-    return min(LIMIT, int(_SHARE * (shutil.disk_usage(folder).free + held)))
-
-
 def copies_of(paths: Iterable[str | Path], notices: list[Notice]) -> RunCopies | None:
     """Return the copies of runs, where these are large and copies can be kept; else None.
 
@@ -388,8 +381,9 @@ def copies_of(paths: Iterable[str | Path], notices: list[Notice]) -> RunCopies |
             own.mkdir(mode=0o700, exist_ok=True)
             if not _is_own(own):
                 return None
-        left, chosen = _room(folder), set()
-        room = left
+        held = sum(size for _, size, _ in _all(folder))
+        left = room = min(LIMIT, int(_SHARE * (shutil.disk_usage(folder).free + held)))
+        chosen = set()
         for path, size in sizes.items():
             if size <= left:
                 chosen.add(path)
@@ -488,48 +482,3 @@ def _digest(*words: object) -> str:
 
     said = repr((VERSION, __version__, sys.byteorder, *words))
     return sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-class _Kept:
-    """Writes the copy of one run; where the disk does not let it, the run is simply not copied."""
-
-    def __init__(self, copies: RunCopies, path: str) -> None:
-        self.copies, self.path = copies, path
-        self.key = _key(path) if path in copies.names else None
-        self.writer: CopyWriter | None = None
-        if self.key is not None:
-            with suppress(OSError):
-                part = f".{self.key}.{os.urandom(4).hex()}.part"
-                self.writer = CopyWriter(copies.folder / part, self.key)
-
-    def add(self, chunk: RunChunk) -> None:
-        """Append a chunk."""
-        self._try(lambda writer: writer.add(chunk))
-
-    def clear(self) -> None:
-        """Forget the chunks so far."""
-        self._try(CopyWriter.clear)
-
-    def _try(self, act: Callable[[CopyWriter], None]) -> None:
-        if self.writer is not None:
-            try:
-                act(self.writer)
-            except OSError:
-                self.leave()
-
-    def close(self, notices: list[Notice]) -> None:
-        """Keep the copy, unless the file changed while it was read."""
-        if self.writer is None or self.key is None or _key(self.path) != self.key:
-            return
-        remarks = [(notice.where.removeprefix(self.path), notice.what) for notice in notices]
-        with suppress(OSError):
-            if self.writer.close(remarks):
-                target = self.copies.folder / self.key
-                shutil.rmtree(target, ignore_errors=True)
-                self.writer.folder.rename(target)
-
-    def leave(self) -> None:
-        """Remove what was not kept."""
-        if self.writer is not None:
-            self.writer.abandon()
-            self.writer = None

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +30,7 @@ from prefjudge.core.runs import (
     tokens_of,
 )
 from prefjudge.errors import InputError
+from prefjudge.evaluation.measures.placings import relabel, union_documents
 from prefjudge.reading.datasets import is_dataset
 from prefjudge.reading.fields import Numbering
 from prefjudge.reading.files import Notice, decode, encode, paths_of, write_alike
@@ -38,7 +39,6 @@ from prefjudge.reading.lines import BLOCK, has_reader, stem
 from prefjudge.reading.remote import kept_addresses, knowing
 from prefjudge.reading.runs.runs import (
     TREC,
-    FormTally,
     RunChunk,
     RunForm,
     Scattered,
@@ -59,21 +59,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How run files are read.
-
-    Attributes
-    ----------
-    order : Order
-        What ranks a document higher.
-    on_duplicate : OnDuplicate
-        What to do with a document that a run lists twice for a query.
-    copies : RunCopies, optional
-        What is kept of runs that were read, for the next time.
-    """
+    """How run files are read."""
 
     order: Order = Order.SCORE
+    """What ranks a document higher."""
     on_duplicate: OnDuplicate = OnDuplicate.ERROR
+    """What to do with a document that a run lists twice for a query."""
     copies: RunCopies | None = None
+    """What is kept of runs that were read, for the next time."""
 
     def __post_init__(self) -> None:
         """Take texts, too: what only compares like an order would be taken for none."""
@@ -87,24 +80,16 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is known of a run once it was read, or of the part of it that was.
-
-    Attributes
-    ----------
-    path : str
-        The file, or the name that a table has for the run.
-    tag : str
-        The run tag, or nothing.
-    notices : tuple of Notice
-        What was odd.
-    form : RunForm or None
-        What the whole run was taken for.
-    """
+    """What is known of a run once it was read, or of the part of it that was."""
 
     path: str
+    """The file, or the name that a table has for the run."""
     tag: str
+    """The run tag, or nothing."""
     notices: tuple[Notice, ...] = ()
+    """What was odd."""
     form: RunForm | None = None
+    """What the whole run was taken for."""
 
 
 def answers(
@@ -157,10 +142,16 @@ def _read(
     order, on_duplicate = how.order, how.on_duplicate
     of_part = isinstance(path, FilePart)
     notices: list[Notice] = []
-    tally = FormTally(met=[] if of_part else None)
+    forms: list[RunForm] = []
+
+    def noted(chunk: RunChunk) -> T:
+        met = tuple(chunk.queries) if of_part else ()
+        forms.append(RunForm(layout=chunk.layout, lines=len(chunk), queries=len(chunk.queries), met=met))
+        return work(chunk)
+
     try:
         chunks = read_chunks(path, order=order, on_duplicate=on_duplicate, notices=notices, size=size)
-        results = [work(tally.add(chunk)) for chunk in chunks]
+        results = [noted(chunk) for chunk in chunks]
     except Scattered:
         if of_part:
             raise
@@ -171,10 +162,9 @@ def _read(
             ) from None
         again()
         notices = [Notice(where=path, what="the lines of a query are not contiguous; read more slowly")]
-        tally = FormTally()
-        whole = read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices)
-        results = [work(tally.add(whole))]
-    return results, tally.form(), notices
+        forms.clear()
+        results = [noted(read_whole(path, order=order, on_duplicate=on_duplicate, notices=notices))]
+    return results, RunForm.joined(forms), notices
 
 
 # The head of a run: the top documents of each query.
@@ -241,30 +231,21 @@ _SIEVE_BITS = 24
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Qrels prepared for look-up.
-
-    Attributes
-    ----------
-    queries : dict of bytes to int
-        The code of each judged query.
-    docs : Tokens
-        The document of each row of the qrels.
-    query : ndarray of int64
-        The query of each row.
-    keys, order : ndarray
-        The rows' keys, ascending, and the row that each is of. A key is the query, then the document's code
-        as far as there is room.
-    sieve : ndarray of bool
-        True at the upper bits of some key: most rows of a run are ruled out by one look. What a query's rows
-        look at is contiguous.
-    """
+    """Qrels prepared for look-up."""
 
     queries: dict[bytes, int]
+    """The code of each judged query."""
     docs: Tokens
+    """The document of each row of the qrels."""
     query: Places
+    """The query of each row."""
     keys: Words
     order: Places
+    """The rows' keys, ascending, and the row that each is of. A key is the query, then the document's code as
+    far as there is room."""
     sieve: NDArray[np.bool_]
+    """True at the upper bits of some key: most rows of a run are ruled out by one look. What a query's rows
+    look at is contiguous."""
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judged:
@@ -317,25 +298,17 @@ def _keys(codes: Words, query: Places, queries: int) -> Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRows(RunFacts):
-    """The judged documents of one run or of a part of it, as one worker hands them back.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (5, n)
-        Of each document: its query, its row in the qrels, its place in the ranking, and the best and the
-        worst place that another order of ties would give it.
-    seen : dict of int to int
-        How many documents the run returned, by judged query.
-    met : int
-        How many queries the run holds, judged or not.
-    example : tuple of str
-        The first query and document of the run.
-    """
+    """The judged documents of one run or of a part of it, as one worker hands them back."""
 
     rows: Places
+    """Shape (5, n): of each document: its query, its row in the qrels, its place in the ranking, and the best
+    and the worst place that another order of ties would give it."""
     seen: dict[int, int]
+    """How many documents the run returned, by judged query."""
     met: int
+    """How many queries the run holds, judged or not."""
     example: tuple[str, str]
+    """The first query and document of the run."""
 
     @classmethod
     def joined(
@@ -505,21 +478,13 @@ def _joined(path: str, parts: list[Found]) -> Found | None:
     first = parts[0]
     if len(parts) == 1:
         return first
-    form = _form([part.form for part in parts if part.form is not None])
-    if form is None or (form.layout.columns > TREC.columns and len({part.tag for part in parts}) > 1):
+    forms = [part.form for part in parts if part.form is not None]
+    whole = RunForm.joined(forms)
+    if len(set(whole.met)) < len(whole.met) or len({form.layout for form in forms}) > 1:
         return None
-    return type(first).joined(path, parts, form)
-
-
-def _form(forms: list[RunForm]) -> RunForm | None:
-    met = [name for form in forms for name in form.met]
-    if len(set(met)) < len(met) or len({form.layout for form in forms}) > 1:
+    if whole.layout.columns > TREC.columns and len({part.tag for part in parts}) > 1:
         return None
-    return RunForm(
-        layout=forms[0].layout,
-        lines=sum(form.lines for form in forms),
-        queries=sum(form.queries for form in forms),
-    )
+    return type(first).joined(path, parts, replace(whole, met=()))
 
 
 # Overlap: whether a run and qrels share queries and documents at all.
@@ -589,22 +554,15 @@ Work: TypeAlias = Callable[[str], Found]
 """Finds something in one run file: it is sent to whatever process reads the file."""
 
 
-class Runs(ABC):
-    """Runs that can be asked for the few rows that matter.
-
-    Attributes
-    ----------
-    how : Reading
-        How they are read.
-    notices : list of Notice
-        Receives what was odd.
-    forms : dict of str to RunForm
-        What each run file was taken for, once it was read.
-    """
+class Reader(ABC):
+    """Runs that can be asked for the few rows that matter."""
 
     how: Reading
+    """How they are read."""
     notices: list[Notice]
+    """Receives what was odd."""
     forms: dict[str, RunForm]
+    """What each run file was taken for, once it was read."""
 
     @property
     @abstractmethod
@@ -629,6 +587,23 @@ class Runs(ABC):
         found = list(self.noted(self.found(judged_of_run(qrels, self.how))))
         return joined_judged(found, qrels, self.how.order, self.notices)
 
+    def judged_all(self, sets: Sequence[Qrels]) -> list[list[JudgedRanks]]:
+        """Return the same for several label sets, from one reading of the runs."""
+        if len(sets) < 2:
+            return [self.judged(labels) for labels in sets]
+        documents = union_documents(sets)
+        ranks = self.judged(documents)
+        found = [relabel(ranks, documents, labels) for labels in sets]
+        # where a run has nothing of a set, its reader knows whether that is a mistake, and which
+        return [
+            placed if all(one.judged.size for one in placed) else self.judged(labels)
+            for placed, labels in zip(found, sets, strict=True)
+        ]
+
+    def read_as(self) -> dict[str, str]:
+        """Return what each run file was taken for, as far as it was read: its columns, lines and queries."""
+        return {path: str(form) for path, form in self.forms.items()}
+
     def noted(self, found: Iterable[Facts]) -> Iterator[Facts]:
         """Keep what each run was taken for."""
         for one in found:
@@ -638,20 +613,14 @@ class Runs(ABC):
 
 
 @dataclass(frozen=True)
-class RunFiles(Runs):
-    """Run files that are read again for each question.
-
-    Attributes
-    ----------
-    paths : sequence of paths
-        The run files. Results come in their order.
-    executor : Executor, optional
-        Reads the files in parallel. The result does not depend on it.
-    """
+class RunFiles(Reader):
+    """Run files that are read again for each question."""
 
     paths: Sequence[str | Path]
+    """The run files. Results come in their order."""
     how: Reading = field(default_factory=Reading)
     executor: Executor | None = field(default=None, kw_only=True)
+    """Reads the files in parallel. The result does not depend on it."""
     notices: list[Notice] = field(default_factory=list, kw_only=True)
     forms: dict[str, RunForm] = field(default_factory=dict, kw_only=True)
 

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.runs import Order, Qrels, Words, codes_of
+from prefjudge.errors import InputError
 from prefjudge.reading.fields import integers
-from prefjudge.reading.files import Notice, decode
+from prefjudge.reading.files import Notice, decode, paths_of
+from prefjudge.reading.held import Held
 from prefjudge.reading.lines import stem
-from prefjudge.reading.runs.heads import Judged, Reading, per_chunk
+from prefjudge.reading.runs.heads import Judged, Reader, Reading, RunFiles, each_run, per_chunk
 from prefjudge.reading.runs.runs import RunChunk, ranked
 from prefjudge.reading.unpacking import digest
 from prefjudge.words import OnDuplicate
@@ -129,20 +131,8 @@ def health(
 ) -> RunHealth:
     """Read every line of a run and say what it holds.
 
-    Parameters
-    ----------
-    path : path
-        The run file.
-    qrels : Qrels, optional
-        Judged documents: Judged@cutoff, and the expected queries unless ``queries`` says them.
-    queries : collection of str, optional
-        The queries that the run should have.
-    cutoff : int
-        The depth that matters.
-    order : Order
-        What ranks a document higher.
-    on_duplicate : OnDuplicate
-        What to do with a document listed twice.
+    ``cutoff`` is the depth that matters. The expected queries are those of the qrels, unless ``queries`` says
+    them.
     """
     name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
     index = Judged.of(qrels) if qrels is not None else None
@@ -181,6 +171,22 @@ def health(
         judged=sum(part.judged for part in parts) / len(qrels.queries) if qrels is not None else None,
         notices=tuple(notices),
     )
+
+
+def health_of(reader: Reader, qrels: Qrels | None) -> list[RunHealth]:
+    """Return what each run file holds; the queries of the qrels are expected."""
+    if not isinstance(reader, RunFiles):
+        raise InputError(
+            "the health of runs is checked on text files, read on this machine",
+            "Leave out Parquet and --engine, or the health: with site, --no-health.",
+        )
+    held = next((path for path in reader.paths if isinstance(path, Held)), None)
+    if held is not None:
+        raise InputError(
+            f"{held} is in memory, and the health of a run is that of its file", "Leave out health."
+        )
+    work = partial(health, qrels=qrels, order=reader.how.order, on_duplicate=reader.how.on_duplicate)
+    return list(each_run(work, paths_of(reader.paths), reader.executor))
 
 
 def identical_runs(runs: Iterable[RunHealth]) -> list[tuple[str, ...]]:

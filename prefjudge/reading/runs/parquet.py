@@ -87,7 +87,8 @@ def parquet_files(path: str) -> list[Path]:
     folder = Path(path)
     files = [folder]
     if folder.is_dir():
-        found = (file for file in folder.rglob("*") if file.is_file() and _is_part(file, folder))
+        below = ((file, file.relative_to(folder).parts) for file in folder.rglob("*") if file.is_file())
+        found = (file for file, parts in below if not any(name.startswith(("_", ".")) for name in parts))
         files = sorted(found, key=str)
     if not files:
         raise InputError(f"{path} is a folder without Parquet in it", "Check the program that wrote it.")
@@ -198,7 +199,3 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 def columns_of_folders(path: str) -> set[str]:
     """Return the columns of a Parquet that are in the names of its folders (``query=q1``)."""
     return {one.name.partition("=")[0].lower() for one in Path(path).rglob("*=*") if one.is_dir()}
-
-
-def _is_part(file: Path, folder: Path) -> bool:
-    return not any(name.startswith(("_", ".")) for name in file.relative_to(folder).parts)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import BACK, FRONT, Order, Places, Tokens
+from prefjudge.core.runs import BACK, FRONT, Order, Tokens
 from prefjudge.errors import InputError
-from prefjudge.reading.files import decode
 from prefjudge.reading.held import Held
 from prefjudge.reading.runs.runs import RunTable
 from prefjudge.words import OnDuplicate
@@ -118,17 +117,10 @@ class RowsOfRun(Held[RunTable]):
 class _Rows(RunTable):
     """Rows of a run, which have no numbers: a table is no list."""
 
-    def _repeated(
-        self,
-        again: Places,
-        first: Places,
-        names: list[bytes],
-        group: Places,
-        docs: Tokens,
-        rows: Places | None,
-    ) -> InputError:
-        found = {(decode(names[group[row]]), decode(docs.raw(row))) for row in again.tolist()}
-        lines = [f"query {query!r}: document {doc!r} is repeated" for query, doc in sorted(found)]
+    def repeated(self, found: Sequence[tuple[tuple[str, str], int, int]]) -> InputError:
+        """Return which documents are repeated."""
+        ids = sorted({one[0] for one in found})
+        lines = [f"query {query!r}: document {doc!r} is repeated" for query, doc in ids]
         return InputError(f"run {self.name}:", _HINT, lines)
 
 

@@ -15,9 +15,9 @@ from prefjudge.core.runs import BACK, Order, Places, Tokens, Words, same_token, 
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import Fields, fields, floats, integers, joined, no_fields, repeated_rows
 from prefjudge.reading.files import Notice, Problems, ahead, decode, encode
-from prefjudge.reading.held import DOC, QUERY, Held
+from prefjudge.reading.held import Held
 from prefjudge.reading.lines import BLOCK, Holds, blocks, whole_lines
-from prefjudge.reading.memory import Columns, id_tokens, nested_columns, numbers, pick, row_problems
+from prefjudge.reading.memory import Columns, id_tokens, numbers, pick, row_problems, with_ids
 from prefjudge.reading.unpacking import is_slow
 from prefjudge.words import OnDuplicate, many
 
@@ -80,6 +80,17 @@ class RunForm:
         counts = (many(self.layout.columns, "column"), many(self.lines, "line"), many(self.queries, "query"))
         return ", ".join([self.layout.name, *counts])
 
+    @classmethod
+    def joined(cls, forms: Sequence[RunForm]) -> RunForm:
+        """Return the form of a run, from those of its parts."""
+        assert forms, "a run without a line is an error before"
+        return cls(
+            layout=forms[0].layout,
+            lines=sum(form.lines for form in forms),
+            queries=sum(form.queries for form in forms),
+            met=tuple(name for form in forms for name in form.met),
+        )
+
 
 # Run chunks: whole queries of a run in columns.
 
@@ -90,39 +101,26 @@ class Scattered(Exception):  # noqa: N818 - a property of the file
 
 @dataclass(frozen=True, slots=True)
 class RunChunk:
-    """Whole queries of a run: rows grouped by query, inside a query as the file lists them.
-
-    Attributes
-    ----------
-    layout : Layout
-        The file's columns.
-    rows : Fields
-        The lines; none where the chunk comes from a copy of the file.
-    tag : bytes
-        The tag of the chunk's first line; it may hold blanks, or be absent.
-    queries : list of bytes
-        The query of each group.
-    bounds : ndarray of int64, shape (len(queries) + 1,)
-        Group ``g`` is rows ``bounds[g]`` to ``bounds[g + 1]``.
-    docs : Tokens
-        The document of each row.
-    codes : ndarray of uint64
-        The code of each document.
-    score : ndarray of float64
-        The score of each row; minus the rank where the file has no scores.
-    rank : ndarray of int64, or None
-        The rank column where it was asked for.
-    """
+    """Whole queries of a run: rows grouped by query, inside a query as the file lists them."""
 
     layout: Layout
+    """The file's columns."""
     rows: Fields
+    """The lines; none where the chunk comes from a copy of the file."""
     tag: bytes
+    """The tag of the chunk's first line; it may hold blanks, or be absent."""
     queries: list[bytes]
+    """The query of each group."""
     bounds: Places
+    """Shape (len(queries) + 1,): group ``g`` is rows ``bounds[g]`` to ``bounds[g + 1]``."""
     docs: Tokens
+    """The document of each row."""
     codes: Words
+    """The code of each document."""
     score: NDArray[np.float64]
+    """The score of each row; minus the rank where the file has no scores."""
     rank: NDArray[np.int64] | None
+    """The rank column where it was asked for."""
 
     def __len__(self) -> int:
         return int(self.score.size)
@@ -166,36 +164,6 @@ def kept_rows(
     return keep
 
 
-@dataclass(slots=True)
-class FormTally:
-    """What the chunks of a run say of its form, as they come."""
-
-    layout: Layout | None = None
-    lines: int = 0
-    queries: int = 0
-    met: list[bytes] | None = None
-    """The queries, where they are asked for."""
-
-    def add(self, chunk: RunChunk) -> RunChunk:
-        """Count a chunk, and return it."""
-        self.layout = chunk.layout
-        self.lines += len(chunk)
-        self.queries += len(chunk.queries)
-        if self.met is not None:
-            self.met += chunk.queries
-        return chunk
-
-    def form(self) -> RunForm:
-        """Return the form of the run."""
-        assert self.layout is not None, "a run without a line is an error before"
-        return RunForm(
-            layout=self.layout,
-            lines=self.lines,
-            queries=self.queries,
-            met=tuple(self.met or ()),
-        )
-
-
 # Runs in memory: columns of a table as chunks of whole queries, as a file would give them.
 
 _ROWS = 1 << 18
@@ -204,24 +172,16 @@ _ROWS = 1 << 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTable:
-    """A run in columns, each query's rows wherever they stand.
-
-    Attributes
-    ----------
-    name : str
-        The run's tag.
-    query, doc : Tokens
-        The ids of each row.
-    score : ndarray of float64, or None
-    rank : ndarray of int64, or None
-        What ranks a row; one of them is there.
-    """
+    """A run in columns, each query's rows wherever they stand."""
 
     name: str
+    """The run's tag."""
     query: Tokens
     doc: Tokens
+    """The ids of each row."""
     score: NDArray[np.float64] | None
     rank: NDArray[np.int64] | None
+    """What ranks a row; one of them is there."""
 
     def chunks(self, order: Order, on_duplicate: OnDuplicate) -> Iterator[RunChunk]:
         """Yield the run as chunks of whole queries."""
@@ -237,7 +197,9 @@ class RunTable:
         again, first = repeated_rows(group, codes, docs)
         if again.size:
             if on_duplicate is OnDuplicate.ERROR:
-                raise self._repeated(again, first, names, group, docs, rows)
+                place = np.arange(len(docs)) if rows is None else rows
+                ids = ((decode(names[group[row]]), decode(docs.raw(row))) for row in again.tolist())
+                raise self.repeated([*zip(ids, place[again].tolist(), place[first].tolist(), strict=True)])
             keep = kept_rows(again, first, score if rank is None else -rank, on_duplicate)
             group, docs, codes, score = group[keep], docs.take(keep), codes[keep], score[keep]
             rank = rank[keep] if rank is not None else None
@@ -270,26 +232,14 @@ class RunTable:
         rows = np.argsort(group, kind="stable")
         return list(places), group[rows], rows
 
-    def _repeated(
-        self,
-        again: Places,
-        first: Places,
-        names: list[bytes],
-        group: Places,
-        docs: Tokens,
-        rows: Places | None,
-    ) -> InputError:
-        place = np.arange(len(docs)) if rows is None else rows
-        found = [
-            (
-                int(place[row]),
-                f"document {decode(docs.raw(row))!r} repeated for query {decode(names[group[row]])!r} "
-                f"(first in row {place[before]})",
-            )
-            for row, before in zip(again.tolist(), first.tolist(), strict=True)
+    def repeated(self, found: Sequence[tuple[tuple[str, str], int, int]]) -> InputError:
+        """Return what is wrong where a query and document have a row that is not their first."""
+        rows = [
+            (row, f"document {doc!r} repeated for query {query!r} (first in row {before})")
+            for (query, doc), row, before in found
         ]
         hint = "Keep one of the rows, or say which counts: on_duplicate='first', or 'best'."
-        return row_problems(f"run {self.name}", "run", found, hint)
+        return row_problems(f"run {self.name}", "run", rows, hint)
 
 
 def _pieces(bounds: Places) -> Iterator[tuple[int, int]]:
@@ -304,17 +254,11 @@ def _pieces(bounds: Places) -> Iterator[tuple[int, int]]:
 
 def held_run(given: Columns | Mapping[Any, Mapping[Any, Any]], name: str) -> Held[RunTable]:
     """Return a run in memory, from the columns of a table or a dictionary of dictionaries."""
-    if all(isinstance(docs, Mapping) for docs in given.values()):
-        columns = nested_columns(given, "score")
-    else:
-        columns = given  # type: ignore[assignment]
     where = f"run {name}"
-    query, doc = pick(columns, QUERY, where, "queries"), pick(columns, DOC, where, "documents")
+    columns, query, doc = with_ids(given, where, "score")
     score, rank = (one if one in columns else None for one in ("score", "rank"))
     if score is None and rank is None:
         pick(columns, ("score", "rank"), where, "scores")
-    if not len(columns[query]):
-        raise InputError(f"{where} is empty: a run needs at least one row", "Check the program that made it.")
     places = numbers(columns[rank], where, "rank") if rank else None
     if places is not None and (places % 1).any():
         odd = [(row, f"the rank is {places[row]:g}") for row in np.flatnonzero(places % 1).tolist()]
@@ -350,17 +294,7 @@ _MOVED = (
 
 
 class RunReader:
-    """Turns lines into chunks and collects what is wrong with them.
-
-    Parameters
-    ----------
-    path : str
-        The file, for messages.
-    order : Order
-        ``rank`` needs a readable rank column.
-    on_duplicate : OnDuplicate
-        What to do with a document listed twice.
-    """
+    """Turns lines into chunks and collects what is wrong with them; an order by rank needs readable ranks."""
 
     def __init__(self, path: str, order: Order, on_duplicate: OnDuplicate) -> None:
         self.path, self.order, self.on_duplicate = path, order, on_duplicate
@@ -409,7 +343,8 @@ class RunReader:
                 raise Scattered(self.path)
             self.seen.add(name)
         docs = rows.ids(layout.doc)
-        made = RunChunk(layout, rows, _tag(rows, layout), names, bounds, docs, docs.codes(), score, rank)
+        tag = b"" if layout.tag is None or not len(rows) else _rest(rows, 0, layout.tag)  # it may hold blanks
+        made = RunChunk(layout, rows, tag, names, bounds, docs, docs.codes(), score, rank)
         return self._unrepeated(made)
 
     def checked(
@@ -441,13 +376,9 @@ class RunReader:
             self.problems.refuse_other(rows, layout.columns, widths, COLUMNS_HINT)
         for row in np.flatnonzero(~fine).tolist():
             many = int(rows.counts[row])
-            self.problems.add(
-                int(rows.lines[row]),
-                1,
-                f"{many} columns where {layout.columns} are expected, as in the first line",
-                rows.line_of(row),
-                _MOVED if max(many, layout.columns) > TREC.columns else COLUMNS_HINT,
-            )
+            what = f"{many} columns where {layout.columns} are expected, as in the first line"
+            hint = _MOVED if max(many, layout.columns) > TREC.columns else COLUMNS_HINT
+            self.problems.at(rows, row, None, what, hint)
         return rows.take(fine)
 
     def _tagged(self, rows: Fields, layout: Layout) -> Fields:
@@ -482,13 +413,8 @@ class RunReader:
         if not change.size or not floats(tags)[1].all():
             return
         if (counted and integers(rows.ids(4))[1].all()) or not integers(rows.ids(TREC.rank))[1].all():
-            self.problems.add(
-                int(rows.lines[change[0]]),
-                rows.column_of(int(change[0]), TREC.columns - 1),
-                "the sixth column holds numbers that change, so it is not the tag",
-                tags.raw(int(change[0])),
-                _MOVED,
-            )
+            what = "the sixth column holds numbers that change, so it is not the tag"
+            self.problems.at(rows, int(change[0]), TREC.columns - 1, what, _MOVED)
 
     def _check_swapped(self, rows: Fields) -> None:
         """Refuse scores that count the lines of a query beside ranks that are numbers, but not whole ones."""
@@ -498,35 +424,23 @@ class RunReader:
             return
         ranks = rows.ids(layout.rank)
         if floats(ranks)[1].all() and not integers(ranks)[1].all():
-            self.problems.add(
-                int(rows.lines[0]),
-                rows.column_of(0, layout.rank),
-                "the score counts the lines of a query and the rank does not: the two columns are swapped",
-                rows.raw(0, layout.rank),
-                COLUMNS_HINT,
-            )
+            what = "the score counts the lines of a query and the rank does not: the two columns are swapped"
+            self.problems.at(rows, 0, layout.rank, what, COLUMNS_HINT)
 
     def _scores(self, rows: Fields, layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         if layout.score is None:
             return np.zeros(len(rows)), np.ones(len(rows), bool)
         values, fine = floats(rows.ids(layout.score))
         for row in np.flatnonzero(~fine).tolist():
-            raw = rows.raw(row, layout.score)
-            what, hint = _bad_score(raw)
-            self.problems.add(int(rows.lines[row]), rows.column_of(row, layout.score), what, raw, hint)
+            self.problems.at(rows, row, layout.score, *_bad_score(rows.raw(row, layout.score)))
         return values, fine
 
     def _ranks(self, rows: Fields, layout: Layout) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         values, fine = integers(rows.ids(layout.rank))
+        by_score = "; or order by score: --order score" * (layout.score is not None)
         for row in np.flatnonzero(~fine).tolist():
-            self.problems.add(
-                int(rows.lines[row]),
-                rows.column_of(row, layout.rank),
-                "the rank is not a whole number",
-                rows.raw(row, layout.rank),
-                "Write ranks as whole numbers: 1, 2, 3"
-                + ("; or order by score: --order score" if layout.score is not None else ""),
-            )
+            hint = f"Write ranks as whole numbers: 1, 2, 3{by_score}"
+            self.problems.at(rows, row, layout.rank, "the rank is not a whole number", hint)
         return values, fine
 
     def _unrepeated(self, chunk: RunChunk) -> RunChunk:
@@ -535,14 +449,11 @@ class RunReader:
             return chunk
         if self.on_duplicate is OnDuplicate.ERROR:
             for row, before in zip(again.tolist(), first.tolist(), strict=True):
-                self.problems.add(
-                    int(chunk.rows.lines[row]),
-                    chunk.rows.column_of(row, chunk.layout.doc),
-                    f"document repeated for query {decode(chunk.rows.raw(row, 0))!r}"
-                    f" (first on line {chunk.rows.lines[before]})",
-                    chunk.docs.raw(row),
-                    "Keep one of the lines, or say which counts: --on-duplicate first, or best",
+                where = (
+                    f"for query {decode(chunk.rows.raw(row, 0))!r} (first on line {chunk.rows.lines[before]})"
                 )
+                hint = "Keep one of the lines, or say which counts: --on-duplicate first, or best"
+                self.problems.at(chunk.rows, row, chunk.layout.doc, f"document repeated {where}", hint)
         by = chunk.score if chunk.rank is None else -chunk.rank
         return chunk.take(kept_rows(again, first, by, self.on_duplicate))
 
@@ -552,11 +463,6 @@ class RunReader:
             raise InputError(
                 f"{self.path} is empty: a run needs at least one line", "Check the program that wrote it."
             )
-
-
-def _tag(rows: Fields, layout: Layout) -> bytes:
-    """Return the tag of the first line; it may hold blanks."""
-    return b"" if layout.tag is None or not len(rows) else _rest(rows, 0, layout.tag)
 
 
 def _rest(rows: Fields, row: int, column: int) -> bytes:
@@ -660,18 +566,12 @@ def _grouped(rows: Fields) -> Fields:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A chunk of a run in ranking order.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n,)
-        The chunk's rows: group after group, in each group from the top.
-    tied : ndarray of bool, shape (n,)
-        Whether each of them ties with the one before it.
-    """
+    """A chunk of a run in ranking order."""
 
     rows: Places
+    """Shape (n,): the chunk's rows: group after group, in each group from the top."""
     tied: NDArray[np.bool_]
+    """Shape (n,): whether each of them ties with the one before it."""
 
 
 def ranked(chunk: RunChunk, order: Order) -> Ranking:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import line_tokens
 from prefjudge.errors import InputError
 from prefjudge.reading.files import LIMIT, Notice, atomic_write, decode, encode, paths_of
-from prefjudge.reading.runs.heads import Found, JudgedRows, Reading, RunHead, Runs, Work, each_found
+from prefjudge.reading.runs.heads import Found, JudgedRows, Reader, Reading, RunHead, Work, each_found
 from prefjudge.reading.runs.parquet import is_parquet, read_columns, schema_of
 from prefjudge.reading.runs.rows import (
     GROUP,
@@ -47,49 +47,6 @@ _HELD = 1 << 22
 """About how many rows are brought together in memory; more are shared out to files first."""
 
 
-class Tables(Protocol):
-    """What reads Parquet, and sends run files to where they are read."""
-
-    executor: Executor | None
-    """Reads run files in parallel, and returns what was found; None where this process reads them."""
-
-    def files(self, path: str) -> list[str]:
-        """Return the run files that a path stands for."""
-        ...
-
-    def schema(self, path: str) -> pa.Schema:
-        """Return the columns of a Parquet."""
-        ...
-
-    def listed(self, path: str) -> list[Listed]:
-        """Return the queries of the runs in a Parquet, in the order in which its rows name them."""
-        ...
-
-    def grouped(
-        self,
-        path: str,
-        asked: Sequence[str],
-        by: Sequence[str],
-        work: GroupWork,
-        *,
-        out: str | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> list[Any]:
-        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``.
-
-        It gets streams of rows; those that agree in ``by`` come one after the other, in one stream.
-        """
-        ...
-
-    def save(self, rows: pa.Table, path: str) -> None:
-        """Write rows as Parquet; what was there stays until they are written."""
-        ...
-
-    def close(self) -> None:
-        """Forget the tables."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A query of a run in a table: the run's name there and a tag, and a document."""
@@ -100,10 +57,11 @@ class Listed:
     doc: object
 
 
-class ParquetTables:
-    """Parquet on this machine, read by pyarrow; run files are read by ``executor`` where there is one."""
+class Tables:
+    """Reads Parquet on this machine by pyarrow, and sends run files to where they are read."""
 
     def __init__(self, executor: Executor | None = None) -> None:
+        """Take what reads run files in parallel, and returns what was found; None for this process."""
         self.executor = executor
 
     def files(self, path: str) -> list[str]:
@@ -128,7 +86,8 @@ class ParquetTables:
             return []
         rows = _least(pa.concat_tables(parts)).sort_by("place").drop_columns("place")
         return [
-            Listed(path, query, _text(tag), doc) for path, query, tag, doc in zip(*_cells(rows), strict=True)
+            Listed(path, query, None if tag is None else _name(tag), doc)
+            for path, query, tag, doc in zip(*_cells(rows), strict=True)
         ]
 
     def grouped(
@@ -141,7 +100,10 @@ class ParquetTables:
         out: str | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> list[Any]:
-        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``."""
+        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``.
+
+        It gets streams of rows; those that agree in ``by`` come one after the other, in one stream.
+        """
         found: list[Any] = []
         with _written(out, columns or {}) as write, brought_together(read_columns(path, asked), by) as tables:
             for table in tables:
@@ -160,7 +122,7 @@ class ParquetTables:
             pq.write_table(rows, file)
 
     def close(self) -> None:
-        """Forget nothing: nothing is kept."""
+        """Forget the tables."""
 
 
 @contextmanager
@@ -198,10 +160,6 @@ def _cells(rows: pa.Table) -> list[list[Any]]:
         except UnicodeDecodeError:
             columns.append(column.cast(pa.binary()).to_pylist())
     return columns
-
-
-def _text(cell: object) -> str | None:
-    return None if cell is None else _name(cell)
 
 
 def _name(cell: object) -> str:
@@ -312,29 +270,11 @@ class Refused:
     problems: tuple[str, ...]
 
 
-class TableRuns(Runs):
+class TableRuns(Reader):
     """Runs in files and tables: files are read for each question, tables are opened and checked once.
 
-    Parameters
-    ----------
-    tables : Tables
-        What reads the tables, and where files are read.
-    paths : path or iterable of paths
-        Run files, and Parquet that may hold many runs. Runs come in the order of their files, and those of
-        one Parquet by name; their queries as the files list them.
-    how : Reading
-        How they are read.
-    notices : list of Notice, optional
-        Receives what was odd.
-
-    Attributes
-    ----------
-    paths : list of str
-        The runs: files, and the names that tables have for theirs.
-    runs : list of TableRun
-        The runs that are in tables.
-    of_files : list of str
-        The others.
+    A Parquet may hold many runs. Runs come in the order of their files, and those of one Parquet by name;
+    their queries as the files list them.
     """
 
     def __init__(

@@ -31,20 +31,14 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFields:
-    """Where the ids and the texts stand in files that name their fields.
-
-    Attributes
-    ----------
-    field : Field
-        The part of TREC topics that is the query's text.
-    id_field, text_field : str, optional
-        The names of the fields, where they are not among those that are known. A text that is named is taken
-        alone, without a title.
-    """
+    """Where the ids and the texts stand in files that name their fields."""
 
     field: Field = Field.TITLE
+    """The part of TREC topics that is the query's text."""
     id_field: str | None = None
     text_field: str | None = None
+    """The names of the fields, where they are not among those that are known. A text that is named is taken
+    alone, without a title."""
 
     def ids(self, known: tuple[str, ...] = IDS) -> tuple[str, ...]:
         """Return the names of what may hold the id."""

@@ -54,7 +54,8 @@ def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Reco
     first = next(lines)
     rows = csv_rows(reading.path, chain([first], lines), _separator(first))
     header = [cell.strip() for cell in next(rows)[1]]
-    name, texts = _csv_columns(header, reading)
+    key, text, title = columns_of(header, reading)
+    name, texts = header.index(key), [header.index(one) for one in (title, text) if one is not None]
     for line, row in rows:
         what, way = "", "Fill in the cell."
         if len(row) != len(header):
@@ -80,12 +81,6 @@ def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
     for block in blocks:
         # splitlines would also split at the line separators of Unicode, which are text
         yield from (line + "\n" for line in as_text(block.data, reading).split("\n")[:-1])
-
-
-def _csv_columns(header: list[str], reading: Reading) -> tuple[int, list[int]]:
-    """Return where the id stands, and where the title and the text do."""
-    name, text, title = columns_of(header, reading)
-    return header.index(name), [header.index(column) for column in (title, text) if column is not None]
 
 
 # The queries and documents of datasets of ir_datasets: which of their fields is the text.
@@ -532,7 +527,8 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
         problems.add(number, 1, what + has, line, to_name({lacks: names}))
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text
-    return Record(number, name.encode("utf-8", "surrogatepass"), _trimmed(whole).encode("utf-8", "replace"))
+    whole = _BLANK_LINES.sub("", whole).rstrip()  # its first line keeps its indentation: it may be code
+    return Record(number, name.encode("utf-8", "surrogatepass"), whole.encode("utf-8", "replace"))
 
 
 def _keys(fields: TextFields) -> tuple[tuple[str, ...], ...]:
@@ -551,11 +547,6 @@ def _refuse_vectors(record: Any, number: int, problems: Problems) -> None:
             f"{problems.path}:{number}: holds vectors, which nobody can read",
             "Give the file of the texts that the vectors were made from.",
         )
-
-
-def _trimmed(text: str) -> str:
-    """Drop the blank lines around a text, and keep the indentation of its first line: it may be code."""
-    return _BLANK_LINES.sub("", text).rstrip()
 
 
 def _member(record: Any, keys: tuple[str, ...]) -> str | None:

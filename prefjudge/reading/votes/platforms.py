@@ -20,11 +20,6 @@ from prefjudge.reading.votes.tables import (
 _FLAGS = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 
 
-def _arena_fits(rows: Rows) -> bool:
-    keys = rows[0].keys()
-    return {"model_a", "model_b"} <= keys and ("winner" in keys or _FLAGS.keys() <= keys)
-
-
 def _arena_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
     for line, row in rows:
         found = dict(row)
@@ -78,19 +73,16 @@ def _prompt(row: JsonObject) -> list[Any]:
     ]
 
 
-ARENA = VoteForm(fits=_arena_fits, flatten=_arena_flatten, parts=_arena_parts)
+ARENA = VoteForm(
+    fits=lambda rows: (
+        {"model_a", "model_b"} <= rows[0].keys() and ("winner" in rows[0] or _FLAGS.keys() <= rows[0].keys())
+    ),
+    flatten=_arena_flatten,
+    parts=_arena_parts,
+)
 
 
 # Preferences as models are trained on them: a prompt, the chosen answer and the rejected one.
-
-
-def _chosen_fits(rows: Rows) -> bool:
-    return {"chosen", "rejected"} <= rows[0].keys() and "winner" not in rows[0]
-
-
-def _chosen_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
-    for line, row in rows:
-        yield line, {**row, "winner": "left"}
 
 
 def _chosen_parts(rows: Rows) -> dict[str, str]:
@@ -107,7 +99,12 @@ def _chosen_parts(rows: Rows) -> dict[str, str]:
     return {**known, "winner": "winner"}
 
 
-CHOSEN = VoteForm(fits=_chosen_fits, flatten=_chosen_flatten, parts=_chosen_parts, sides=lambda parts: False)
+CHOSEN = VoteForm(
+    fits=lambda rows: {"chosen", "rejected"} <= rows[0].keys() and "winner" not in rows[0],
+    flatten=lambda rows, context: ((line, {**row, "winner": "left"}) for line, row in rows),
+    parts=_chosen_parts,
+    sides=lambda parts: False,
+)
 
 
 # CrowdRAG-25's ratings: seven criteria for each pair of responses, by several workers or by a model.
@@ -117,10 +114,6 @@ _CRITERIA = (
     "coverage_deep", "consistency_internal", "quality_overall",
 )  # fmt: skip
 _VOTE = "_vote"
-
-
-def _crowdrag_fits(rows: Rows) -> bool:
-    return {"query_id", "response_a", "response_b"} <= rows[0].keys() and bool(_crowdrag_criteria(rows))
 
 
 def _crowdrag_criteria(rows: Rows) -> tuple[str, ...]:
@@ -150,7 +143,12 @@ def _crowdrag_parts(rows: Rows) -> JsonObject:
 
 
 CROWDRAG = VoteForm(
-    fits=_crowdrag_fits, flatten=_crowdrag_flatten, parts=_crowdrag_parts, criteria=_crowdrag_criteria
+    fits=lambda rows: (
+        {"query_id", "response_a", "response_b"} <= rows[0].keys() and bool(_crowdrag_criteria(rows))
+    ),
+    flatten=_crowdrag_flatten,
+    parts=_crowdrag_parts,
+    criteria=_crowdrag_criteria,
 )
 
 
@@ -349,11 +347,6 @@ _STATE = "instance_id_to_label_to_value"
 _SELECTION, _SCALE = "selection", "scale_value"
 
 
-def _potato_fits(rows: Rows) -> bool:
-    keys = rows[0].keys()
-    return {"instance_id", "user_id"} <= keys or _STATE in keys
-
-
 def _instances(row: Mapping[str, Any]) -> Iterator[tuple[str, str, JsonObject]]:
     """Yield instance, annotator, and the annotations by schema."""
     if _STATE in row:
@@ -442,4 +435,9 @@ def _potato_parts(rows: Rows) -> dict[str, str]:
     return {**guessed, "winner": "winner", "worker": "user_id"}
 
 
-POTATO = VoteForm(fits=_potato_fits, flatten=_potato_flatten, parts=_potato_parts, criteria=_potato_criteria)
+POTATO = VoteForm(
+    fits=lambda rows: {"instance_id", "user_id"} <= rows[0].keys() or _STATE in rows[0],
+    flatten=_potato_flatten,
+    parts=_potato_parts,
+    criteria=_potato_criteria,
+)

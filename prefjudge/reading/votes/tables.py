@@ -255,16 +255,12 @@ def guess_parts(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             found |= {"left_model": names[left], "right_model": names[right]}
     for part, known in _ONE.items():
         for name in known:
-            if name in names and _fits(rows, names[name], part):
+            if name in names and not (part == "query" and _is_text(rows, names[name])):
                 found[part] = names[name]
                 break
     if found.get("query_text") == found.get("query"):
         found.pop("query_text", None)
     return found
-
-
-def _fits(rows: Sequence[Mapping[str, Any]], name: str, part: str) -> bool:
-    return part != "query" or not _is_text(rows, name)
 
 
 def _is_text(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -322,14 +318,6 @@ class Context:
     items: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def _none(rows: Rows) -> tuple[str, ...]:
-    return ()
-
-
-def _as_they_are(rows: Iterable[Row], context: Context) -> Iterator[Row]:
-    yield from rows
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteForm:
     """A form of votes.
@@ -352,9 +340,9 @@ class VoteForm:
     """
 
     fits: Callable[[Rows], bool]
-    flatten: Callable[[Iterable[Row], Context], Iterator[Row]] = _as_they_are
+    flatten: Callable[[Iterable[Row], Context], Iterator[Row]] = lambda rows, context: iter(rows)
     parts: Callable[[Rows], dict[str, str]] = guess_parts
-    criteria: Callable[[Rows], tuple[str, ...]] = _none
+    criteria: Callable[[Rows], tuple[str, ...]] = lambda rows: ()
     sides: Callable[[Mapping[str, str]], bool] = lambda parts: True
     may_be_empty: bool = False
 
@@ -388,52 +376,38 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """The votes of one file; what the file does not say is empty.
-
-    Attributes
-    ----------
-    form : str
-        What the file was read as.
-    log : Judgments
-        The votes, in the order of the file; ``log.sides`` says whether left and right are those of a screen.
-    milliseconds : ndarray of int64, shape (n,)
-        How long each comparison took; 0 where that is not known.
-    criterion : str
-        The question that the votes are on, where the file names it.
-    ids, judges, phases, assignments : sequence of str
-        Of each vote: what tells it from all others, who made it, when, and in which assignment.
-    dropped : mapping of int to str
-        Why votes do not count, by row.
-    work : mapping of str to Work
-        What is known of the assignments.
-    gold : mapping of str to (int, int)
-        How many comparisons with a known answer each worker got right, and missed; ``log`` has none of them.
-    models : sequence of (str, ModelVote)
-        What language models said of pairs, each with its model's name.
-    queries, passages : mapping of str to str
-        The texts.
-    pooled : sequence of (query, document, source)
-        The candidates, and which system each is from; ``""`` where the file does not say.
-    carried : sequence of (str, mapping)
-        What the log of a study says of it beside its votes: what each row is, and the row.
-    """
+    """The votes of one file; what the file does not say is empty."""
 
     form: str
+    """What the file was read as."""
     log: Judgments
+    """The votes, in the order of the file; ``log.sides`` says whether left and right are those of a
+    screen."""
     milliseconds: NDArray[np.int64]
+    """Shape (n,): how long each comparison took; 0 where that is not known."""
     criterion: str = ""
+    """The question that the votes are on, where the file names it."""
     ids: Sequence[str] = ()
     judges: Sequence[str] = ()
     phases: Sequence[str] = ()
     assignments: Sequence[str] = ()
+    """Of each vote: what tells it from all others, who made it, when, and in which assignment."""
     dropped: Mapping[int, str] = field(default_factory=dict)
+    """Why votes do not count, by row."""
     work: Mapping[str, Work] = field(default_factory=dict)
+    """What is known of the assignments."""
     gold: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """How many comparisons with a known answer each worker got right, and missed; ``log`` has none of
+    them."""
     models: Sequence[tuple[str, ModelVote]] = ()
+    """What language models said of pairs, each with its model's name."""
     queries: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, str] = field(default_factory=dict)
+    """The texts."""
     pooled: Sequence[tuple[str, str, str]] = ()
+    """The candidates, and which system each is from; ``""`` where the file does not say."""
     carried: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """What the log of a study says of it beside its votes: what each row is, and the row."""
 
 
 # The columns of votes, as they are read from rows: ids are checked, and winners understood.
@@ -448,15 +422,7 @@ _WINNER_HINT = "The winner repeats one of the two, or is: left, right, a, b, 1, 
 
 
 class VoteTable:
-    """Takes rows one after the other.
-
-    Parameters
-    ----------
-    parts : mapping of str to str
-        Which column of a row holds which part of a vote.
-    problems : Problems
-        Receives what is wrong.
-    """
+    """Takes rows one after the other; ``parts`` says which column holds which part of a vote."""
 
     def __init__(self, parts: Mapping[str, str], problems: Problems) -> None:
         self._of, self._problems = dict(parts), problems

@@ -25,7 +25,6 @@ from prefjudge.reading.votes.tables import (
     Context,
     JsonObject,
     Row,
-    Rows,
     VoteForm,
     Votes,
     VoteTable,
@@ -49,16 +48,16 @@ _PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice"
 _ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
 
 
-def _release_fits(rows: Rows) -> bool:
-    return rows[0].keys() >= _COLUMNS
-
-
 def _release_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
     for line, row in rows:
         yield line, {**row, **{f"_{name}": row.get(name) for name in _ALSO}}
 
 
-RELEASE = VoteForm(fits=_release_fits, flatten=_release_flatten, parts=lambda rows: dict(_PARTS))
+RELEASE = VoteForm(
+    fits=lambda rows: rows[0].keys() >= _COLUMNS,
+    flatten=_release_flatten,
+    parts=lambda rows: dict(_PARTS),
+)
 
 
 def is_release(path: Path) -> bool:
@@ -427,10 +426,6 @@ def with_log(votes: Votes, path: Path, keys: Mapping[str, tuple[str, ...]]) -> V
     )
 
 
-def _board_log_fits(rows: Rows) -> bool:
-    return rows[0].keys() == HEAD.keys() | {"chain"} and rows[0].get("kind") == HEAD["kind"]
-
-
 def _board_log_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
     last: dict[str, Row] = {}
     for line, row in rows:
@@ -441,7 +436,7 @@ def _board_log_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
 
 
 BOARD_LOG = VoteForm(
-    fits=_board_log_fits,
+    fits=lambda rows: rows[0].keys() == HEAD.keys() | {"chain"} and rows[0]["kind"] == HEAD["kind"],
     flatten=_board_log_flatten,
     parts=lambda rows: dict(_PARTS),
     may_be_empty=True,

@@ -20,9 +20,10 @@ from prefjudge.reading.held import Held
 from prefjudge.reading.labels import ENDING, read_judgments, read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.lines import read_text
-from prefjudge.reading.opened import Reader, reading
+from prefjudge.reading.opened import reading
 from prefjudge.reading.options import ReadOptions
 from prefjudge.reading.pools import read_pool
+from prefjudge.reading.runs.heads import Reader
 from prefjudge.steps.agreement import AgreementResult, agreement
 from prefjudge.steps.audit import AuditResult, audit
 from prefjudge.steps.compare import CompareResult, compare

@@ -49,8 +49,8 @@ from prefjudge.reading.files import LIMIT
 from prefjudge.reading.given import as_path, expand, paths_of
 from prefjudge.reading.inputs import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
 from prefjudge.reading.labels import TIES, write_judgments, write_qrels
+from prefjudge.reading.opened import Engine, tables_of
 from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
-from prefjudge.reading.runs.engines import Engine, tables_of
 from prefjudge.reading.runs.heads import Reading, RunFiles
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.runs.rows import whole_groups

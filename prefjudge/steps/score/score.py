@@ -41,10 +41,9 @@ from prefjudge.findings.outputs import (
 from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_path, as_target
 from prefjudge.reading.inputs import LabelSets, Measures, Pooled, Runs, Texts, Votes
-from prefjudge.reading.opened import reading
+from prefjudge.reading.opened import Engine, reading
 from prefjudge.reading.options import InputOptions
-from prefjudge.reading.runs.engines import Engine
-from prefjudge.reading.runs.health import RunHealth
+from prefjudge.reading.runs.health import RunHealth, health_of
 from prefjudge.show.boards import (
     board_document,
     boards_screen,
@@ -499,7 +498,7 @@ def scored(
         left_out=left_out,
         left_out_votings=left_out_votings,
         samples=boards.samples(sample) if sample is not None else (),
-        health=tuple(found.reader.health(labels)) if health else (),
+        health=tuple(health_of(found.reader, labels)) if health else (),
         out=(),
         official=official_scores(leaderboard, found, boards.by_labels[0], boards.all)
         if leaderboard

@@ -34,7 +34,7 @@ from prefjudge.reading.given import QRELS_NAME, InputFile, expand, in_memory
 from prefjudge.reading.held import NamedFile
 from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
 from prefjudge.reading.options import ReadOptions
-from prefjudge.reading.runs.health import RunHealth
+from prefjudge.reading.runs.health import RunHealth, health_of
 from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
@@ -432,7 +432,7 @@ def gather_state(
         dated = listed or any(one.submitted for one in entries.shown.values())
         heads = found.reader.top(_DEPTH) if dated else None
         official = official_scores(leaderboard, found, measures[0], every) if leaderboard else None
-        checked = found.reader.health(found.qrels[0]) if health else []
+        checked = health_of(found.reader, found.qrels[0]) if health else []
     chances, sure = assess_best(study, best)
     candidates = set(candidates_of(best.votes.pools)) if best.votes.pools else set()
     return SiteState(
