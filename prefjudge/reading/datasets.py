@@ -135,10 +135,8 @@ def _dataset(path: str, part: Part) -> Any:
 
 @contextmanager
 def _asking(path: str) -> Iterator[None]:
-    """Let ir_datasets download only what is allowed, and turn its errors into ours.
-
-    It has no such setting: the method that downloads is replaced meanwhile.
-    """
+    """Let ir_datasets download only what is allowed, and turn its errors into ours."""
+    # It has no such setting: the method that downloads is replaced meanwhile.
     from ir_datasets.util import LocalDownload
     from ir_datasets.util.download import Download
 

@@ -202,11 +202,10 @@ _PADDING = b"\n" * 64
 
 
 class Numbering:
-    """Ids and their numbers, found by a table with open addressing: about 12 bytes more for each.
+    """Ids and their numbers, found by a table with open addressing: about 12 bytes more for each."""
 
-    A slot of the table holds nothing (0), a number plus one, or, while a block of ids is looked up, minus one
-    minus the row of the block that claims it.
-    """
+    # A slot of the table holds nothing (0), a number plus one, or, while a block of ids is looked up, minus
+    # one minus the row of the block that claims it.
 
     def __init__(self) -> None:
         self._text = bytearray(_PADDING)
@@ -426,11 +425,9 @@ def _whole(digits: Digits, sizes: Places) -> tuple[NDArray[np.int64], Flags]:
 
 
 def _quotient(mantissa: NDArray[np.int64], decimals: Places) -> tuple[Floats, Flags]:
-    """Return ``mantissa / 10**decimals`` rounded once; the second array is False where that is not sure.
-
-    The quotient is corrected by the remainder, which is computed exactly (Dekker's product), so the pair
-    carries about 100 bits. Only a pair this close to the middle between two floats could round wrongly.
-    """
+    """Return ``mantissa / 10**decimals`` rounded once; the second array is False where that is not sure."""
+    # The quotient is corrected by the remainder, which is computed exactly (Dekker's product), so the pair
+    # carries about 100 bits. Only a pair this close to the middle between two floats could round wrongly.
     # 18 digits do not fit into 53 bits: high + low is the mantissa, exactly.
     high = mantissa.astype(np.float64)
     low = (mantissa - high.astype(np.int64)).astype(np.float64)
@@ -472,10 +469,7 @@ _ODD = np.uint64(0xD6E8FEB86659FD93)
 
 
 def repeated_rows(group: Places, codes: Words, tokens: Tokens) -> tuple[Places, Places]:
-    """Return the rows whose token came before in their group, and for each the row where it came first.
-
-    Codes select the candidates; the bytes decide.
-    """
+    """Return the rows whose token came before in their group, and for each the row where it came first."""
     # A document may occur once in each group, so the group is part of the key. Half a key sorts in half the
     # time, and a false match costs a look, no more.
     keys = codes ^ (group.astype(np.uint64) * _ODD)

@@ -127,12 +127,10 @@ def lock(handle: int) -> None:
 
 
 def locked(name: str, handle: int) -> str:
-    """Lock what has a temporary name; return the name that it has then.
-
-    The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
-    once it is held does the name say on which machine that is: so others never meet what is not locked yet,
-    or cannot be.
-    """
+    """Lock what has a temporary name; return the name that it has then."""
+    # The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
+    # once it is held does the name say on which machine that is: so others never meet what is not locked yet,
+    # or cannot be.
     with suppress(OSError):  # a file system without locks
         lock(handle)
         locked_name = f"{name.removesuffix('.part')}.{machine()}.part"
@@ -188,11 +186,9 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
-    """Make an empty folder to fill; it takes the place of ``path`` when the block ends without an error.
-
-    A folder cannot be replaced in one step. What was there is set aside for a moment; should the program be
-    killed in it, the next one that writes there puts it back. What killed programs left is removed.
-    """
+    """Make an empty folder to fill; it takes the place of ``path`` when the block ends without an error."""
+    # A folder cannot be replaced in one step. What was there is set aside for a moment; should the program be
+    # killed in it, the next one that writes there puts it back. What killed programs left is removed.
     target = Path(path)
     held = None
     try:

@@ -142,10 +142,7 @@ _GLANCE = 4096
 
 
 def read_json(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a run or of qrels: whole numbers throughout are grades, others are scores.
-
-    Other JSON, such as a collection's lines, is left as it is.
-    """
+    """Yield the lines of a run or of qrels: whole numbers throughout are grades, others are scores."""
     head = b""
     while len(head) < _GLANCE and (piece := next(data, b"")):
         head += piece

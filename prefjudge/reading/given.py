@@ -226,14 +226,10 @@ def is_address(path: str | Path) -> bool:
 
 
 def expand(patterns: Runs) -> tuple[str | Path, ...]:
-    """Return the files that the patterns match and those of the folders named, sorted within each of them.
-
-    Runs in memory stay as they are.
-
-    Addresses stay as they are, but for ``*`` in those of a store; and so do folders of Parquet, which are
-    tables. In a folder, hidden files are passed over, and those whose suffix says that they are read by
-    people or tools, such as a ``README.md``.
-    """
+    """Return the files that the patterns match and those of the folders named, sorted within each of them."""
+    # Runs in memory stay as they are. Addresses stay as they are, but for ``*`` in those of a store; and so
+    # do folders of Parquet, which are tables. In a folder, hidden files are passed over, and those whose
+    # suffix says that they are read by people or tools, such as a ``README.md``.
     found: dict[str | Path, None] = {}
     for pattern in take_runs(patterns):
         if isinstance(pattern, Held):

@@ -58,11 +58,10 @@ def is_record(item: object) -> bool:
 
 
 class Held(str, Generic[T]):
-    """An input in memory, which goes wherever a path does.
+    """An input in memory, which goes wherever a path does."""
 
-    As a text it is its name. No engine, notice or record needs to know of it: readers look for what it holds
-    before they open a file. ``str(held)`` is the name alone, and ``Path(held)`` that of no file.
-    """
+    # As a text it is its name. No engine, notice or record needs to know of it: readers look for what it
+    # holds before they open a file. ``str(held)`` is the name alone, and ``Path(held)`` that of no file.
 
     name: str
     """What the user calls it, or what it is called for want of a name."""

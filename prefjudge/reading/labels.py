@@ -243,10 +243,7 @@ class _JudgmentReader:
 
 
 def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
-    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known.
-
-    A comment is a line above them, behind a ``#``.
-    """
+    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known."""
     queries, docs, workers = (
         [column(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
     )
@@ -310,11 +307,7 @@ def _qrels_of(
     marks: Tokens | None,
     repeated: Callable[[int, int], None],
 ) -> Qrels:
-    """Return rows as qrels, whose vocabularies list ids as they first come.
-
-    ``marks`` tell subtopics apart: a document may come once for each. A row that repeats another is left out;
-    ``repeated`` hears of both.
-    """
+    """Return rows as qrels, whose vocabularies list ids as they first come."""
     queries, docs = Numbering(), Numbering()
     query_code, doc_code = queries.add_runs(query), docs.add(doc)
     group, subtopic = query_code.astype(np.int64), None
@@ -429,19 +422,8 @@ _QRELS_HINT = "Write each line as: query Q0 doc grade, or: query doc grade."
 def read_qrels(
     path: str | Path, name: str | None = None, *, fractions: bool = False, notices: list[Notice] | None = None
 ) -> Qrels:
-    """Read judged documents.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    name : str, optional
-        What leaderboards call the set; the file's name by default.
-    fractions : bool
-        Accept grades such as 0.5, which programs that read whole numbers take for 0.
-    notices : list of Notice, optional
-        Receives what was odd: a line that repeats another.
-    """
+    """Read judged documents; the set is called by the file unless it has another ``name``."""
+    # Programs that read whole numbers take fractions such as 0.5 for 0: only who asks for them gets them.
     if isinstance(path, Held):
         return _qrels_in(path, name, fractions=fractions)
     notices = [] if notices is None else notices
@@ -546,10 +528,7 @@ def _are_ranks(query: Codes, grade: NDArray[np.float64]) -> bool:
 def write_qrels(
     path: str | Path, qrels: Qrels, *, fractions: bool = False, rehearsal: Rehearsal | None = None
 ) -> None:
-    """Write qrels in TREC format, atomically; grades are whole numbers unless ``fractions``.
-
-    A ``rehearsal`` stands in the second column of each line, which programs that read qrels do not look at.
-    """
+    """Write qrels in TREC format, atomically; grades are whole numbers unless ``fractions``."""
     if not fractions and np.mod(qrels.grade, 1).any():
         row = int(np.flatnonzero(np.mod(qrels.grade, 1))[0])
         raise InputError(

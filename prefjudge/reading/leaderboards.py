@@ -102,10 +102,7 @@ def _entry(line: int, row: dict[str, str]) -> Submission:
 
 
 def leaderboard_text(entries: Sequence[Submission], measure: str) -> str:
-    """Return entries as a leaderboard CSV in the layout of the document leaderboard, in the order given.
-
-    :func:`read_leaderboard` reads them back, and :func:`read_measure` the measure.
-    """
+    """Return entries as a leaderboard CSV in the layout of the document leaderboard, in the order given."""
     text = StringIO(newline="")
     lines = csv.writer(text, lineterminator="\n")
     titles = f"{measure} (Dev)", f"{measure} (Eval)"
@@ -185,25 +182,10 @@ _DAY = re.compile(r"(\d{4})[-/]?(\d{2})[-/]?(\d{2})(?!\d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetadata:
-    """What is told of a run; empty where nothing is.
-
-    Attributes
-    ----------
-    run : str
-        Its name: of its submission, else the tag in its first line, else of its file.
-    team, description, paper, code, type : str
-        As its submitters wrote them: nothing in them is to be trusted.
-    submitted : datetime.date or None
-        The day of its submission.
-    hidden_until : datetime.date or None
-        The day on which its embargo ends.
-    withdrawn : bool
-        Whether its submitters took it back.
-    submitter : str
-        The login of who submitted it to a board in Git; it is not shown.
-    """
+    """What is told of a run, as its submitters wrote it: nothing in it is to be trusted."""
 
     run: str
+    """The name of its submission, else the tag in its first line, else the name of its file."""
     team: str = ""
     description: str = ""
     paper: str = ""
@@ -211,8 +193,11 @@ class RunMetadata:
     type: str = ""
     submitted: date | None = None
     hidden_until: date | None = None
+    """The day on which its embargo ends."""
     withdrawn: bool = False
+    """Whether its submitters took it back."""
     submitter: str = ""
+    """The login of who submitted it to a board in Git; it is not shown."""
 
     @property
     def told(self) -> bool:
@@ -221,10 +206,8 @@ class RunMetadata:
 
 
 def read_run_metadata(path: Path, notices: list[Notice]) -> RunMetadata:
-    """Return what is told of a run file; what cannot be read there is a notice.
-
-    A link among submissions may lead to any file of this machine: nothing of what is there is shown.
-    """
+    """Return what is told of a run file; what cannot be read there is a notice."""
+    # A link among submissions may lead to any file of this machine: nothing of what is there is shown.
     for file, run in _places(path):
         if file.is_file():
             return _from_json(file, run, notices)

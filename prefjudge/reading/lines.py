@@ -190,11 +190,9 @@ def blocks(path: str | Path, holds: Holds, *, notices: list[Notice] | None = Non
 def whole_lines(
     path: str | Path, holds: Holds, *, size: int = BLOCK, notices: list[Notice] | None = None
 ) -> Iterator[bytes]:
-    """Yield a text file as whole lines of about ``size`` bytes together, at least one.
-
-    A byte order mark is dropped and noticed; so is a CR that ends a line alone, which becomes an LF. A file
-    without any byte yields nothing.
-    """
+    """Yield a text file as whole lines of about ``size`` bytes together, at least one."""
+    # A byte order mark is dropped and noticed; so is a CR that ends a line alone, which becomes an LF. A file
+    # without any byte yields nothing.
     kept: list[bytes] = []
     held = done = 0
     for piece in _text_pieces(fspath(path), holds, [] if notices is None else notices):

@@ -20,11 +20,10 @@ FileStatus = Literal["ok", "wrong", "absent"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedFile:
-    """One file of a manifest; what its makers did not list is None.
+    """One file of a manifest; what its makers did not list is None."""
 
-    ``size`` in bytes: where it is a multiple of 4096, the space on disk, in whose last block the file ends.
-    ``record`` is the line that starts a record; empty where each line is one.
-    """
+    # ``size`` in bytes: where it is a multiple of 4096, the space on disk, in whose last block the file ends.
+    # ``record`` is the line that starts a record; empty where each line is one.
 
     name: str
     size: int | None
@@ -35,12 +34,11 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """What a folder holds of a listed file.
+    """What a folder holds of a listed file."""
 
-    ``path`` is empty where it holds nothing. A listed file that was unpacked, or packed with gzip, is known
-    by its name and compared by its content as far as that goes. ``problems`` says what is wrong; ``size``,
-    ``md5`` and ``records`` are those of what was compared.
-    """
+    # ``path`` is empty where it holds nothing. A listed file that was unpacked, or packed with gzip, is known
+    # by its name and compared by its content as far as that goes. ``problems`` says what is wrong; ``size``,
+    # ``md5`` and ``records`` are those of what was compared.
 
     name: str
     status: FileStatus

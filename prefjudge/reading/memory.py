@@ -192,10 +192,7 @@ def nested_columns(given: Mapping[Any, Any], value: str) -> Columns:
 
 
 def with_ids(given: Columns | Mapping[Any, Any], where: str, value: str = "") -> tuple[Columns, str, str]:
-    """Return the columns of a table with rows, and which of them hold the queries and the documents.
-
-    A dictionary of dictionaries has its numbers in the column ``value``.
-    """
+    """Return the columns of a table with rows, and which of them hold the queries and the documents."""
     nested = value and all(isinstance(docs, Mapping) for docs in given.values())
     columns = nested_columns(given, value) if nested else given
     query, doc = pick(columns, QUERY, where, "queries"), pick(columns, DOC, where, "documents")

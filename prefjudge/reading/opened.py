@@ -153,11 +153,10 @@ def _as_many_as_pay(files: Sequence[str | Path], copies: "RunCopies | None") -> 
 
 
 class _Helped(Executor):
-    """The ``map`` of processes whose work this one shares.
+    """The ``map`` of processes whose work this one shares."""
 
-    A process gets one item at a time: an item in its queue could not be done by anybody else. All take the
-    first that is left, and a result is let go once it was taken, so that few are held at a time.
-    """
+    # A process gets one item at a time: an item in its queue could not be done by anybody else. All take the
+    # first that is left, and a result is let go once it was taken, so that few are held at a time.
 
     def __init__(self, executor: Executor, processes: int) -> None:
         self.executor, self.processes = executor, processes

@@ -74,10 +74,8 @@ _POOL_HINT = "Write each line as: query, tab, document, tab, the contributors jo
 
 
 def read_pool(path: str | Path, *, notices: list[Notice] | None = None) -> Pools:
-    """Read a pool: on each line query, document and its contributors, as `write_pool` writes it.
-
-    The contributors may be missing; a run tag with a comma reads as two.
-    """
+    """Read a pool: on each line query, document and its contributors, as `write_pool` writes it."""
+    # The contributors may be missing; a run tag with a comma reads as two.
     if isinstance(path, Held):
         return path.holding(Pools, "a pool", "Give a table of queries, documents and contributors.")
     problems = Problems(fspath(path), "pool")
@@ -105,10 +103,8 @@ _COPIES_HINT = "Write each line as: a class, named by one of its passages, and a
 
 
 def read_copies(path: str | Path, docs: Collection[str], *, notices: list[Notice] | None = None) -> Copies:
-    """Read what passages are the same as some of these: on each line a class and a passage, then what may be.
-
-    NIST's file for MS MARCO v2 is so, with the beginning of the text after them.
-    """
+    """Read what passages are the same as some of these: a class and a passage on each line."""
+    # NIST's file for MS MARCO v2 has the beginning of the text after them.
     if Path(path).exists() and not can_reread(path):
         raise InputError(f"{path} is not a file, but a list of copies is read twice", "Save it as a file.")
     wanted = {encode_id(doc) for doc in docs}
@@ -165,12 +161,10 @@ def _words(ids: Vocabulary, codes: Codes) -> Tokens:
 
 
 def write_prefs(path: str | Path, judgments: Judgments) -> None:
-    """Write judgments in trec_eval's ``prefs`` format, atomically.
-
-    Each pair is two lines, ``query group subgroup doc level``, the winner with the higher level. A worker's
-    judgments of a query are one judgment group, since the program calls contradictions inside one an error;
-    every pair is a subgroup of its own. Ties have equal levels.
-    """
+    """Write judgments in trec_eval's ``prefs`` format, atomically."""
+    # Each pair is two lines, ``query group subgroup doc level``, the winner with the higher level. A worker's
+    # judgments of a query are one judgment group, since the program calls contradictions inside one an error;
+    # every pair is a subgroup of its own. Ties have equal levels.
     queries, docs = ([column(name) for name in names] for names in (judgments.queries, judgments.docs))
     columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
     with atomic_write(path) as file:
@@ -185,10 +179,7 @@ def write_prefs(path: str | Path, judgments: Judgments) -> None:
 def write_pref_qrels(
     path: str | Path, rows: Iterable[tuple[str, str, float]], *, rehearsal: Rehearsal | None = None
 ) -> None:
-    """Write float-valued preference qrels (``query Q0 doc value``), which compatibility scripts read.
-
-    A ``rehearsal`` stands in the second column, as in other qrels.
-    """
+    """Write float-valued preference qrels (``query Q0 doc value``), which compatibility scripts read."""
     second = second_column(rehearsal)
     with atomic_write(path) as file:
         for query, doc, value in rows:

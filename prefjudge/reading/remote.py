@@ -156,11 +156,9 @@ def version(path: str | Path) -> str:
 
 
 def lasting_version(path: str | Path) -> str | None:
-    """Return the version of an object, if its server gives it to no other bytes there; else None.
-
-    A weak ETag may stand for several. That of many web servers is the second of the last change and the size,
-    so until that second has passed for everybody's clock, other bytes may get it, too.
-    """
+    """Return the version of an object, if its server gives it to no other bytes there; else None."""
+    # A weak ETag may stand for several. That of many web servers is the second of the last change and the
+    # size, so until that second has passed for everybody's clock, other bytes may get it, too.
     info = _info(without_secrets(fspath(path)))
     if not has_etag(info.version) or info.version.startswith("etag:W/"):
         return None
@@ -234,11 +232,9 @@ def _read_store(name: str, at: int, size: int) -> Iterator[bytes]:
 
 
 def _read_web(name: str, at: int) -> Iterator[bytes]:
-    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again.
-
-    A server may pack what it sends on its own account. It comes as it is: our reader unpacks gzip as that of
-    any file, and notices where it ends early.
-    """
+    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again."""
+    # A server may pack what it sends on its own account. It comes as it is: our reader unpacks gzip as that
+    # of any file, and notices where it ends early.
     files, place = _files(whole(name))
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={at}-"} if at else {})}
     with files.open(place, block_size=0, size=1, headers=headers) as file:

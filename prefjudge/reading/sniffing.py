@@ -89,10 +89,8 @@ def sniff(path: str | Path) -> Sniffed:
 
 
 def doubt_ranks(path: str | Path) -> str:
-    """Return what contradicts a run of three columns whose last may be grades; empty where nothing does.
-
-    A run's ranks differ within a query. Where all are as small as grades and they repeat, they are grades.
-    """
+    """Return what contradicts a run of three columns whose last may be grades; empty where nothing does."""
+    # A run's ranks differ within a query. Where all are as small as grades and they repeat, they are grades.
     if not can_reread(path):  # looking ahead into a pipe would swallow it
         return ""
     try:

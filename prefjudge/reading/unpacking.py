@@ -124,10 +124,8 @@ class PartFile(RawIOBase):
 
 
 def parts_of(path: str, size: int = PART) -> list[FilePart]:
-    """Return the parts of a file, in which no query is cut as far as its lines stand together.
-
-    None of a file that is small, or no file, or one long compressed stream.
-    """
+    """Return the parts of a file, in which no query is cut as far as its lines stand together."""
+    # None of a file that is small, or no file, or one long compressed stream.
     file = Path(path)
     if not file.is_file() or (whole := file.stat().st_size) < 2 * size:
         return []
@@ -156,10 +154,8 @@ def _change_after(handle: int, place: int) -> int | None:
 
 
 def change_in(block: bytes) -> int | None:
-    """Return where the first word of a line differs from that of the line that starts next.
-
-    0 where no line of the block does; None where the lines are not those of a plain run.
-    """
+    """Return where the first word of a line differs from that of the line that starts next."""
+    # 0 where no line of the block does; None where the lines are not those of a plain run.
     first = block.find(b"\n") + 1
     if not first or len(block) < first + _WORD:
         return 0
@@ -175,11 +171,9 @@ def change_in(block: bytes) -> int | None:
 
 
 def stitched(own: Iterator[bytes], beyond: Iterator[bytes], *, first: bool) -> Iterator[bytes]:
-    """Yield the queries that start in the text of some members, the last one to its end in those after it.
-
-    Members end anywhere. So a part starts where the query changes after its first whole line, and ends where
-    the query changes after the first whole line beyond it: where the next part starts.
-    """
+    """Yield the queries that start in the text of some members, the last one to its end in those after it."""
+    # Members end anywhere. So a part starts where the query changes after its first whole line, and ends
+    # where the query changes after the first whole line beyond it: where the next part starts.
     pieces = chain(own, _rest_of_query(beyond))
     if first:
         yield from pieces
@@ -359,11 +353,9 @@ _DIGEST_PIECE = 1 << 20
 
 
 def digest(path: str | Path) -> str:
-    """Return ``sha256:`` and the SHA-256 of a file's bytes as they are stored.
-
-    Of an object that is fetched it is ``etag:`` and what the server calls its version, if it does: else every
-    byte would be fetched again.
-    """
+    """Return ``sha256:`` and the SHA-256 of a file's bytes as they are stored."""
+    # Of an object that is fetched it is ``etag:`` and what the server calls its version, if it does: else
+    # every byte would be fetched again.
     if is_remote(path):
         from prefjudge.reading.remote import has_etag, version
 

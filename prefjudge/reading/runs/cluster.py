@@ -122,11 +122,9 @@ class SparkTables(Tables):
         work: GroupWork,
         columns: Mapping[str, str],
     ) -> list[Any]:
-        """Fill a table with what ``work`` finds in rows, which it gets in whole groups.
-
-        What the executors see under its path they read themselves: Spark's own reader takes longer than all
-        the rest. Columns in the names of folders are left to it.
-        """
+        """Fill a table with what ``work`` finds in rows, which it gets in whole groups."""
+        # What the executors see under its path they read themselves: Spark's own reader takes longer than all
+        # the rest. Columns in the names of folders are left to it.
         cores = self.session.sparkContext.defaultParallelism
         with _columns_are_arrow(), _briefly("Spark cannot read the input", _READING):
             read: RowReader = iter
@@ -275,10 +273,8 @@ class _Executors(Executor):
 
 
 def _answers(session: Any, work: _Work, paths: Sequence[str]) -> Any:
-    """Return as a frame what ``work`` makes of each path: a task for each, on whatever executor is free.
-
-    What goes home is in the column ``answer``; the rows that stay have nothing there.
-    """
+    """Return as a frame what ``work`` makes of each path: a task for each, on whatever executor is free."""
+    # What goes home is in the column ``answer``; the rows that stay have nothing there.
     tasks = [(place, path) for place, path in enumerate(paths) if not _is_address(path)]
     places = {str(Path(path)): (place, path) for place, path in enumerate(paths) if _is_address(path)}
     frames = []
@@ -474,10 +470,7 @@ def _file(name: str) -> str:
 def packed(
     batches: Iterator[pa.RecordBatch], *, by: Sequence[str], buckets: int, read: RowReader = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Yield rows in packs: those that agree in some columns are a group, and have the same bucket.
-
-    The rows are those that come, or that ``read`` makes of what comes.
-    """
+    """Yield rows in packs: those that agree in some columns are a group, and have the same bucket."""
     held: list[pa.RecordBatch] = []
     try:
         for batch in read(batches):
@@ -563,11 +556,7 @@ def save_pool(
     per_query: QrelsPerQuery = QrelsPerQuery.FIRST,
     queries: Collection[str] | None = None,
 ) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Write the pool as Parquet where the cluster keeps its files: query, doc, contributors.
-
-    Its rows are those that :func:`prefjudge.core.pools.build_pools` makes of the same runs, in any
-    order.
-    """
+    """Write the pool as Parquet where the cluster keeps its files: query, doc, contributors."""
     assert isinstance(runs, TableRuns)
     spark = runs.tables
     assert isinstance(spark, SparkTables)

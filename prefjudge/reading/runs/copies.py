@@ -338,10 +338,7 @@ class RunCopies:
             writer.leave()
 
     def trim(self, units: Iterable[str] = ()) -> None:
-        """Remove the least recently used copies beyond the room, and what was left.
-
-        ``units`` are the files, or parts of them, that get copies and need room for them.
-        """
+        """Remove the least recently used copies beyond the room, and what was left."""
         held = sum(_size(unit) for unit in units if unit in self.names and not self.has(unit))
         now = time.time()
         for used, size, folder in sorted(_all(self.folder), reverse=True):
@@ -363,10 +360,7 @@ def _all(folder: Path) -> list[tuple[float, int, Path]]:
 
 
 def copies_of(paths: Iterable[str | Path], notices: list[Notice]) -> RunCopies | None:
-    """Return the copies of runs, where these are large and copies can be kept; else None.
-
-    ``notices`` receives, once, that there are copies from now on.
-    """
+    """Return the copies of runs, where these are large and copies can be kept; else None."""
     sizes = {str(path): size for path in paths if (size := _size(str(path)))}
     if os.environ.get(OFF) == "0" or sum(sizes.values()) < WORTH:
         return None
@@ -405,10 +399,8 @@ def shown_folder(folder: Path) -> str:
 
 
 def _cache_folder() -> Path | None:
-    """Return the user's folder for what can be made again; None where a copy would not be safe.
-
-    On Windows nothing tells a changed file whose time was set back.
-    """
+    """Return the user's folder for what can be made again; None where a copy would not be safe."""
+    # On Windows nothing tells a changed file whose time was set back.
     if not hasattr(os, "geteuid"):
         return None
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -444,10 +436,8 @@ def _size(path: str) -> int:
 
 
 def _key(path: str) -> str | None:
-    """Return what tells a file, or a part of one, from all others, and from itself once it changed.
-
-    None where that cannot be told: it is none, or it changed just now, and may again within the same tick.
-    """
+    """Return what tells a file, or a part of one, from all others, and from itself once it changed."""
+    # None where that cannot be told: it is none, or it changed just now, and may again within the same tick.
     if is_remote(path):
         return _object_key(path)
     try:
@@ -464,10 +454,8 @@ def _key(path: str) -> str | None:
 
 
 def _object_key(path: str) -> str | None:
-    """Return the same of an object: its address and the ETag, if its server gives it to no other bytes there.
-
-    An address with a signature would leave a trace of it.
-    """
+    """Return the same of an object: its address and the ETag, if that is of no other bytes there."""
+    # An address with a signature would leave a trace of it.
     from prefjudge.reading.remote import lasting_version
 
     address = without_secrets(path)

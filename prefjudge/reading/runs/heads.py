@@ -95,10 +95,8 @@ class RunFacts:
 def answers(
     path: str, work: Callable[[RunChunk], T], how: Reading, *, from_copy: Callable[[Copy], T]
 ) -> tuple[list[T], RunForm, list[Notice]]:
-    """Return an answer in parts, what the run was taken for, and what was odd.
-
-    Of a copy in which lines stand as they rank, no more is read than is needed; else each chunk.
-    """
+    """Return an answer in parts, what the run was taken for, and what was odd."""
+    # Of a copy in which lines stand as they rank, no more is read than is needed; else each chunk.
     copy = how.copies.find(path, how.order) if how.copies is not None else None
     if copy is not None and copy.in_order(how.order):
         return [from_copy(copy)], copy.form(path), copy.notices(path)
@@ -108,12 +106,10 @@ def answers(
 def per_chunk(
     path: str, work: Callable[[RunChunk], T], how: Reading, *, size: int = BLOCK
 ) -> tuple[list[T], RunForm, list[Notice]]:
-    """Return what ``work`` makes of each chunk of a run, what the run was taken for, and what was odd.
-
-    Every line is checked, now or when it was copied. A run whose queries turn out not to stand together is
-    read once more, from its first line: ``work`` then meets what it met before. ``size`` is about how many
-    bytes make a chunk.
-    """
+    """Return what ``work`` makes of each chunk of a run, what the run was taken for, and what was odd."""
+    # Every line is checked, now or when it was copied. A run whose queries turn out not to stand together is
+    # read once more, from its first line: ``work`` then meets what it met before. ``size`` is about how many
+    # bytes make a chunk.
     if how.copies is None:
         return _read(path, work, how, size)
     copy = how.copies.find(path, how.order)
@@ -172,10 +168,9 @@ def _read(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHead(RunFacts):
-    """The top documents of one run, as one worker hands them back.
+    """The top documents of one run, as one worker hands them back."""
 
-    ``docs`` holds a line for each: the first ``sizes[0]`` for ``queries[0]``, and so on.
-    """
+    # ``docs`` holds a line for each: the first ``sizes[0]`` for ``queries[0]``, and so on.
 
     queries: list[bytes]
     sizes: NDArray[np.int64]
@@ -441,12 +436,10 @@ Found = TypeVar("Found", RunHead, JudgedRows)
 
 
 def units_of(paths: Iterable[str], copies: RunCopies | None) -> list[str]:
-    """Return the parts of the large files, which are read side by side, and the others as they are.
-
-    A file that turned out not to be in order has a copy of all of it.
-    """
+    """Return the parts of the large files, which are read side by side, and the others as they are."""
     units: list[str] = []
     for path in paths:
+        # a file that turned out not to be in order has a copy of all of it
         whole = has_reader(path) or (copies is not None and copies.has(path))
         units += ([] if whole else parts_of(path)) or [path]
     return units
@@ -508,11 +501,9 @@ def check_overlap(
     found: int,
     notices: list[Notice] | None = None,
 ) -> None:
-    """Refuse a run that has no query of the qrels, or whose doc_ids are numbers where theirs are not.
-
-    Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run that
-    found nothing scores 0, and is noticed where its ids look different, or in several queries.
-    """
+    """Refuse a run that has no query of the qrels, or whose doc_ids are numbers where theirs are not."""
+    # Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run
+    # that found nothing scores 0, and is noticed where its ids look different, or in several queries.
     query, doc = example
     if not shared and qrels.queries:
         raise InputError(
@@ -703,11 +694,7 @@ def _distinct(paths: Sequence[str | Path]) -> tuple[str, ...]:
 
 
 def called(found: Sequence[RunFacts], notices: list[Notice]) -> tuple[str, ...]:
-    """Return a name for each run: its tag, or its file's name where the tag is absent or not its own.
-
-    A `NamedFile` has the name that a program gave it. ``notices`` receives which names are odd, then what
-    readers met.
-    """
+    """Return a name for each run: its tag, or its file's name where the tag is absent or not its own."""
     named, by_file = [], defaultdict[str, list[str]](list)
     tags = [one.path.name if isinstance(one.path, NamedFile) else one.tag for one in found]
     stems = [stem(one.path) for one in found]

@@ -129,11 +129,9 @@ def health(
     order: Order | str = Order.SCORE,
     on_duplicate: OnDuplicate | str = OnDuplicate.ERROR,
 ) -> RunHealth:
-    """Read every line of a run and say what it holds.
-
-    ``cutoff`` is the depth that matters. The expected queries are those of the qrels, unless ``queries`` says
-    them.
-    """
+    """Read every line of a run and say what it holds."""
+    # ``cutoff`` is the depth that matters. The expected queries are those of the qrels, unless ``queries``
+    # says them.
     name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
     index = Judged.of(qrels) if qrels is not None else None
     work = partial(_examined, index=index, cutoff=cutoff, order=how.order)

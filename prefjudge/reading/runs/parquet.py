@@ -145,10 +145,7 @@ def row_groups(files: Sequence[Path], size: int) -> list[RowGroups]:
 def read_row_groups(
     part: RowGroups, columns: Sequence[str], given: Mapping[str, str | None] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a part of a file, which may be spelled in other letters, as SQL takes them.
-
-    ``given`` are columns that the names of the folders hold.
-    """
+    """Yield some columns of a part of a file, which may be spelled in other letters, as SQL takes them."""
     import pyarrow as pa
 
     given = given or {}

@@ -31,10 +31,9 @@ _WIDEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column of a run file holds what; None where it has no such column.
+    """Which column of a run file holds what; None where it has no such column."""
 
-    A tag is the last column, or where it holds blanks, all from its own to the last.
-    """
+    # A tag is the last column, or where it holds blanks, all from its own to the last.
 
     name: str
     columns: int
@@ -315,10 +314,7 @@ class RunReader:
         return self.layout.columns
 
     def chunk(self, rows: Fields, changes: Places | None = None) -> RunChunk:
-        """Check rows that are grouped by query and make a chunk of them.
-
-        ``changes`` are the rows where a query starts, the first aside, where they are known.
-        """
+        """Check rows that are grouped by query and make a chunk of them."""
         assert self.layout is not None
         layout = self.layout
         count = len(rows)
@@ -401,11 +397,9 @@ class RunReader:
         return rows.take(fine)
 
     def _check_places(self, rows: Fields, counted: bool) -> None:
-        """Refuse six columns without a tag, of which the fifth is the rank and the sixth the score.
-
-        A blank in every document id, or a column too many, makes such lines of those that have no tag: the
-        sixth column then holds numbers that change, and the fifth counts the lines or the fourth does not.
-        """
+        """Refuse six columns without a tag, of which the fifth is the rank and the sixth the score."""
+        # A blank in every document id, or a column too many, makes such lines of those that have no tag: the
+        # sixth column then holds numbers that change, and the fifth counts the lines or the fourth does not.
         if rows.counts[0] != TREC.columns:
             return
         tags = rows.ids(TREC.columns - 1)

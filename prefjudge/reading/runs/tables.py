@@ -100,10 +100,8 @@ class Tables:
         out: str | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> list[Any]:
-        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``.
-
-        It gets streams of rows; those that agree in ``by`` come one after the other, in one stream.
-        """
+        """Return what ``work`` says of some columns of a Parquet; write the rows that it makes to ``out``."""
+        # It gets streams of rows; those that agree in ``by`` come one after the other, in one stream.
         found: list[Any] = []
         with _written(out, columns or {}) as write, brought_together(read_columns(path, asked), by) as tables:
             for table in tables:
@@ -168,10 +166,7 @@ def _name(cell: object) -> str:
 
 @contextmanager
 def brought_together(batches: Iterable[pa.RecordBatch], by: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
-    """Yield rows in tables of whole groups, those of a group one after the other.
-
-    Where there are many, they are shared out to files of whole groups first.
-    """
+    """Yield rows in tables of whole groups, those of a group one after the other."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -271,11 +266,10 @@ class Refused:
 
 
 class TableRuns(Reader):
-    """Runs in files and tables: files are read for each question, tables are opened and checked once.
+    """Runs in files and tables: files are read for each question, tables are opened and checked once."""
 
-    A Parquet may hold many runs. Runs come in the order of their files, and those of one Parquet by name;
-    their queries as the files list them.
-    """
+    # A Parquet may hold many runs. Runs come in the order of their files, and those of one Parquet by name;
+    # their queries as the files list them.
 
     def __init__(
         self,

@@ -163,13 +163,11 @@ def read_texts(
     fields: TextFields = PLAIN,
     notices: list[Notice] | None = None,
 ) -> dict[str, str]:
-    """Return the texts of documents by doc_id, in the order asked for; those that are not there are left out.
-
-    A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
-    ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it has one of the text formats. A plain
-    file of lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's
-    ids say where in which file they are.
-    """
+    """Return the texts of those documents that are there by doc_id, in the order asked for."""
+    # A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
+    # ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it has one of the text formats. A plain file
+    # of lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's ids say
+    # where in which file they are.
     if is_dataset(path):
         return dataset_texts(fspath(path), doc_ids, fields)
     if isinstance(path, Held):

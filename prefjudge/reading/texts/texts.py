@@ -502,10 +502,8 @@ def hidden_line(line: bytes) -> int | None:
 
 
 def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields = PLAIN) -> Record | None:
-    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use.
-
-    A title alone is the text. Another field than the title is that of a topic.
-    """
+    """Read a JSON object: an id, a text, perhaps a title, under the names that collections use."""
+    # A title alone is the text. Another field than the title is that of a topic.
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -559,10 +557,8 @@ def _member(record: Any, keys: tuple[str, ...]) -> str | None:
 
 
 def readable(text: bytes, where: str, notices: list[Notice] | None) -> str:
-    """Return text for people; NUL and what is not UTF-8 become the replacement character.
-
-    The first of each file that is not UTF-8 is noticed.
-    """
+    """Return text for people; NUL and what is not UTF-8 become the replacement character."""
+    # The first of each file that is not UTF-8 is noticed.
     if b"\0" in text:  # which no database keeps
         if notices is not None:
             notices.append(Notice(where=where, what="the text holds NUL bytes; they were replaced"))

@@ -33,10 +33,9 @@ def _topic(
     parts: Mapping[str, str],
     names: Sequence[str],
 ) -> Record | None:
-    """Return the topic that starts on a line, with the first of its parts that has one of the names.
-
-    What lacks a ``number`` (what it is called, what is said, and how to write it) or such a part is reported.
-    """
+    """Return the topic that starts on a line, with the first of its parts that has one of the names."""
+    # What lacks a ``number`` (what it is called, what is said, and how to write it) or such a part is
+    # reported.
     called, name, hint = number
     if not name or name.split() != [name]:
         what = f"the {called} of the topic holds a blank" if name else f"the topic has no {called}"

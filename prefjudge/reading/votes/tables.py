@@ -235,10 +235,8 @@ _EXAMPLES = 50
 
 
 def guess_parts(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return which column holds which part of a vote, as far as the columns' names and first values say.
-
-    A column whose values hold blanks is a text, and never an id.
-    """
+    """Return which column holds which part of a vote, as far as the columns' names and first values say."""
+    # A column whose values hold blanks is a text, and never an id.
     names: dict[str, str] = {}
     for row in rows:
         for name in row:
@@ -307,15 +305,13 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a form may need beside the rows.
-
-    ``criterion`` is the question whose votes are read, where a file has several; ``items`` the records of the
-    data file that the votes name by ``instance``.
-    """
+    """What a form may need beside the rows."""
 
     path: str
     criterion: str = ""
+    """The question whose votes are read, where a file has several."""
     items: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The records of the data file that the votes name by ``instance``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

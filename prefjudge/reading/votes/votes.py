@@ -205,11 +205,9 @@ def _read_file(path: Path, how: HowVotesAreRead, notices: list[Notice]) -> Votes
 
 
 def _has_columns(path: Path) -> bool:
-    """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie.
-
-    Where a mistake is on the first line, the next ones tell; a line of three words lacks the preferred one,
-    and where all lines have as many as judgments, their reader says what is wrong with them.
-    """
+    """Tell lines of ``query doc doc preferred``: the fourth word repeats one of two, or is a tie."""
+    # Where a mistake is on the first line, the next ones tell; a line of three words lacks the preferred one,
+    # and where all lines have as many as judgments, their reader says what is wrong with them.
     first = next(blocks(path, Holds.TEXTS), None)
     lines = (
         line for line in (first.data if first else b"").split(b"\n") if line.strip() and line[:1] != b"#"
