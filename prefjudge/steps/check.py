@@ -262,24 +262,6 @@ def _count_texts(path: str, notices: list[Notice]) -> int:
     return count
 
 
-def _count_runs(
-    path: str | Path,
-    qrels: Qrels | None,
-    queries: tuple[str, ...] | None,
-    cutoff: int,
-    order: Order,
-    notices: list[Notice],
-) -> dict[str, int]:
-    """Read every row of the runs of a Parquet, and return how many runs and queries it holds."""
-    with reading([path], order, notices) as reader:
-        heads = reader.top(cutoff)
-        if qrels is not None:
-            reader.judged(qrels)  # which says where they do not meet
-    expected = queries or (qrels.queries if qrels else heads.queries)
-    notices += heads_beside_each_other(heads, expected, cutoff)
-    return {"runs": len(heads.runs), "queries": len(heads.queries)}
-
-
 def _check_file(
     path: str | Path,
     kind: str,
@@ -299,7 +281,13 @@ def _check_file(
         if asked not in _CHECKED:
             raise InputError(sniffed.what, sniffed.way)
         if asked == "run" and is_parquet(path):
-            counts = _count_runs(path, qrels, queries, cutoff, order, notices)
+            with reading([path], order, notices) as reader:
+                heads = reader.top(cutoff)
+                if qrels is not None:
+                    reader.judged(qrels)  # which says where they do not meet
+            expected = queries or (qrels.queries if qrels else heads.queries)
+            notices += heads_beside_each_other(heads, expected, cutoff)
+            counts = {"runs": len(heads.runs), "queries": len(heads.queries)}
         elif asked == "run":
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices

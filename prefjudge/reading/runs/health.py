@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Order, Qrels, Words, codes_of
+from prefjudge.core.runs import Order, Places, Qrels, Words, codes_of
 from prefjudge.errors import InputError
 from prefjudge.reading.fields import integers
 from prefjudge.reading.files import Notice, decode, paths_of
@@ -216,7 +216,7 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
         infinite=int(np.isinf(chunk.score).sum()),
         tags=_tags(chunk),
-        judged=_judged_share(chunk, index, ranking.rows, place, cutoff),
+        judged=_judged_share(chunk, index, ranking.rows[place < cutoff], np.minimum(sizes, cutoff)),
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
@@ -253,16 +253,12 @@ def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[n
     return int(bad.sum())
 
 
-def _judged_share(
-    chunk: RunChunk, index: Judged | None, rows: NDArray[np.int64], place: NDArray[np.int64], cutoff: int
-) -> float:
-    """Return the sum of Judged@cutoff over the judged queries of a chunk."""
+def _judged_share(chunk: RunChunk, index: Judged | None, top: Places, seen: Places) -> float:
+    """Return the sum over the judged queries of a chunk of how much of their top is judged."""
     if index is None:
         return 0.0
     code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
-    top = rows[place < cutoff]
     hits, _ = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
-    seen = np.minimum(np.diff(chunk.bounds), cutoff)
     return float((1.0 / seen[chunk.group[top[hits]]]).sum())
 
 
