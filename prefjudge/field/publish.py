@@ -273,6 +273,7 @@ class Pages:
             token=self._study.opaque("create", hit.hit_key, length=48),
             key=hit.hit_key,
             page=self.page(hit, crowd),
+            comparisons=tuple(self._slot(slot) for slot in hit.slots),
             title=config.hit.title,
             description=config.hit.description,
             pay=hit.reward_cents * CENT,

@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.crowd.contract")
+pytest.register_assert_rewrite("prefjudge.testing")

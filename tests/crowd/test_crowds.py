@@ -10,8 +10,8 @@ from prefjudge.crowd.crowds import CROWDS, connect, prices_of
 from prefjudge.crowd.protocol import CrowdSettings, Disputing, Recruiting, RefusedError
 from prefjudge.crowd.tasks import Dispute
 from prefjudge.errors import PluginError
+from prefjudge.testing import task
 from tests.crowd import memory
-from tests.crowd.contract import task
 
 HERE = CrowdSettings(url="memory:crowds")
 

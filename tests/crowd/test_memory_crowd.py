@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.crowd.contract import CrowdContract
+from prefjudge.testing import CrowdContract
 from tests.crowd.memory import MemoryCrowd, Person, Platform
 
 

@@ -17,7 +17,7 @@ from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.operator import LOCAL_KEY, issue_key
 from prefjudge.marketplace.server import Server, start
-from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
+from prefjudge.testing import BARRED, SHARP, CrowdContract, task
 from tests.marketplace.conftest import stopping as stopping
 from tests.marketplace.people import Admin, Clock, Worker
 

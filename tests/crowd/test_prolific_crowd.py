@@ -18,8 +18,8 @@ from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
+from prefjudge.testing import BARRED, SHARP, CrowdContract, task
 from tests.crowd import prolific_platform
-from tests.crowd.contract import BARRED, SHARP, CrowdContract, task
 from tests.crowd.prolific_people import Participant, Visitor
 from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, cost, served
 from tests.marketplace.conftest import stopping as stopping

@@ -135,6 +135,22 @@ def test_a_study_is_published_collected_and_paid_elsewhere(elsewhere: Path, plat
     assert not list(elsewhere.glob("marketplace.db*")), "nobody needed a marketplace"
 
 
+def test_a_crowd_that_shows_no_pages_asks_the_comparisons(elsewhere: Path, platform: Platform) -> None:
+    """As one does that hands out tables: nobody there sees a page."""
+    truth = simulated_truth(Study(elsewhere), TRUTH)
+    publish(elsewhere, yes=True)
+    for task_id, published in platform.tasks.items():
+        answers = {}
+        for asked in published.task.comparisons:
+            worth = [truth.get((asked.query, passage), float("-inf")) for passage in asked.passages]
+            answers[asked.name] = asked.tokens[int(worth[1] > worth[0])]
+        person = platform.join(Person(approved=20_000))
+        platform.submit(platform.take(person, task_id), {"consent": "yes", **answers})
+    assert collect(elsewhere).finished
+    assert set(kept_votes(elsewhere).values()) == {1}
+    assert resolve(elsewhere).statuses["single"] == 15, "who answers by the truth leaves no cycle"
+
+
 def until_done(verb: Callable[[], object]) -> int:
     """Start a verb again each time that it breaks off; return how often it did."""
     for broken in range(40):

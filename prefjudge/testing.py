@@ -1,4 +1,8 @@
-"""What every crowd keeps to: a class of tests that a crowd's own test takes after."""
+"""What every crowd keeps to: a class of tests, for pytest, that a crowd's own tests take after.
+
+Subclass :class:`CrowdContract`, and give it a fixture ``stage``: the crowd, and the people behind it, whom
+the tests let work.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -129,8 +133,9 @@ class CrowdContract:
         asked = [*task_ids[1:9], "3NOSUCHTHING", *task_ids[9:]]
         states = list(stage.open_again().fetch_each(asked))
         assert isinstance(states.pop(8), RefusedError)
-        assert states == [stage.crowd.fetch(task_id) for task_id in task_ids[1:]]
-        assert [len(state.submissions) for state in states[:5]] == [0, 0, 1, 2, 0]
+        alone = [stage.crowd.fetch(task_id) for task_id in task_ids[1:]]
+        assert states == alone
+        assert [len(state.submissions) for state in alone[:5]] == [0, 0, 1, 2, 0]
 
     @pytest.mark.parametrize("text", [SHARP, "a\nb\tc", " leading and trailing ", "x" * 20_000, ""])
     def test_texts_come_back_as_they_were(self, stage: Stage, text: str) -> None:
