@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -22,6 +22,12 @@ def many(count: int, noun: str, nouns: str = "") -> str:
 
 def _plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
+
+
+def some(words: Collection[str], most: int = 5, between: str = ", ") -> str:
+    """Return the first of some words, and how many more there are."""
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return f"{between.join([*words][:most])}{more}"
 
 
 # Probabilities as people read them.

@@ -26,10 +26,8 @@ _LONGEST_SAID = 400
 
 
 def print_json(record: object, notices: Sequence[str] = ()) -> None:
-    """Print a result as one JSON document on stdout; docs/json.md says what its keys mean.
-
-    Every document says under ``notices`` what was odd in the input: the result's own, or those given.
-    """
+    """Print a result as one JSON document on stdout; docs/json.md says what its keys mean."""
+    # Every document says under ``notices`` what was odd in the input: the result's own, or those given.
     from prefjudge.show.results import plain
     from prefjudge.words import json_text
 
@@ -61,10 +59,8 @@ def screen_width() -> int | None:
 def print_tables(
     tables: Iterable["Table"], form: str = "terminal", *, rehearsal: "Rehearsal | None" = None
 ) -> None:
-    """Print tables on stdout, a blank line between two; those for a terminal fit it.
-
-    Each says where it rests on simulated judgments.
-    """
+    """Print tables on stdout, a blank line between two; those for a terminal fit it."""
+    # Each says where it rests on simulated judgments.
     from prefjudge.show.tables import render_table
 
     width = screen_width()
@@ -83,10 +79,8 @@ _MOST_NOTES = 3
 
 
 def briefly(result: Any, details: bool) -> bool:
-    """Print what a result says first, and its notes in a line each; return whether ``details`` are left out.
-
-    With them, the notes come first, and whole: they may be about any of the numbers below.
-    """
+    """Print what a result says first, and its notes in a line each; return whether that is all."""
+    # With them, the notes come first, and whole: they may be about any of the numbers below.
     notices = tuple(getattr(result, "notices", ()))
     if details:
         notice(notices, limit=len(notices))
@@ -114,10 +108,8 @@ def brief_notes(notices: Sequence[str], *, whole: bool = False) -> None:
 
 
 def _first_clauses(text: str, width: int) -> str:
-    """Return as much of a sentence as a line takes: whole clauses where that is half a line or more.
-
-    It ends within no bracket or quotation, where there is a place before.
-    """
+    """Return as much of a sentence as a line takes: whole clauses where that is half a line or more."""
+    # It ends within no bracket or quotation, where there is a place before.
     if len(text) <= width:
         return text
     places = [
@@ -203,10 +195,8 @@ def at_work(verb: str) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on stderr how far the work is: a bar, from the first step on, as a question may come before.
-
-    Where there is no terminal, a line now and then.
-    """
+    """Show on stderr how far the work is: a bar, from the first step on, as a question may come before."""
+    # Where there is no terminal, a line now and then.
     if not sys.stderr.isatty():
         said = [monotonic()]
 

@@ -23,7 +23,7 @@ from prefjudge.cli.output import (
     stamp,
 )
 from prefjudge.errors import CrowdError, NotFinished, quoted
-from prefjudge.words import chance_text, many
+from prefjudge.words import chance_text, many, some
 
 if TYPE_CHECKING:
     from prefjudge.field.crowd import Watch
@@ -403,8 +403,7 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     for reason, count in result.reasons.items():
         say(f"  {count} {reason}")
     if result.barred:
-        rest = f" and {len(result.barred) - _SHOWN:,} more" if len(result.barred) > _SHOWN else ""
-        say(f"barred workers: {', '.join(result.barred[:_SHOWN])}{rest}")
+        say(f"barred workers: {some(result.barred)}")
     held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "

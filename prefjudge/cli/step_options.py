@@ -49,10 +49,8 @@ class StepOption:
 
 
 def step_options(verb: str) -> tuple[StepOption, ...]:
-    """Return the options of a verb that people can type, in the order of the step's signature.
-
-    What takes a function, such as ``progress``, or an executor is for programs alone.
-    """
+    """Return the options of a verb that people can type, in the order of the step's signature."""
+    # What takes a function, such as ``progress``, or an executor is for programs alone.
     source, step = _found(step_module(verb), verb)
     assert isinstance(step, ast.FunctionDef), verb
     told = _described(step)
@@ -72,10 +70,8 @@ def step_options(verb: str) -> tuple[StepOption, ...]:
 
 
 def _shared_options(source: str, name: str) -> list[StepOption]:
-    """Return the options of ``**how: Unpack[ReadOptions]``: a TypedDict, with ``DEFAULTS`` beside it.
-
-    One that is made of others has their options, and no defaults of its own to be read.
-    """
+    """Return the options of ``**how: Unpack[ReadOptions]``: a TypedDict, with ``DEFAULTS`` beside it."""
+    # One that is made of others has their options, and no defaults of its own to be read.
     where, options = _found(source, name)
     assert isinstance(options, ast.ClassDef), name
     bases = [base.id for base in options.bases if isinstance(base, ast.Name) and base.id != "TypedDict"]

@@ -72,7 +72,7 @@ from prefjudge.reading.texts.texts import read_queries
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import QRELS_FILE, Study, generator, open_study, seed_words
 from prefjudge.version import __version__
-from prefjudge.words import Rehearsal, many
+from prefjudge.words import Rehearsal, many, some
 
 _UNGRADED = {"Judged", "NumRet"}
 """Measures that count without a relevant document."""
@@ -164,8 +164,7 @@ def _read_as(forms: "Mapping[str, RunForm]") -> str:
         words = [name, many(columns, "column")]
         words.append(_between([form.lines for form in found], "line", "lines"))
         words.append(_between([form.queries for form in found], "query", "queries"))
-        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-        of = f"{', '.join(Path(path).name for path in paths[:_NAMED])}{more}: " if len(alike) > 1 else ""
+        of = f"{some([Path(path).name for path in paths], _NAMED)}: " if len(alike) > 1 else ""
         said.append(of + ", ".join(words))
     return "; ".join(said)
 

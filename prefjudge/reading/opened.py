@@ -288,24 +288,26 @@ _NAMED = 5
 
 def run_surprises(run: "RunHealth") -> list[str]:
     """Return what a scorer of the run should know: each finding is one sentence without the file's name."""
-    found = []
+    found, are, have = [], ("are", "is"), partial(many, noun="query has", nouns="queries have")
     if run.missing:
         found.append(
-            f"{_queries(run.missing)} of those expected {_are(run.missing)} missing and will score 0"
+            f"{_queries(run.missing)} of those expected {are[len(run.missing) == 1]} missing and will score 0"
         )
     if run.missing and run.extra and (what := way_of_writing(run.extra, run.missing)):
         found.append(
             f"query_ids differ from those expected in {what}, such as {run.extra[0]!r}: write them alike"
         )
     if run.extra:
-        found.append(f"{_queries(run.extra)} {_are(run.extra)} beyond those expected and will not count")
+        found.append(
+            f"{_queries(run.extra)} {are[len(run.extra) == 1]} beyond those expected and will not count"
+        )
     if run.ties_at_top:
-        found.append(f"{_have(run.ties_at_top)} a tie at the first place: the order of ties decides the top")
+        found.append(f"{have(run.ties_at_top)} a tie at the first place: the order of ties decides the top")
     if run.ties_at_cutoff:
-        found.append(f"{_have(run.ties_at_cutoff)} a tie across place {run.cutoff}")
+        found.append(f"{have(run.ties_at_cutoff)} a tie across place {run.cutoff}")
     if run.rank_contradicts_score:
         found.append(
-            f"{_have(run.rank_contradicts_score)} ranks that contradict the scores: "
+            f"{have(run.rank_contradicts_score)} ranks that contradict the scores: "
             "--order rank and --order score will differ"
         )
     if run.first_rank is not None and run.first_rank != 1:
@@ -352,11 +354,11 @@ def copies_labelled(qrels: Qrels, copies: Copies) -> list[str]:
         return []
     texts = sum(map(len, several.values())) - len(several)
     found = [f"{many(texts, 'labelled document is a copy', 'labelled documents are copies')} of another"]
-    differ = [(query, some) for (query, _), some in several.items() if len({grade for _, grade in some}) > 1]
+    differ = [(query, same) for (query, _), same in several.items() if len({grade for _, grade in same}) > 1]
     if differ:
         named = "; ".join(
-            f"{query}: {', '.join(f'{doc} {grade:g}' for doc, grade in some[:_NAMED])}"
-            for query, some in differ[:_NAMED]
+            f"{query}: {', '.join(f'{doc} {grade:g}' for doc, grade in same[:_NAMED])}"
+            for query, same in differ[:_NAMED]
         )
         more = f"; and {len(differ) - _NAMED:,} more" if len(differ) > _NAMED else ""
         found.append(
@@ -482,13 +484,4 @@ def _same(alike: Mapping[str, int], what: str) -> list[Notice]:
 
 
 def _queries(names: Sequence[str]) -> str:
-    noun = "query" if len(names) == 1 else "queries"
-    return f"{len(names):,} {noun} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
-
-
-def _have(count: int) -> str:
-    return many(count, "query has", "queries have")
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+    return f"{many(len(names), 'query')} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"

@@ -52,10 +52,8 @@ def leaderboard_table(
     *,
     provenance: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return one leaderboard; with tiers and rank intervals, and the ends of tie sensitivity, where given.
-
-    Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
-    """
+    """Return one leaderboard; with tiers and rank intervals, and the ends of tie sensitivity, where given."""
+    # Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
     firm, loose = ({one.run: one for one in given} for given in (standings, ties))
 
     def of(known: Mapping[str, object], name: str, column: Column) -> Column | None:
@@ -210,11 +208,9 @@ def side_by_side_table(
     same_queries: bool = True,
     provenance: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return several leaderboards in one table, a row for each run in the order of people's answers.
-
-    Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
-    its heading says how many it has.
-    """
+    """Return several leaderboards in one table, a row for each run in the order of people's answers."""
+    # Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
+    # its heading says how many it has.
     place = by_people(boards)
     first = (boards[place], *boards[:place], *boards[place + 1 :])
     runs = dict.fromkeys(row.run for board in first for row in board.rows if not row.perfect)
@@ -300,10 +296,8 @@ def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str]
 
 
 def correlation_table(results: Sequence[RankCorrelation]) -> Table:
-    """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most.
-
-    Boards over different queries have a row for what is printed and one for the queries that both have.
-    """
+    """Return Kendall's tau and tau_AP of pairs of leaderboards, with the run that moves most."""
+    # Boards over different queries have a row for what is printed and one for the queries that both have.
     apart = not all(result.same_queries for result in results)
     votings = [one.two_votings for result in results for one in (result.printed, result.common)]
     rows: list[tuple[RankCorrelation, Over, Tau]] = []
@@ -396,10 +390,8 @@ def _with_ends(found: TwoVotings) -> str:
 
 
 def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = None) -> "DataFrame":
-    """Return the square matrix of win ratios: how often the column beats the row.
-
-    What it was made from is in ``frame.attrs["provenance"]``.
-    """
+    """Return the square matrix of win ratios: how often the column beats the row."""
+    # What it was made from is in ``frame.attrs["provenance"]``.
     from pandas import DataFrame, Index
 
     runs = Index(result.runs)
@@ -456,11 +448,9 @@ def winratio_matrix(
     numbered: bool | None = None,
     provenance: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return the matrix in which the column beats the row, bold where significant, with the wins below.
-
-    ``shown`` are the runs that it has, all by default. ``numbered`` headings are numbers, which stand before
-    the runs' names in the rows; so it is by default where names would take too much room.
-    """
+    """Return the matrix in which the column beats the row, bold where significant, with the wins below."""
+    # ``shown`` are the runs that it has, all by default. ``numbered`` headings are numbers, which stand
+    # before the runs' names in the rows; so it is by default where names would take too much room.
     runs = result.runs if shown is None else tuple(shown)
     if numbered is None:
         numbered = sum(len(run) + 2 for run in runs) > _NAMED_HEADINGS
@@ -542,10 +532,8 @@ def boards_tables(
     *,
     provenance: Mapping[str, str] | None = None,
 ) -> list[Table]:
-    """Return the boards of each measure, the runs that they do not rank yet, and how the boards agree.
-
-    A measure under one label set gives a full leaderboard; under several, the boards side by side.
-    """
+    """Return the boards of each measure, the runs that they do not rank yet, and how the boards agree."""
+    # A measure under one label set gives a full leaderboard; under several, the boards side by side.
     tables = []
     for measure in dict.fromkeys(board.leaderboard.measure for board in boards):
         same = [board for board in boards if board.leaderboard.measure == measure]
@@ -597,10 +585,8 @@ def main_boards(boards: Sequence[Board]) -> tuple[Board, Board | None]:
 def boards_screen(
     boards: Sequence[Board], tau: Sequence[RankCorrelation] = (), asked: Sequence[Table] = ()
 ) -> Screen:
-    """Return what boards say first: the order of the runs by people's answers, and how sure it is.
-
-    ``asked`` are further tables that were asked for.
-    """
+    """Return what boards say first: the order of the runs by people's answers, and how sure it is."""
+    # ``asked`` are further tables that were asked for.
     if not boards:
         return Screen(tables=tuple(asked))
     by_measure: dict[str, list[Board]] = {}
@@ -702,10 +688,8 @@ def pairings_table(rows: Sequence[Pairings], cycles: int | None = None) -> Table
 
 
 def left_out_table(rows: Sequence[LeftOut], two_votings: TwoVotings | None = None) -> Table:
-    """Return each run's score and rank without the passages that only it, or its team, contributed.
-
-    ``two_votings`` says what other votes like these do to the ranks.
-    """
+    """Return each run's score and rank without the passages that only it, or its team, contributed."""
+    # ``two_votings`` says what other votes like these do to the ranks.
     whose = "team" if any(row.team != row.run for row in rows) else "run"
     return table(
         f"Leaving out the passages that only one {whose} contributed",

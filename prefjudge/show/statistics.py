@@ -512,10 +512,8 @@ def _share_at(result: RankStability, rank: int, *, likeliest: bool = False) -> C
 
 
 def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
-    """Return each run's rank interval, and its expected rank and share of the first ``top`` ranks if told.
-
-    The likeliest rank of a run is bold.
-    """
+    """Return each run's rank interval, and its expected rank and share of the first ``top`` ranks if told."""
+    # The likeliest rank of a run is bold.
     shown, expected = (0 if result.share is None else min(top, len(result.runs))), result.expected
 
     def at(values: NDArray[Any] | None) -> Callable[[int], Cell]:

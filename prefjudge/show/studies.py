@@ -19,11 +19,9 @@ def plans_table(
     errors: tuple[float, float] | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return the plans from cheap to dear; the chosen one stands out.
+    """Return the plans from cheap to dear; the chosen one stands out."""
 
-    Where the share of wrong votes is not known, the chances at both ends of ``errors`` are shown.
-    """
-
+    # Where the share of wrong votes is not known, the chances at both ends of ``errors`` are shown.
     def name(plan: Plan) -> Cell:
         return Bold(plan.name) if plan is chosen else plan.name
 
@@ -76,10 +74,8 @@ def rules_table(rules: Mapping[str, Mapping[str, int]]) -> Table:
 def sensitivity_table(
     rule: str, variations: Sequence[Variation], two_votings: TwoVotings | None = None
 ) -> Table:
-    """Return what each change does to the winners and to the order of runs: the greatest effect first.
-
-    ``two_votings`` is how far the orders of runs under other votes like these agree.
-    """
+    """Return what each change does to the winners and to the order of runs: the greatest effect first."""
+    # ``two_votings`` is how far the orders of runs under other votes like these agree.
     kinds = {kind: sorted((one for one in variations if one.kind is kind), key=_most_first) for kind in Kind}
     return table(
         f"What changes the winners of {rule}",

@@ -88,11 +88,9 @@ _ESCAPES = {
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints literally, whatever a run tag contains.
-
-    What pdfLaTeX has no letter for in its first fonts is written as its code, such as U+691C: it would end
-    the compilation otherwise.
-    """
+    """Return text that LaTeX prints literally, whatever a run tag contains."""
+    # What pdfLaTeX has no letter for in its first fonts is written as its code, such as U+691C: it would end
+    # the compilation otherwise.
     return re.sub(r"[-–]{2,}|(?s:.)", _typeset, shorten_words(printable(text)))
 
 
@@ -106,11 +104,9 @@ def _typeset(found: re.Match[str]) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments.
-
-    More than `LONG` rows are a ``longtable``, which continues over pages. The first comment names the
-    packages that a document needs for it.
-    """
+    """Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments."""
+    # More than `LONG` rows are a ``longtable``, which continues over pages. The first comment names the
+    # packages that a document needs for it.
     long = len(table.rows) > LONG
     comments = [
         rf"% needs \usepackage{{booktabs,{'longtable,' * long}textcomp}}",
@@ -191,11 +187,9 @@ def _one_line(text: str) -> str:
 def render_terminal(
     table: Table, *, width: int | None = None, color: bool = False, aside: bool = True
 ) -> str:
-    """Return the table as text for a terminal; as wide as it takes unless ``width`` is given.
-
-    A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
-    ``aside`` says below it what gave way where it is too wide.
-    """
+    """Return the table as text for a terminal; as wide as it takes unless ``width`` is given."""
+    # A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
+    # ``aside`` says below it what gave way where it is too wide.
     from rich.console import Console, Group
     from rich.text import Text
 
@@ -287,10 +281,8 @@ def _plain(value: Value) -> object:
 
 
 def to_frame(table: Table) -> "DataFrame":
-    """Return the rows of any table, one column for each of its columns, values at full precision.
-
-    What the table was made from is in ``frame.attrs["provenance"]``.
-    """
+    """Return the rows of any table, one column for each of its columns, values at full precision."""
+    # What the table was made from is in ``frame.attrs["provenance"]``.
     from pandas import DataFrame
 
     frame = DataFrame(to_records(table), columns=[column.name for column in table.columns])
@@ -367,10 +359,8 @@ def check_table_form(path: str | PurePath) -> None:
 
 
 def render_table(table: Table, form: str, *, width: int | None = None) -> str:
-    """Return the table in the form named: ``terminal``, ``csv``, ``json``, ``md`` or ``tex``.
-
-    A file's suffix with its dot is a name too. Only a terminal has a ``width``.
-    """
+    """Return the table in the form named: ``terminal``, ``csv``, ``json``, ``md`` or ``tex``."""
+    # A file's suffix with its dot is a name too. Only a terminal has a ``width``.
     name = form.lower().removeprefix(".")
     if name == "terminal":
         return render_terminal(table, width=width)

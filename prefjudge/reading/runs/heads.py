@@ -48,7 +48,7 @@ from prefjudge.reading.runs.runs import (
     stretches,
 )
 from prefjudge.reading.unpacking import FilePart, can_reread, is_slow, parts_of
-from prefjudge.words import OnDuplicate
+from prefjudge.words import OnDuplicate, some
 
 if TYPE_CHECKING:
     from prefjudge.reading.runs.copies import Copy, RunCopies
@@ -72,9 +72,7 @@ class Reading:
         """Take texts, too: what only compares like an order would be taken for none."""
         object.__setattr__(self, "order", Order(self.order))
         object.__setattr__(self, "on_duplicate", OnDuplicate(self.on_duplicate))
-        if (
-            self.on_duplicate is not OnDuplicate.ERROR
-        ):  # only a run without repeated documents has one reading
+        if self.on_duplicate is not OnDuplicate.ERROR:  # a run with repeated documents has several readings
             object.__setattr__(self, "copies", None)
 
 
@@ -256,11 +254,6 @@ class Judged:
         sieve[keys >> np.uint64(64 - bits)] = True
         queries = {encode(name): code for code, name in enumerate(qrels.queries)}
         return cls(queries, vocabulary.take(qrels.doc.astype(np.int64)), query, keys[order], order, sieve)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the qrels have so few documents a query that looking them up one by one pays."""
-        return self.query.size <= SPARSE * max(1, len(self.queries))
 
     def match(self, codes: Words, query: Places, docs: Tokens) -> tuple[Places, Places]:
         """Return which of the given rows are judged, and the row of the qrels that each is."""
@@ -492,29 +485,21 @@ _SWAPPED = (
 )
 
 
-def check_overlap(
-    path: str,
-    qrels: Qrels,
-    *,
-    example: tuple[str, str],
-    shared: int,
-    found: int,
-    notices: list[Notice] | None = None,
-) -> None:
+def check_overlap(run: JudgedRows, qrels: Qrels, notices: list[Notice]) -> None:
     """Refuse a run that has no query of the qrels, or whose doc_ids are numbers where theirs are not."""
     # Other doc_ids say little by their looks (``ug7v899j`` and ``xqhn0vbp`` are of one collection): a run
     # that found nothing scores 0, and is noticed where its ids look different, or in several queries.
-    query, doc = example
+    (query, doc), shared = run.example, len(run.seen)
     if not shared and qrels.queries:
         raise InputError(
-            f"{path}: none of the {len(qrels.queries)} judged queries of {qrels.name} is in this run:"
+            f"{run.path}: none of the {len(qrels.queries)} judged queries of {qrels.name} is in this run:"
             f" its first query is {query!r}, the qrels have {qrels.queries[0]!r}",
             _SWAPPED
             if query in qrels.docs or doc in qrels.queries
             else write_alike("query_id", [query], qrels.queries, _FILES),
         )
     judged = qrels.docs[:_SAMPLE]
-    if found or not shared or not judged:
+    if run.rows.size or not shared or not judged:
         return
     words = (
         f"no judged document of {qrels.name} is in this run: its doc_ids look like {doc!r},"
@@ -522,13 +507,10 @@ def check_overlap(
     )
     numbers = sum(map(str.isdigit, judged))
     if numbers == (0 if doc.isdigit() else len(judged)):
-        raise InputError(f"{path}: {words}", write_alike("doc_id", [doc], qrels.docs, _FILES))
-    if notices is not None and (shared >= MEASURED or _shape(doc) not in map(_shape, judged)):
-        notices.append(Notice(where=path, what=f"{words}; it scores 0: is it of this collection?"))
-
-
-def _shape(name: str) -> str:
-    return re.sub(r"\d+", "9", name)
+        raise InputError(f"{run.path}: {words}", write_alike("doc_id", [doc], qrels.docs, _FILES))
+    shapes = {re.sub(r"\d+", "9", name) for name in judged}
+    if shared >= MEASURED or re.sub(r"\d+", "9", doc) not in shapes:
+        notices.append(Notice(where=run.path, what=f"{words}; it scores 0: is it of this collection?"))
 
 
 # Run files: the few rows that matter, out of many runs, on this machine.
@@ -537,8 +519,6 @@ Facts = TypeVar("Facts", bound=RunFacts)
 
 _THREADS = 4
 """Files that are unpacked at once: more would wait for each other's Python code, and hold more memory."""
-_NAMED = 5
-"""So many runs are named where a sentence is about several."""
 
 
 Work: TypeAlias = Callable[[str], Found]
@@ -639,7 +619,7 @@ def judged_of_run(qrels: Qrels, how: Reading) -> Work[JudgedRows]:
 
 def _judged_of(path: str, *, index: Judged, how: Reading) -> JudgedRows:
     work = partial(found, index=index, order=how.order)
-    if not index.is_sparse:
+    if index.query.size > SPARSE * max(1, len(index.queries)):
         return JudgedRows.joined(path, *per_chunk(path, work, how))
     from_copy = partial(found_in_copy, index=index, order=how.order)
     return JudgedRows.joined(path, *answers(path, work, how, from_copy=from_copy))
@@ -650,8 +630,7 @@ def joined_judged(
 ) -> list[JudgedRanks]:
     """Return what measures work on, a record a run; ``found`` is used up."""
     for one in found:
-        shared, hits = len(one.seen), one.rows.shape[1]
-        check_overlap(one.path, qrels, example=one.example, shared=shared, found=hits, notices=notices)
+        check_overlap(one, qrels, notices)
     tags = called(found, notices)
     ranks = []
     for tag in reversed(tags):  # what is done with is let go: the rows of all runs twice are the peak
@@ -707,18 +686,12 @@ def called(found: Sequence[RunFacts], notices: list[Notice]) -> tuple[str, ...]:
         by_file[tag].append(name)
         named.append(name)
     untagged = by_file.pop("", [])
-    shared = [f"{tag!r} is that of {_some(names)}" for tag, names in by_file.items()]
-    for cause, what in (("one tag", _some(shared, "; ")), ("no tag", _some(untagged))):
+    shared = [f"{tag!r} is that of {some(names)}" for tag, names in by_file.items()]
+    for cause, what in (("one tag", some(shared, between="; ")), ("no tag", some(untagged))):
         if what:
             notices.append(Notice(where=cause, what=f"{what}: they are named by their files"))
     notices += [notice for one in found for notice in one.notices]
     return tuple(named)
-
-
-def _some(words: Sequence[str], between: str = ", ") -> str:
-    """Return a few words, and how many more there are."""
-    more = f" and {len(words) - _NAMED:,} more" if len(words) > _NAMED else ""
-    return f"{between.join(words[:_NAMED])}{more}"
 
 
 def joined_heads(results: Iterable[RunHead], order: Order, notices: list[Notice]) -> Heads:

@@ -63,7 +63,7 @@ from prefjudge.study.imports import count_imported
 from prefjudge.study.people import load_workers
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
-from prefjudge.words import Rehearsal, many
+from prefjudge.words import Rehearsal, many, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,8 +126,6 @@ def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | N
 
 # What resolving gives, and the forms in which it is written.
 
-_NAMED = 10
-
 
 class Form(StrEnum):
     """What the file holds."""
@@ -176,12 +174,10 @@ class ResolveResult(Shown):
             return ""
         other, queries = self.differs.rule, self.differs.queries
         weighing, plain = (other, self.rule) if RULES[other].weighs_workers else (self.rule, other)
-        named = ", ".join(queries[:_NAMED])
-        more = f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
         return (
             f"with workers weighed by how reliable they are ({weighing}) "
             f"{many(len(queries), 'query has', 'queries have')} other winners than without ({plain}): "
-            f"{named}{more}; --rule {other} takes those of {other}"
+            f"{some(queries, 10)}; --rule {other} takes those of {other}"
         )
 
     def asked_tables(self) -> tuple[Table, ...]:

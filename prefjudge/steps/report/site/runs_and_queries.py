@@ -1,7 +1,7 @@
 """The page of each query and of each run, and the list of queries."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,13 +25,12 @@ from prefjudge.show.cells import Bold, Cell, Column, Table
 from prefjudge.steps.report.boards import STATUSES
 from prefjudge.steps.report.material import sentence
 from prefjudge.steps.report.site.state import SiteState, Step, found_by
-from prefjudge.words import chance_text, many
+from prefjudge.words import chance_text, many, some
 
 _A_PAGE = 500
 """Queries on a page of the list: more take a phone long to lay out."""
 _OTHERS = 10
 _TITLE = 120
-_NAMED = 5
 
 
 def query_list(state: SiteState) -> list[Page]:
@@ -89,7 +88,7 @@ def _passage(state: SiteState, one: Resolution, steps: Sequence[Step], doc: str)
     since = next((step.version for step in reversed(steps) if doc not in step.before), steps[0].version)
     names = found_by(state.findings, one.query_id, doc, state.entries.hidden)
     words = [
-        *([f"Found first by {_listed(names)}"] if names else []),
+        *([f"Found first by {some(names)}"] if names else []),
         *([f"the best since version {since}"] if since else []),
         *([f"P(best) {chance_text(chance)}"] if chance is not None else []),
     ]
@@ -135,7 +134,7 @@ def _steps_table(state: SiteState, query: str, steps: Sequence[Step]) -> Table:
             (
                 *((step.version,) if kept else ()),
                 " ".join(step.docs) or None,
-                _listed(names) or None,
+                some(names) or None,
                 " ".join(step.before) or None,
                 duel.votes_for if duel else None,
                 duel.votes_against if duel else None,
@@ -175,7 +174,7 @@ def _others(state: SiteState, one: Resolution, best: Sequence[str]) -> list[Sect
             Column(name="found_by", head="found first by"),
         ),
         rows=tuple(
-            (doc, chance, _listed(found_by(findings, one.query_id, doc, hidden)) or None)
+            (doc, chance, some(found_by(findings, one.query_id, doc, hidden)) or None)
             for doc, chance in likely
         ),
     )
@@ -197,7 +196,7 @@ def _list_table(state: SiteState, part: Sequence[Resolution]) -> Table:
                 _cut(state.texts.get(one.query_id, "")) or None,
                 " ".join(best) or None,
                 " ".join(chance_text(one.p_best[doc]) for doc in best if doc in one.p_best) or None,
-                _listed(names) or None,
+                some(names) or None,
                 *((steps[-1].version if steps else None,) if kept else ()),
             )
         )
@@ -214,12 +213,6 @@ def _list_table(state: SiteState, part: Sequence[Resolution]) -> Table:
         rows=tuple(rows),
         notes=("P(best): how probable it is, by all votes, that the answer is the best of the candidates.",),
     )
-
-
-def _listed(names: Collection[str]) -> str:
-    """Return the first of some names, and how many more there are."""
-    first = ", ".join(list(names)[:_NAMED])
-    return f"{first} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else first
 
 
 def in_order(name: str) -> tuple[tuple[int, int, str], ...]:
