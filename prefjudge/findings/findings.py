@@ -64,7 +64,7 @@ from prefjudge.reading.lines import stem
 from prefjudge.reading.opened import Engine, beside_each_other, reading, tops_not_judged, with_named
 from prefjudge.reading.options import ReadOptions, run_options, text_fields
 from prefjudge.reading.pools import read_pool
-from prefjudge.reading.remote import is_remote, version, without_secrets
+from prefjudge.reading.remote import info_of, is_remote, without_secrets
 from prefjudge.reading.runs.heads import MEASURED, Reader
 from prefjudge.reading.runs.runs import RunForm
 from prefjudge.reading.texts.records import TextFields
@@ -130,7 +130,7 @@ def digesting(
 def _state_of(path: str | Path) -> tuple[int | str, ...]:
     """Return what tells whether a file is still the same; nothing for what cannot be read twice."""
     if is_remote(path):
-        return (version(path),)
+        return (info_of(path).version,)
     try:
         found = Path(path).stat()
     except OSError:

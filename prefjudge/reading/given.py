@@ -14,7 +14,7 @@ from prefjudge.reading.datasets import ALLOWED, is_dataset, may_download, size_o
 from prefjudge.reading.files import COMPRESSIONS
 from prefjudge.reading.held import MEMORY, Held, NamedFile
 from prefjudge.reading.inputs import Runs, take_runs
-from prefjudge.reading.remote import is_remote, without_secrets
+from prefjudge.reading.remote import is_remote, matching, without_secrets
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.sniffing import Kind, refuse_study, sniff
 from prefjudge.reading.unpacking import can_reread
@@ -49,31 +49,23 @@ def file_in(folder: Path, role: Role) -> Path:
         return found
     if role == "collection":
         return inner or folder
-    files = _data_files(inner or folder)
+    here = sorted((inner or folder).iterdir())
+    files = [path for path in here if path.is_file() and path.name.endswith(_ENDINGS)]
     tests = [path for path in files if path.name.split(".")[0].split("-")[0] == _FIRST]
     chosen = tests if role == "qrels" and len(files) > 1 else files
     if len(chosen) == 1 and (inner or role == "qrels"):
         return chosen[0]
     wanted = "qrels/test.tsv" if role == "qrels" else "queries.jsonl"
-    here = ", ".join(str(path.relative_to(folder)) for path in files[:10]) or "no such file"
+    held = ", ".join(str(path.relative_to(folder)) for path in files[:10]) or "no such file"
     raise InputError(
-        f"{folder} is a folder without {wanted}: it holds {here}",
+        f"{folder} is a folder without {wanted}: it holds {held}",
         f"Name the file: --{role} {files[0] if files else folder / wanted}",
     )
-
-
-def _data_files(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.iterdir()) if path.is_file() and path.name.endswith(_ENDINGS)]
 
 
 # Datasets of the Hugging Face Hub in BEIR's or MTEB's layout, as ``hf:OWNER/NAME``: found as files here.
 
 PREFIX = "hf:"
-
-
-def is_hub(path: str | Path) -> bool:
-    """Return whether a path names a dataset of the hub."""
-    return fspath(path).startswith(PREFIX)
 
 
 def hub_file(path: str | Path, role: Role) -> Path:
@@ -92,8 +84,10 @@ def hub_file(path: str | Path, role: Role) -> Path:
         "allow_patterns": _patterns(role),
     }
     try:
-        folder = snapshot_download(name, local_files_only=True, **which)
-        if found := _found(Path(folder), role):
+        folder = Path(snapshot_download(name, local_files_only=True, **which))
+        if (
+            found := file_in(folder, role)
+        ) != folder:  # else the cache may hold the files of other roles alone
             return found
     except (errors.LocalEntryNotFoundError, errors.IncompleteSnapshotError, InputError):
         pass
@@ -120,12 +114,6 @@ def hub_file(path: str | Path, role: Role) -> Path:
             f"{path} cannot be fetched from the Hugging Face Hub: {said}",
             "Check the name, and that this machine reaches the hub; or download it, and give its folder.",
         ) from None
-
-
-def _found(folder: Path, role: Role) -> Path | None:
-    """Return the file of a folder in the cache, which may hold the files of other roles alone."""
-    found = file_in(folder, role)
-    return found if found != folder else None
 
 
 def _patterns(role: Role) -> list[str]:
@@ -187,7 +175,7 @@ def given_file(path: str | Path, role: Role) -> str | Path: ...
 def given_file(path: str | Path | None, role: Role) -> str | Path | None: ...
 def given_file(path: str | Path | None, role: Role) -> str | Path | None:
     """Return the file that is meant where a folder may be given, as BEIR lays them out, or ``hf:NAME``."""
-    if path is not None and is_hub(path):
+    if path is not None and fspath(path).startswith(PREFIX):
         return hub_file(path, role)
     if path is None or not Path(path).is_dir():
         return path
@@ -264,10 +252,7 @@ def _matching(pattern: str) -> Sequence[str | Path]:
     if is_address(pattern):
         if not ("*" in pattern and is_remote(pattern)) or pattern.startswith("http"):
             return [pattern]
-        from prefjudge.reading.remote import matching
-
         return matching(pattern)
-
     if glob.has_magic(pattern) and not Path(pattern).exists():  # a file's own name may have brackets
         found = [Path(name) for name in sorted(glob.glob(pattern))]  # noqa: PTH207
     elif Path(pattern).is_dir() and not is_parquet(pattern):
@@ -297,12 +282,7 @@ def input_files(
     named = {kind: path for kind, path in others.items() if path}
     files += [(kind, path, QRELS_NAME if kind == "qrels" else "") for kind, path in named.items()]
     return [
-        InputFile(
-            kind=kind,
-            path=_place(path),
-            digest=_digest(kind, path),
-            name=name,
-        )
+        InputFile(kind=kind, path=_place(path), digest=_digest(kind, path), name=name)
         for kind, path, name in files
     ]
 

@@ -140,13 +140,11 @@ def take_texts(given: object) -> Source:
         raise NotTaken
     if isinstance(given, Mapping) or (callable(given) and not isinstance(given, Frame | Arrow)):
         return held_texts(given, "texts")
-    return held_texts(_columns_of(given, "texts", is_text_record), "texts")
 
+    def is_row(row: object) -> bool:
+        return "text" in (row if isinstance(row, Mapping) else getattr(row, "_fields", ()))
 
-def is_text_record(row: object) -> bool:
-    """Return whether something is a row with an id and a text."""
-    fields = row if isinstance(row, Mapping) else getattr(row, "_fields", ())
-    return "text" in fields
+    return held_texts(_columns_of(given, "texts", is_row), "texts")
 
 
 def take_measures(given: object) -> tuple[str, ...]:
@@ -231,13 +229,15 @@ def _several(given: object, hold: Callable[[Any, str], Held[Any]], noun: str) ->
                 continue
             if (before := files.setdefault(str(one), name)) is not name:
                 raise InputError(f"{before!r} and {name!r} are the same file: {one}", "Name each file once.")
-            yield _named_path(one, str(name), noun)
+            if noun == "run":
+                _check_name(str(name))
+            yield NamedFile(str(one), str(name)) if noun == "run" else f"{name}={one}"
         return
-    listed = _listed(given)
+    listed, alone = _listed(given), "run1" if noun == "run" else noun
     if listed is None:
-        yield _one(given, _name_of(given) or (f"{noun}1" if noun == "run" else noun), hold)
+        yield _one(given, _name_of(given) or alone, hold)
     elif listed and is_record(listed[0]):
-        yield _one(listed, f"{noun}1" if noun == "run" else noun, hold)
+        yield _one(listed, alone, hold)
     else:
         for place, one in enumerate(listed, 1):
             name = _name_of(one) or f"{noun}{place}"
@@ -272,14 +272,6 @@ def _columns_of(given: object, name: str, is_row: Callable[[object], bool] = is_
     if rows is not None and not (rows and is_row(rows[0])):
         raise NotTaken
     return columns_of(_table(given) if rows is None else rows, name)
-
-
-def _named_path(path: Source, name: str, noun: str) -> Source:
-    """Return a file with the name that a program gives it."""
-    if noun != "run":
-        return f"{name}={path}"
-    _check_name(name)
-    return NamedFile(str(path), name)
 
 
 def _check_name(name: str) -> None:

@@ -48,11 +48,6 @@ def has_lone_cr(data: bytes) -> bool:
     return data.count(b"\r") != data.count(b"\r\n") and _ALONE.search(data) is not None
 
 
-def with_newlines(data: bytes) -> bytes:
-    """Return the same text with an LF for each lone CR."""
-    return _ALONE.sub(lambda found: b"\n" * len(found[0]), data)
-
-
 # Readers: formats of runs, qrels and judgments other than lines of columns, by the file's suffix.
 #
 # A reader turns a file into lines of columns, and everything else follows: checks, orders, copies,
@@ -174,17 +169,12 @@ def read_text(path: str | Path) -> str:
         raise InputError(f"{path} is not UTF-8 text", "Save it as UTF-8.") from None
 
 
-def count_lines(data: bytes) -> int:
-    """Return the number of newlines."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
-
-
 def blocks(path: str | Path, holds: Holds, *, notices: list[Notice] | None = None) -> Iterator[Block]:
     """Yield what `whole_lines` yields, with the number of the first line."""
     line = 1
     for data in whole_lines(path, holds, notices=notices):
         yield Block(data, line)
-        line += count_lines(data)
+        line += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))  # faster than bytes.count
 
 
 def whole_lines(
@@ -246,7 +236,7 @@ def _text_pieces(name: str, holds: Holds, notices: list[Notice]) -> Iterator[byt
             waiting = b"\r" if piece.endswith(b"\r") else b""
             piece = piece[:-1] if waiting else piece
             if has_lone_cr(piece):
-                piece = with_newlines(piece)
+                piece = _ALONE.sub(lambda found: b"\n" * len(found[0]), piece)
                 if not noticed:
                     noticed = True
                     notices.append(Notice(where=name, what=ALONE))

@@ -150,39 +150,30 @@ class RemoteFile(RawIOBase):
         super().close()
 
 
-def version(path: str | Path) -> str:
-    """Return what tells whether an object is still the same: ``etag:…``, else its size and date."""
-    return _info(without_secrets(fspath(path))).version
-
-
-def lasting_version(path: str | Path) -> str | None:
-    """Return the version of an object, if its server gives it to no other bytes there; else None."""
-    # A weak ETag may stand for several. That of many web servers is the second of the last change and the
-    # size, so until that second has passed for everybody's clock, other bytes may get it, too.
-    info = _info(without_secrets(fspath(path)))
-    if not has_etag(info.version) or info.version.startswith("etag:W/"):
-        return None
-    return info.version if info.changed is None or time.time() - info.changed > _SETTLED else None
-
-
-def size_of(path: str | Path) -> int:
-    """Return how many bytes an object has, 0 where its server does not say; errors are those of `version`."""
-    return _info(without_secrets(fspath(path))).size or 0
-
-
-def has_etag(version: str) -> bool:
-    """Tell whether a version is one that the server vouches for."""
-    return version.startswith("etag:")
-
-
 @dataclass(frozen=True, slots=True)
-class _Info:
-    """What a server says of an object: its size in bytes, where it is known, and which version it is."""
+class ObjectInfo:
+    """What a server says of an object."""
 
     size: int | None
+    """Its bytes, where they are known."""
     version: str
+    """What tells whether it is still the same: ``etag:…``, else its size and date."""
     changed: float | None = None
     """When a web server says that it changed last, as the time since 1970 in seconds."""
+
+    @property
+    def has_etag(self) -> bool:
+        """Whether the version is one that the server vouches for."""
+        return self.version.startswith("etag:")
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the server gives this version to no other bytes there."""
+        # A weak ETag may stand for several. That of many web servers is the second of the last change and the
+        # size, so until that second has passed for everybody's clock, other bytes may get it, too.
+        if not self.has_etag or self.version.startswith("etag:W/"):
+            return False
+        return self.changed is None or time.time() - self.changed > _SETTLED
 
 
 def _version(info: Mapping[str, object]) -> str:
@@ -194,7 +185,7 @@ def _version(info: Mapping[str, object]) -> str:
 
 def _stream(name: str) -> Iterator[bytes]:
     """Yield an object's bytes; after a fault, from where it stopped."""
-    info = _info(name)
+    info = info_of(name)
     at = faults = 0
     while True:
         try:
@@ -267,8 +258,9 @@ def matching(pattern: str) -> list[str]:
     return [f"{pattern.partition('://')[0]}://{name}" for name in sorted(found)]
 
 
-def _info(name: str) -> _Info:
+def info_of(path: str | Path) -> ObjectInfo:
     """Return what the server says of an object."""
+    name = without_secrets(fspath(path))
     files, place = _files(whole(name))
     found: Mapping[str, object] = _asked(name, lambda: files.info(place, timeout=PATIENCE))
     if found.get("type") == "directory":
@@ -276,7 +268,7 @@ def _info(name: str) -> _Info:
             f"{name} is a folder, not an object", "Name the objects in it, with * for parts of their names."
         )
     size = found.get("size")
-    return _Info(
+    return ObjectInfo(
         size=int(str(size)) if size is not None else None,
         version=_version(found),
         changed=_seconds(str(date)) if (date := found.get("Last-Modified")) else None,
@@ -305,8 +297,8 @@ def _asked(name: str, question: Callable[[], T]) -> T:
         raise _fault(name, error) or _given_up(name, error) from None
 
 
-def _check_same(name: str, info: _Info) -> None:
-    if _info(name).version != info.version:
+def _check_same(name: str, info: ObjectInfo) -> None:
+    if info_of(name).version != info.version:
         raise _changed(name)
 
 

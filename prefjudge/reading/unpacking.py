@@ -19,7 +19,7 @@ from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.reading.files import compression, is_skipped
-from prefjudge.reading.remote import is_remote
+from prefjudge.reading.remote import RemoteFile, info_of, is_remote
 
 # Members: where the independent stretches of a compressed file start, found without unpacking it.
 #
@@ -298,8 +298,6 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     if is_remote(name):
-        from prefjudge.reading.remote import RemoteFile
-
         with RemoteFile(name) as remote:
             yield remote  # type: ignore[misc]
         return
@@ -356,11 +354,8 @@ def digest(path: str | Path) -> str:
     """Return ``sha256:`` and the SHA-256 of a file's bytes as they are stored."""
     # Of an object that is fetched it is ``etag:`` and what the server calls its version, if it does: else
     # every byte would be fetched again.
-    if is_remote(path):
-        from prefjudge.reading.remote import has_etag, version
-
-        if has_etag(found := version(path)):
-            return found
+    if is_remote(path) and (found := info_of(path)).has_etag:
+        return found.version
     with opened(path) as file:
         return _digest(iter(partial(file.read, _DIGEST_PIECE), b""))
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from prefjudge.core.runs import FRONT, Order, Places, Tokens, Words
 from prefjudge.reading.fields import Fields
 from prefjudge.reading.files import COMPRESSIONS, Notice, decode
-from prefjudge.reading.remote import bare, is_remote, kept_addresses, without_secrets
+from prefjudge.reading.remote import bare, info_of, is_remote, kept_addresses, without_secrets
 from prefjudge.reading.runs.runs import RunChunk, RunForm, is_ranked, layout_of, ranking_key, stretches
 from prefjudge.reading.unpacking import FilePart
 from prefjudge.version import __version__
@@ -244,12 +244,6 @@ class Copy:
         words = np.frombuffer(self.docs, "<u8", self.contents.rows * self.contents.width // 8, FRONT)
         return words.reshape(self.contents.rows, -1)
 
-    def ranking_column(self, order: Order) -> NDArray[np.float64] | None:
-        """Return what ranks a line, higher is better; None where their order in the file does."""
-        if order is Order.FILE:
-            return None
-        return ranking_key(self.score, self.rank, order)
-
     def heads(self, k: int, order: Order) -> RunChunk:
         """Return the first ``k`` lines of each query, and those that tie with the last, of a run in order."""
         sizes = np.diff(self.bounds)
@@ -387,15 +381,11 @@ def copies_of(paths: Iterable[str | Path], notices: list[Notice]) -> RunCopies |
                 f"copies of checked runs are kept there from now on, up to {LIMIT // 10**9} GB, so that "
                 f"they are read faster next time; {OFF}=0 turns this off"
             )
-            notices.append(Notice(where=shown_folder(folder), what=what))
+            home = Path.home()
+            where = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+            notices.append(Notice(where=where, what=what))
         return RunCopies(folder, frozenset(chosen), room)
     return None
-
-
-def shown_folder(folder: Path) -> str:
-    """Return a folder's path, short where it is below the user's home."""
-    home = Path.home()
-    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 
 def _cache_folder() -> Path | None:
@@ -423,9 +413,7 @@ def _size(path: str) -> int:
     if isinstance(path, FilePart):
         size = path.end - path.start
     elif is_remote(path):
-        from prefjudge.reading.remote import size_of
-
-        size = size_of(path)
+        size = info_of(path).size or 0
     else:
         try:
             found = os.stat(path)  # noqa: PTH116 - a path may be any name
@@ -456,13 +444,11 @@ def _key(path: str) -> str | None:
 def _object_key(path: str) -> str | None:
     """Return the same of an object: its address and the ETag, if that is of no other bytes there."""
     # An address with a signature would leave a trace of it.
-    from prefjudge.reading.remote import lasting_version
-
     address = without_secrets(path)
     if kept_addresses([address]):
         return None
-    found = lasting_version(path)
-    return None if found is None else _digest(address, found)
+    found = info_of(path)
+    return _digest(address, found.version) if found.is_lasting else None
 
 
 def _digest(*words: object) -> str:

@@ -43,6 +43,7 @@ from prefjudge.reading.runs.runs import (
     RunForm,
     Scattered,
     ranked,
+    ranking_key,
     read_chunks,
     read_whole,
     stretches,
@@ -375,8 +376,7 @@ def found_in_copy(copy: Copy, index: Judged, order: Order) -> JudgedRows:
     by_code[code] = place
     # plain arrays: a mapped file looks up its own class at each of millions of slices
     columns = np.asarray(copy.doc_words())
-    mapped = copy.ranking_column(order)
-    key = None if mapped is None else np.asarray(mapped)
+    key = None if order is Order.FILE else np.asarray(ranking_key(copy.score, copy.rank, order))
     bounds = copy.bounds.tolist()
     rows: list[tuple[int, ...]] = []
     parsed: set[int] = set()
@@ -426,6 +426,8 @@ def _tied(key: NDArray[np.float64], start: int, line: int, end: int) -> bool:
 # has too, the file is read as one: that reading says what is wrong, and on which line.
 
 Found = TypeVar("Found", RunHead, JudgedRows)
+Work: TypeAlias = Callable[[str], Found]
+"""Finds something in one run file: it is sent to whatever process reads the file."""
 
 
 def units_of(paths: Iterable[str], copies: RunCopies | None) -> list[str]:
@@ -438,7 +440,7 @@ def units_of(paths: Iterable[str], copies: RunCopies | None) -> list[str]:
     return units
 
 
-def of_part(work: Callable[[str], Found], part: str) -> Found | None:
+def of_part(work: Work[Found], part: str) -> Found | None:
     """Return what is found in a part of a file, or in all of it; None where all of it has to be read."""
     if not isinstance(part, FilePart):
         return work(part)
@@ -449,9 +451,7 @@ def of_part(work: Callable[[str], Found], part: str) -> Found | None:
     return None if found.notices else found
 
 
-def joined_parts(
-    work: Callable[[str], Found], parts: Sequence[str], results: Iterable[Found | None]
-) -> Iterator[Found]:
+def joined_parts(work: Work[Found], parts: Sequence[str], results: Iterable[Found | None]) -> Iterator[Found]:
     """Yield what was found in each file, from what was found in its parts; ``work`` reads a file as one."""
     for path, group in groupby(zip(parts, results, strict=True), key=lambda one: str(one[0])):
         found = [result for _, result in group]
@@ -519,10 +519,6 @@ Facts = TypeVar("Facts", bound=RunFacts)
 
 _THREADS = 4
 """Files that are unpacked at once: more would wait for each other's Python code, and hold more memory."""
-
-
-Work: TypeAlias = Callable[[str], Found]
-"""Finds something in one run file: it is sent to whatever process reads the file."""
 
 
 class Reader(ABC):

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.reading.files import compression
-from prefjudge.reading.remote import is_remote, without_secrets
+from prefjudge.reading.remote import RemoteFile, is_remote, without_secrets
 from prefjudge.reading.signatures import PACKED_PARQUET
 from prefjudge.reading.unpacking import opened
 
@@ -73,8 +73,6 @@ def _seekable(path: str | Path) -> Iterator[str | Path]:
     if not is_remote(path):
         yield path
         return
-    from prefjudge.reading.remote import RemoteFile
-
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "object.parquet"
         with RemoteFile(path) as remote, copy.open("wb") as file:

@@ -86,11 +86,6 @@ def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
 # The queries and documents of datasets of ir_datasets: which of their fields is the text.
 
 
-def dataset_queries(path: str, fields: TextFields) -> dict[str, str]:
-    """Return the texts of a dataset's queries by their ids, in its order."""
-    return {query.query_id: _query_text(path, query, fields) for query in dataset_entries(path, "queries")}
-
-
 def dataset_texts(path: str, doc_ids: Iterable[str], fields: TextFields) -> dict[str, str]:
     """Return the texts of the documents that a dataset has, in the order asked for."""
     wanted = list(dict.fromkeys(doc_ids))
@@ -229,37 +224,32 @@ _ROWS = 4096
 def read_parquet_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Record]:
     """Yield the rows of a file; of a collection, only row groups in which one is wanted are unpacked."""
     del blocks  # a file that is read from its end
-    with open_parquet(reading.path) as file:
-        yield from _records(file, reading)
+    with open_parquet(reading.path) as file:  # which refuses what pyarrow would be missing for
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-
-def _records(file: pq.ParquetFile, reading: Reading) -> Iterator[Record]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = columns_of(list(file.schema_arrow.names), reading)
-    _check_types(file, columns, reading)
-    name, wanted, start = columns[0], _wanted(reading), 0
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
-        if wanted is not None:
-            ids = file.read_row_group(group, columns=[name])[name].cast(pa.string())
-            if not pc.any(pc.is_in(ids, wanted)).as_py():
-                start += rows
-                continue
+        columns = columns_of(list(file.schema_arrow.names), reading)
+        _check_types(file, columns, reading)
+        name, wanted, start = columns[0], _wanted(reading), 0
         asked = [one for one in dict.fromkeys(columns) if one]
-        for batch in file.iter_batches(_ROWS, row_groups=[group], columns=asked):
-            keys = batch[name].cast(pa.string())
-            places = pa.array(range(batch.num_rows))
+        for group in range(file.num_row_groups):
             if wanted is not None:
-                places = places.filter(pc.is_in(keys, wanted))
-            body, head = (
-                batch[one].take(places).cast(pa.string()).to_pylist() if one else [None] * len(places)
-                for one in columns[1:]
-            )
-            cells = zip(places.to_pylist(), keys.take(places).to_pylist(), body, head, strict=True)
-            yield from _of_rows(start + 1, cells, reading)
-            start += batch.num_rows
+                ids = file.read_row_group(group, columns=[name])[name].cast(pa.string())
+                if not pc.any(pc.is_in(ids, wanted)).as_py():
+                    start += file.metadata.row_group(group).num_rows
+                    continue
+            for batch in file.iter_batches(_ROWS, row_groups=[group], columns=asked):
+                keys = batch[name].cast(pa.string())
+                places = pa.array(range(batch.num_rows))
+                if wanted is not None:
+                    places = places.filter(pc.is_in(keys, wanted))
+                body, head = (
+                    batch[one].take(places).cast(pa.string()).to_pylist() if one else [None] * len(places)
+                    for one in columns[1:]
+                )
+                cells = zip(places.to_pylist(), keys.take(places).to_pylist(), body, head, strict=True)
+                yield from _of_rows(start + 1, cells, reading)
+                start += batch.num_rows
 
 
 def _of_rows(
@@ -387,12 +377,9 @@ def format_of(head: bytes, fields: TextFields = PLAIN) -> str:
     lines = lines[:-1] or lines
     if lines and all(map(_ANSWERED.match, lines)):
         return "questions with answers"
-    return "titles" if _are_titles(lines) else ""
-
-
-def _are_titles(lines: list[bytes]) -> bool:
-    """Tell TREC CAR's topics: single words, of which some have blanks as addresses write them."""
-    return any(map(_TITLES.fullmatch, lines)) and all(len(line.split()) == 1 for line in lines)
+    # TREC CAR's topics are single words, of which some have blanks as addresses write them.
+    titles = any(map(_TITLES.fullmatch, lines)) and all(len(line.split()) == 1 for line in lines)
+    return "titles" if titles else ""
 
 
 def _has_id(line: bytes) -> bool:
@@ -583,7 +570,8 @@ def read_queries(
 ) -> dict[str, str]:
     """Read the texts of queries by id, in the file's order; ``fields`` say where ids and texts stand."""
     if is_dataset(path):
-        return dataset_queries(fspath(path), fields)
+        path = fspath(path)
+        return {one.query_id: _query_text(path, one, fields) for one in dataset_entries(path, "queries")}
     if isinstance(path, Held):
         return queries_of(path)
     problems = Problems(fspath(path), "queries file")

@@ -24,9 +24,10 @@ def _arena_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
     for line, row in rows:
         found = dict(row)
         for side, letter in (("left", "a"), ("right", "b")):
-            found[f"{side}_text"] = _arena_answers(
-                row.get(f"response_{letter}", row.get(f"conversation_{letter}"))
-            )
+            turns = _turns(row.get(f"response_{letter}", row.get(f"conversation_{letter}")))
+            found[f"{side}_text"] = [
+                one for one in turns if not isinstance(one, dict) or one.get("role") != "user"
+            ]
         found["prompt"] = _prompt(row)
         if flat(row.get("turn")):
             found["question_id"] = f"{flat(row.get('question_id'))}-{flat(row['turn'])}"
@@ -55,10 +56,6 @@ def _turns(value: Any) -> list[Any]:
         except (ValueError, RecursionError):
             return [value]
     return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _arena_answers(value: Any) -> list[Any]:
-    return [one for one in _turns(value) if not isinstance(one, dict) or one.get("role") != "user"]
 
 
 def _prompt(row: JsonObject) -> list[Any]:
@@ -155,11 +152,6 @@ CROWDRAG = VoteForm(
 # Label Studio's pairwise annotations, as its JSON, JSON_MIN and CSV exports have them.
 
 
-def _label_studio_fits(rows: Rows) -> bool:
-    keys = rows[0].keys()
-    return ("data" in keys and "annotations" in keys) or {"annotation_id", "annotator"} <= keys
-
-
 def _chosen(value: Any) -> str:
     """Return what was selected: a pairwise tag's side, or the one choice of others."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -233,15 +225,12 @@ def _label_studio_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row
             )
 
 
-def _label_studio_parts(rows: Rows) -> dict[str, str]:
-    guessed = guess_parts(rows)
-    return {**guessed, "winner": "winner", "worker": "_worker"}
-
-
 LABEL_STUDIO = VoteForm(
-    fits=_label_studio_fits,
+    fits=lambda rows: any(
+        names <= rows[0].keys() for names in ({"data", "annotations"}, {"annotation_id", "annotator"})
+    ),
     flatten=_label_studio_flatten,
-    parts=_label_studio_parts,
+    parts=lambda rows: {**guess_parts(rows), "winner": "winner", "worker": "_worker"},
     criteria=_label_studio_criteria,
 )
 
@@ -249,11 +238,6 @@ LABEL_STUDIO = VoteForm(
 # Batch results of Mechanical Turk: CSV with columns ``Input.…`` and ``Answer.…`` of the requester's page.
 
 _INPUT, _ANSWER, _ELEMENTS = "Input.", "Answer.", "Answer.taskAnswers"
-
-
-def _mturk_batch_fits(rows: Rows) -> bool:
-    keys = rows[0].keys()
-    return {"HITId", "WorkerId"} <= keys and any(key.startswith(_ANSWER) for key in keys)
 
 
 def _mturk_batch_answers(row: Mapping[str, Any]) -> dict[str, str]:
@@ -323,7 +307,9 @@ def _mturk_batch_parts(rows: Rows) -> dict[str, str]:
 
 
 MTURK_BATCH = VoteForm(
-    fits=_mturk_batch_fits,
+    fits=lambda rows: (
+        {"HITId", "WorkerId"} <= rows[0].keys() and any(key.startswith(_ANSWER) for key in rows[0])
+    ),
     flatten=_mturk_batch_flatten,
     parts=_mturk_batch_parts,
     criteria=_mturk_batch_criteria,

@@ -48,14 +48,11 @@ _PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice"
 _ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
 
 
-def _release_flatten(rows: Iterable[Row], context: Context) -> Iterator[Row]:
-    for line, row in rows:
-        yield line, {**row, **{f"_{name}": row.get(name) for name in _ALSO}}
-
-
 RELEASE = VoteForm(
     fits=lambda rows: rows[0].keys() >= _COLUMNS,
-    flatten=_release_flatten,
+    flatten=lambda rows, context: (
+        (line, {**row, **{f"_{name}": row.get(name) for name in _ALSO}}) for line, row in rows
+    ),
     parts=lambda rows: dict(_PARTS),
 )
 
@@ -168,7 +165,6 @@ FORMS: Register[VoteForm] = Register(
 )
 """The forms of votes that are known by their columns; the first that fits is taken."""
 
-_PLAIN = "prefjudge.reading.votes.platforms:PLAIN"
 _NEAR = 20
 """Lines by which judgments in columns are known."""
 _LOOKED_AT = 1_000
