@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Take the pictures of docs/tutorial.md anew: python3 scripts/screenshots.py [FOLDER]
+"""Take the pictures of the docs anew: python3 scripts/screenshots.py [FOLDER]
 
 The folder is docs/images by default. The tutorial's study is served and opened as a worker would; the report
 is that of the demo. Needs playwright (extra `browser`) and Chromium.
@@ -16,14 +16,14 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 import prefjudge
 from prefjudge.steps.demo import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "prefjudge" / "demo"
-WIDE = {"width": 1100, "height": 800}
+SCREENS = {"": (1100, 800), "-phone": (390, 844)}
 
 
 def make_study(folder: Path) -> None:
@@ -53,6 +53,16 @@ def invite(address: str, token: str) -> str:
         return str(json.load(answer)["invite_url"])
 
 
+def take(page: Page, out: Path, name: str) -> None:
+    """Take a page's first screen on a desktop and on a phone, in the light and in the dark."""
+    for screen, (width, height) in SCREENS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        for dark in (False, True):
+            page.emulate_media(color_scheme="dark" if dark else "light")
+            page.wait_for_timeout(300)
+            page.screenshot(path=out / f"{name}{screen}{'-dark' * dark}.png")
+
+
 def main(arguments: list[str]) -> int:
     """Take all pictures."""
     out = Path(arguments[0]).resolve() if arguments else ROOT / "docs" / "images"
@@ -69,7 +79,7 @@ def main(arguments: list[str]) -> int:
             assert server.stdout is not None
             address = next(line.split()[-1] for line in server.stdout if line.startswith("worker site"))
             token = (folder / "marketplace.db.admin-token").read_text(encoding="utf-8").strip()
-            page = engine.chromium.launch(executable_path=program).new_page(viewport=WIDE)
+            page = engine.chromium.launch(executable_path=program).new_page()
             page.goto(invite(address, token))
             page.click("text=Begin")
             page.wait_for_url("**/hits")
@@ -77,9 +87,9 @@ def main(arguments: list[str]) -> int:
             inside = page.frame_locator("iframe")
             inside.locator("#begin").click()
             inside.locator("[name=choice]").first.wait_for()
-            page.screenshot(path=out / "judging.png")
+            take(page, out, "judging")
             page.goto(Path("demo/study/report.html").resolve().as_uri())
-            page.screenshot(path=out / "report.png")
+            take(page, out, "report")
         finally:
             server.terminate()
             server.wait()

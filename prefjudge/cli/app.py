@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
@@ -63,6 +64,10 @@ def repeat_runs(arguments: list[str]) -> list[str]:
     return repeated
 
 
+def _told_to_end(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
 def _end(code: int) -> NoReturn:
     if code == _INTERRUPTED:
         goes_on = sys.argv[1:2] != ["try"]  # whose sample is deleted if nobody judged it
@@ -99,6 +104,12 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")  # ids of any bytes are printed as they are
+    for told in (
+        signal.SIGTERM,
+        getattr(signal, "SIGHUP", signal.SIGTERM),
+    ):  # as after Ctrl-C, a verb tidies up
+        if signal.getsignal(told) is signal.SIG_DFL:
+            signal.signal(told, _told_to_end)
     try:
         try:
             code = app(repeat_runs(sys.argv[1:]), standalone_mode=False)

@@ -81,11 +81,7 @@ def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) 
         say(f"  {link}")
         say("Ctrl-C stops it; nothing is left behind then")
 
-    try:
-        result = call(ready=ready)
-    except KeyboardInterrupt:
-        say("\nstopped; nothing was handed in, and nothing is left behind")
-        sys.exit(130)
+    result = call(ready=ready)
     if json:
         print_json(result)
         return
@@ -192,8 +188,8 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
         say(
-            f"choosing by the words shared with the question gets {result.lexical:.0%} of them right; "
-            "the nearer to 50%, the better: then only reading helps"
+            f"who chooses by the question's words, unread, gets {result.lexical:.0%} of them right; "
+            "the best gold pairs are near 50%"
         )
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
@@ -374,7 +370,7 @@ def collect(
             raise typer.Exit(NotFinished.exit_code)
         raise NotFinished(
             f"{many(result.open, 'HIT')} open, {many(result.waiting, 'pair')} waiting for a HIT",
-            f"Collect again later{_more_work(study, result, live)}.",
+            f"Collect again later{_more_work(study, result, live)}",
         )
     if not json:
         verb, switch = ("run", " --live" * live) if result.challenge else ("resolve", "")
@@ -391,7 +387,7 @@ def _watch(study: Path, live: bool) -> "Watch":
 def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
     """Say how simulated workers go on where they have begun: the ladder makes them wait for a look."""
     began = result.rehearsal is not None and not live and result.open > result.held
-    return f"; simulated workers continue by: prefjudge work {quoted(study)}" if began else ""
+    return f"; simulated workers continue by: prefjudge work {quoted(study)}" if began else "."
 
 
 def _show_collect(result: "CollectResult", there: str) -> None:
@@ -411,9 +407,8 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     )
     if result.capped and result.open > result.held:
         say(
-            f"{many(result.capped, 'worker waits', 'workers wait')} for others, having done all HITs that "
-            "the gold pairs fill without a repeat: more gold pairs, or most_hits in [workers], let them "
-            "continue"
+            f"{many(result.capped, 'worker has', 'workers have')} met all gold pairs, and must wait for "
+            "others: to let them go on, add gold pairs, or set most_hits in [workers]"
         )
     if result.disputes:
         disputed = many(result.disputes, "rejection is", "rejections are")
@@ -632,9 +627,11 @@ def _after_status(result: "StatusResult", study: Path) -> str:
     if result.version:
         return f"prefjudge score {quoted(study)}"
     if result.hits.get("open"):
-        return advice(study, "collect")
+        return advice(study, "collect") if result.assignments else _after_publish(study, result.target)
     if result.judgments and (not result.waiting or not result.hits):
-        return f"prefjudge resolve {quoted(study)}"
+        from prefjudge.study.store import QRELS_FILE
+
+        return f"prefjudge {'report' if (study / QRELS_FILE).exists() else 'resolve'} {quoted(study)}"
     hides = opened(study).config.design.gold_per_hit
     return f"prefjudge gold {quoted(study)} --suggest 12" if hides > result.gold else advice(study, "publish")
 

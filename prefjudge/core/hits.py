@@ -147,7 +147,7 @@ class Estimate:
     rewards: Decimal
     fees: Decimal
     hourly: Decimal | None
-    hours: float = 0.0
+    hours: float
 
     @property
     def total(self) -> Decimal:

@@ -157,8 +157,8 @@ class Database:
         if missing:
             raise StudyError(
                 f"{redacted(self.url)} holds something else: its table {min(missing)} is missing",
-                "Is the path or URL right? A study's store and its marketplace's are two. Where the wrong "
-                "file was put there, restore the right one (docs/backup.md).",
+                "Check the path or URL: a study's store is not its marketplace's. If the wrong file was put "
+                "there, restore the right one (docs/backup.md).",
             )
 
     def _upgrade(self, steps: Sequence[str]) -> None:

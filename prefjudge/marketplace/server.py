@@ -223,8 +223,8 @@ def _listen(settings: Settings) -> socket.socket:
     except OSError as error:
         listening.close()
         raise PrefjudgeError(
-            f"cannot listen on {settings.host}:{settings.port}: {error}",
-            "Give another port; 0 finds a free one.",
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}",
+            "Another program may listen there. Name another port (--port); 0 finds a free one.",
         ) from error
     return listening
 

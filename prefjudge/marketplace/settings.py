@@ -218,7 +218,7 @@ class Settings:
         if not (self.is_loopback or self.secure_cookies or self.plain_http):
             raise ConfigError(
                 f"the marketplace would listen on {self.host} without TLS",
-                "Put a web server with TLS in front and give its address, or allow plain HTTP.",
+                "Put a web server with TLS in front (--public-url names its address), or allow --plain-http.",
             )
 
     @property

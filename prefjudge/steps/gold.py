@@ -67,9 +67,9 @@ class GoldResult(Shown):
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"a worker can do {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,} with these "
-            "before a gold pair repeats, and then waits until half of the workers have done as many. Add "
-            "gold pairs, or set most_hits in [workers], to let each do more"
+            f"these last a worker for {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,}; "
+            "after that they wait until half of the workers have done as many: to let them do more, add gold "
+            "pairs, or set most_hits in [workers]"
         )
 
 
@@ -153,10 +153,9 @@ def _why_fewer(study: Study, asked: int, found: int, file: str | Path) -> str:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
     texts = many(sum(query in queries for query in pools.queries), "query", "queries")
     return (
-        f"{asked:,} gold pairs were asked for, and {found:,} can be suggested: each takes an answer to one "
-        f"question and a passage that clearly answers another, and the study has the texts of {texts} and "
-        f"{many(len(passages), 'passage')}; write more by hand into {file}, pool more queries, or ask for "
-        "fewer in a HIT: gold_per_hit in [design]"
+        f"{found:,} of {asked:,} gold pairs can be suggested from the texts of {texts} and "
+        f"{many(len(passages), 'passage')}: write more into {file}, pool more queries, or hide fewer in a "
+        "HIT (gold_per_hit in [design])"
     )
 
 

@@ -244,4 +244,5 @@ def estimate_cost(study: Study, prices: Prices, hits: Sequence[StudyHit]) -> Est
         rewards=sum((part.rewards for part in parts), Decimal("0.00")),
         fees=sum((part.fees for part in parts), Decimal("0.00")),
         hourly=parts[0].hourly if parts else None,
+        hours=sum(part.hours for part in parts),
     )

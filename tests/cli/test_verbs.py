@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -173,11 +174,24 @@ def test_collect_exits_with_3_while_hits_are_open_and_0_at_the_end(pooled: Path)
     early = prefjudge("collect", pooled, "--json")
     assert early.returncode == 3
     assert json.loads(early.stdout)["open"] == 7
+    assert "next: prefjudge work" in prefjudge("status", pooled).stderr  # who shall work, if nobody has?
     assert prefjudge("work", pooled, "--workers", 6, "--error", 0).returncode == 0
     late = prefjudge("collect", pooled)
     assert late.returncode == 0, late.stderr
     assert "next: prefjudge resolve" in late.stderr
     assert json.loads(prefjudge("status", pooled, "--json").stdout)["waiting"] == 0
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_a_verb_leaves_nothing_behind(tmp_path: Path, told: signal.Signals) -> None:
+    typed = [sys.executable, "-m", "prefjudge", "try", tmp_path / "try", "--no-open"]
+    with subprocess.Popen(typed, stderr=subprocess.PIPE, text=True) as verb:
+        assert verb.stderr is not None
+        assert "minutes; open this link" in verb.stderr.readline()
+        assert [*(tmp_path / "try").iterdir()]
+        verb.send_signal(told)
+        assert verb.wait(30) == 128 + told
+    assert not (tmp_path / "try").exists()
 
 
 def test_ctrl_c_ends_in_a_word_and_not_in_silence(
@@ -240,7 +254,7 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
 def test_what_is_expected_in_a_moment_takes_minutes(pooled: Path) -> None:
     prefjudge("publish", pooled, "--sandbox", "--yes")
     prefjudge("work", pooled, "--workers", 1, "--error", 0, "--most", 2)
-    hint = f"Collect again later; simulated workers continue by: prefjudge work {pooled}."
+    hint = f"Collect again later; simulated workers continue by: prefjudge work {pooled}\n"
     assert hint in prefjudge("collect", pooled).stderr
     assert re.search(
         r"expected +5 assignments, about [1-9][0-9]* minutes? at", prefjudge("status", pooled).stderr

@@ -312,8 +312,10 @@ def test_what_hits_will_cost_adds_up_their_assignments_each_at_its_hits_price(st
     design = study.config.design
     whole = (design.pairs_per_hit + design.gold_per_hit) * design.seconds_per_pair
     assert cost.hourly == (Decimal("2.00") * 3600 / Decimal(str(whole))).quantize(Decimal("0.01"))
+    assert cost.hours == pytest.approx(13 * whole / 3600)
     nothing = estimate_cost(study, Fees(), [])
-    assert (nothing.pairs, nothing.hits, nothing.assignments, nothing.hourly) == (0, 0, 0, None)
+    assert (nothing.pairs, nothing.hits, nothing.assignments, nothing.hours) == (0, 0, 0, 0)
+    assert nothing.hourly is None
     assert str(nothing.rewards) == str(nothing.fees) == "0.00"
 
 

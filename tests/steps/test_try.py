@@ -63,13 +63,7 @@ def test_runs_without_texts_are_refused_before_anything_is_made(tmp_path: Path) 
     assert not (tmp_path / "try").exists()
 
 
-def test_who_stops_it_leaves_nothing_behind(tmp_path: Path) -> None:
-    def stop(link: str, pairs: int, minutes: float) -> None:
-        assert [*(tmp_path / "try").iterdir()]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        try_it(tmp_path / "try", open=False, ready=stop)
+def test_runs_without_a_pair_leave_nothing_behind(tmp_path: Path) -> None:
     alike = tmp_path / "alike.run"
     alike.write_bytes((COLLECTION / "runs" / "lexical.txt").read_bytes())
     texts = {"queries": COLLECTION / "queries.tsv", "collection": COLLECTION / "collection.tsv"}

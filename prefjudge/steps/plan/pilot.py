@@ -277,10 +277,9 @@ def needed_words(needed: QueriesNeeded) -> str:
         for one in needed.by_plan
     )
     return (
-        "To tell two runs apart whose means under the truly best answers differ by "
-        f"{needed.difference:g} (deviation over queries {needed.deviation:.3g}) in {needed.chance:.0%} of "
-        f"studies takes {many(needed.queries, 'query')} of this kind if all answers found are right. Wrong "
-        f"ones hide the difference; queries and votes that it takes with each strategy: {each}."
+        f"Two runs differ by {needed.difference:g} in truth (deviation over queries {needed.deviation:.3g}). "
+        f"To tell them apart in {needed.chance:.0%} of studies takes {many(needed.queries, 'query')} if all "
+        f"answers are right. Wrong ones hide the difference: queries and votes by strategy: {each}."
     )
 
 
