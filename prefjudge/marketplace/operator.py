@@ -59,7 +59,7 @@ def revoke_key(store_url: str, access_key: str) -> None:
 
 
 SHORTEST_TOKEN = 32
-"""Characters of the admin's token: nothing counts the guesses of one."""
+"""Characters of the admin's token: too many to guess, at ten tries a minute."""
 
 
 def read_token(path: Path) -> str:

@@ -144,3 +144,18 @@ def test_serve_prints_the_link_on_a_terminal_only(tmp_path: Path) -> None:
         logged.terminate()
     assert b"once" not in lines
     assert b"/admin\n" in lines
+
+
+def test_guesses_of_the_token_count_wherever_they_are_made(market: Server) -> None:
+    def guess(token: str) -> int:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        return urllib3.request(
+            "GET", f"{market.endpoint}/admin/workers", headers=headers, retries=False
+        ).status
+
+    assert [guess(f"guess {number}") for number in range(10)] == [401] * 10
+    assert guess("another") == 429
+    fields, url = {"token": "another"}, f"{market.endpoint}/admin/signin"
+    form = urllib3.request("POST", url, fields=fields, retries=False)
+    assert form.status == 429
+    assert [guess(market.admin_token) for _ in range(30)] == [200] * 30, "who has it is not kept out"

@@ -153,9 +153,20 @@ async def _check_csrf(call: Call, expected: str) -> None:
 
 def _is_admin_token(call: Call) -> bool:
     scheme, _, token = call.headers.get("authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(
-        token.strip().encode(), call.running.admin_token.encode()
-    )
+    return scheme.lower() == "bearer" and _guessed(call, token.strip())
+
+
+def _guessed(call: Call, token: str) -> bool:
+    """Return whether a token is the admin's; a wrong one counts as a guess, wherever it is given.
+
+    Only wrong ones count: a program that has the token calls as often as it likes.
+    """
+    if hmac.compare_digest(token.encode(), call.running.admin_token.encode()):
+        return True
+    address = call.client.host if call.client else ""
+    if not call.running.rate_limit.allow_guess(limits("admin", address), call.running.marketplace.clock()):
+        raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
+    return False
 
 
 # Signing in and out, and the language in which the site speaks.
@@ -356,7 +367,7 @@ async def admin_sign_in(call: Call) -> Page:
                 raise Refusal(
                     "used_link", "The link was used, or is older than ten minutes. Give the token.", 401
                 )
-        elif not hmac.compare_digest(token.encode(), call.running.admin_token.encode()):
+        elif not _guessed(call, token):
             raise Refusal("wrong_token", "The token is wrong.", 401)
         requesters.end_entry(tx, requesters.begin_entry(tx, name, "sign in", ""), 200, "")
         return requesters.open_admin_session(tx)
