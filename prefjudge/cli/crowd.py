@@ -148,10 +148,15 @@ def work(
     ] = "0.2",
     json: Json = False,
 ) -> None:
-    """Print how much was judged, and what leads on."""
+    """Print how much was judged, and what leads on; or a rehearsal, with both ledgers."""
     result = call(error=_spread(error))
     if json:
         print_json(result)
+        return
+    if result.ledgers:
+        for line in result.notices:
+            say(line)
+        print_tables(result.tables())
         return
     who = many(result.workers, "simulated worker")
     say(f"{who} submitted {many(result.submitted, 'assignment')}")

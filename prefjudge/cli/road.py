@@ -260,14 +260,19 @@ def publish(
     sandbox: Sandbox = False,
     live: bool,
     yes: Yes = False,
+    stop: Annotated[bool | None, typer.Option("--stop/--resume", show_default=False)] = None,
+    places: int | None,
     json: Json = False,
 ) -> None:
     """Ask before anything is spent, and print what was published."""
     one_target(sandbox=sandbox, live=live)
+    steered = stop is not None or places is not None
     with progress("publishing") as bar:
         result = call(confirm=_ask_before_publish(json), progress=bar)
     if json:
         print_json(result)
+    elif steered:
+        _warn_of_offer(result)
     elif result.dry_run:
         show_offer(result)
         for line in result.calls:
@@ -336,9 +341,6 @@ def collect(
         bool,
         typer.Option("--watch", help="Go on until every pair is judged; take in work as it is submitted."),
     ] = False,
-    every: Annotated[
-        float, typer.Option(min=0.1, help="Seconds between looks with --watch while nothing is submitted.")
-    ] = 60.0,
     json: Json = False,
 ) -> None:
     """Print what was collected, at each look; the exit code is 3 while HITs are open."""
@@ -362,7 +364,7 @@ def collect(
         if result.finished or waits is None:
             break
         waits.found()
-        waits.wait(every)
+        waits.wait()
     if json:
         print_json(result)
     if not result.finished:

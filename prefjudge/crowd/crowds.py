@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, cast
 
@@ -24,6 +25,10 @@ CROWDS: Register[ModuleType] = Register(
 
 AT_THE_MARKETPLACE = (MARKETPLACE, "prolific")
 """The crowds whose people work at the study's own marketplace, where the target names no other address."""
+
+
+_STAND_INS = {"prolific": "prefjudge.crowd.prolific.standin"}
+"""What answers in the place of a platform that sends people, for rehearsals."""
 
 
 class CrowdModule(Protocol):
@@ -49,6 +54,13 @@ def prices_of(name: str, settings: CrowdSettings) -> Prices:
     """Return what the crowd of this name charges; raises as `connect`."""
     with CROWDS.using(name):
         return _module(name).read_prices(settings)
+
+
+def stand_in(name: str) -> Any:
+    """Return the module of a stand-in of the platform that a crowd recruits at, for rehearsals."""
+    if name not in _STAND_INS:
+        raise ConfigError(f"there is no stand-in of {name!r}", f"Choose one of: {', '.join(_STAND_INS)}.")
+    return import_module(_STAND_INS[name])
 
 
 class _Theirs:

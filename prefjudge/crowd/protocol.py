@@ -226,8 +226,17 @@ class Recruiting(Protocol):
     def settle(self, *, held: bool = False) -> tuple[str, ...]:
         """Pay what was decided, each once, and let as many people come as the tasks still need.
 
-        What a person decided there stands, and is returned in sentences; ``held`` pays what was rejected.
+        What a person decided there stands. Returns sentences: how it stands there, and what happened there.
+        ``held`` pays what was rejected.
         """
+        ...
+
+    def steer(self, *, stop: bool | None = None, places: int | None = None) -> tuple[str, ...]:
+        """Let nobody come any more, let people come again, or set how many may; return how it stands."""
+        ...
+
+    def currency(self) -> str:
+        """Return the currency of all amounts, such as USD."""
         ...
 
 

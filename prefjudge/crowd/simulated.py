@@ -163,7 +163,7 @@ class SeenPage:
 
 
 class Visitor:
-    """Somebody signed in at a worker site by an invitation, over HTTP."""
+    """Somebody signed in at a worker site over HTTP, by an invitation or by the path of a panel's link."""
 
     def __init__(self, site: str, invite: str) -> None:
         self._site = site.rstrip("/")
@@ -174,11 +174,12 @@ class Visitor:
         self._sign_in(invite)
 
     def _sign_in(self, invite: str) -> None:
+        by_link = invite.startswith("/panel/")
         reply = self._http.request(
             "POST",
-            f"{self._site}/signin",
+            f"{self._site}{invite if by_link else '/signin'}",
             headers=self._headers,
-            fields={"invite": invite},
+            fields={} if by_link else {"invite": invite},
             encode_multipart=False,
         )
         if reply.status != 200:

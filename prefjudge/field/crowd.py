@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +60,9 @@ class Address:
 
 
 @contextmanager
-def open_own(study: Study, target: str) -> Iterator[Address]:
+def open_own(
+    study: Study, target: str, clock: Callable[[], float] = time.time
+) -> Iterator[Address]:  # fmt: skip
     """Yield the address of a study's own marketplace, started for the block where nobody serves it."""
     from prefjudge.marketplace.server import start
 
@@ -77,7 +79,7 @@ def open_own(study: Study, target: str) -> Iterator[Address]:
             f"{command('store recover', study.folder, target)} --give-up; it keeps what was collected. If "
             f"{folder} was never published, start over: delete {STORE_FILE} and {STORE_FILE}.lock in it.",
         )
-    market = start(store_url(study.folder), host="127.0.0.1", port=0)
+    market = start(store_url(study.folder), host="127.0.0.1", port=0, clock=clock)
     try:
         yield address_of(market)
     finally:
@@ -209,7 +211,9 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
 
 
 @contextmanager
-def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]:
+def keep_marketplace_open(
+    study: Study, target: str = SANDBOX, *, clock: Callable[[], float] = time.time
+) -> Iterator[bool]:  # fmt: skip
     """Keep a study's own marketplace running, so that the verbs in the block share it.
 
     Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.
@@ -219,7 +223,7 @@ def keep_marketplace_open(study: Study, target: str = SANDBOX) -> Iterator[bool]
         with open_crowd(study, target):
             yield False
         return
-    with open_own(study, target) as address:
+    with open_own(study, target, clock) as address:
         _pinned(study, target, configured, address)
         announce(study.folder, address)
         try:
@@ -285,6 +289,8 @@ def _settings(config: StudyConfig, target: TargetConfig, address: Address | None
 
 # Watches a crowd: waits until something was submitted, and asks often, because asking is cheap.
 
+EVERY = 60.0
+"""Seconds between two looks at most, while nothing is submitted."""
 _OFTEN = 0.5
 """Seconds between two questions; more where the answer takes long."""
 _LONGEST = 60.0
@@ -322,9 +328,9 @@ class Watch:
         seconds, self._next = self._next, min(2 * self._next, _LONGEST)
         return seconds
 
-    def wait(self, most: float) -> bool:
+    def wait(self, most: float | None = None) -> bool:
         """Wait until something new was submitted, ``most`` seconds at most; return whether it was."""
-        until = time.monotonic() + most
+        until = time.monotonic() + (EVERY if most is None else most)
         while (left := until - time.monotonic()) > 0:
             began = time.monotonic()
             pulse = self._pulse()

@@ -608,6 +608,11 @@ def recruit(study: Study, crowd: Crowd) -> tuple[str, ...]:
     return _noted(study, crowd.recruit()) if isinstance(crowd, Recruiting) else ()
 
 
+def steer(study: Study, crowd: Recruiting, *, stop: bool | None, places: int | None) -> tuple[str, ...]:
+    """Stop those who come from elsewhere, or let them come; return how it stands there."""
+    return _noted(study, crowd.steer(stop=stop, places=places))
+
+
 def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tuple[str, ...]:
     """Return the calls by which people would be asked for, to show before anything is published."""
     if not hits or not isinstance(crowd, Recruiting):
@@ -620,7 +625,8 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
 def settle_elsewhere(study: Study, crowd: Crowd, *, held: bool = False) -> tuple[str, ...]:
     """Pay people where they come from, where somebody else pays than who has decided.
 
-    Returns what a person decided there, which stands; with ``held`` what was refused there is paid.
+    Returns how it stands there, and what a person decided, which stands; with ``held`` what was refused there
+    is paid.
     """
     return _noted(study, crowd.settle(held=held)) if isinstance(crowd, Recruiting) else ()
 

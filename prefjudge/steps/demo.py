@@ -88,7 +88,13 @@ def demo(
             f"embedded marketplace, for ${offer.total} of play money."
         )
         for _ in range(_ROUNDS):
-            done = work(opened, workers=WORKERS, error=ERROR, careless=CARELESS, truth=files / "truth.tsv")
+            done = work(
+                opened,
+                workers=WORKERS,
+                error=ERROR,
+                temper=["careless"] * CARELESS,
+                truth=files / "truth.tsv",
+            )
             state = collect(opened)
             tell(
                 f"{WORKERS} simulated workers submitted {many(done.submitted, 'assignment')} over HTTP; "
@@ -141,8 +147,8 @@ def _commands(study: Path, files: Path) -> tuple[str, ...]:
         f"--collection {quoted(files / 'collection.tsv')}",
         f"prefjudge gold {quoted(study)} --accept --file {quoted(files / 'gold.tsv')}",
         f"prefjudge publish {quoted(study)} --sandbox --yes",
-        f"prefjudge work {quoted(study)} --workers {WORKERS} --error {ERROR} --careless {CARELESS} "
-        f"--truth {quoted(files / 'truth.tsv')}",
+        f"prefjudge work {quoted(study)} --workers {WORKERS} --error {ERROR}"
+        f"{' --temper careless' * CARELESS} --truth {quoted(files / 'truth.tsv')}",
         f"prefjudge collect {quoted(study)}    # exit code 3: work and collect again",
         f"prefjudge resolve {quoted(study)}",
         f"prefjudge score {quoted(study)}",

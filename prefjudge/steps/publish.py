@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
 
 from prefjudge.core.hits import CENT, Estimate, estimate
 from prefjudge.core.strategies import RoundRobin
-from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
+from prefjudge.crowd.protocol import Crowd, Prices, Recruiting, RefusedError
 from prefjudge.errors import StudyError, quoted
 from prefjudge.field.crowd import open_crowd
-from prefjudge.field.pay import lock_spending, refuse_unknown_hits
+from prefjudge.field.pay import lock_crowd, lock_spending, refuse_unknown_hits
 from prefjudge.field.pools import asked_by_run, follow_design
 from prefjudge.field.publish import (
     Progress,
@@ -21,6 +24,7 @@ from prefjudge.field.publish import (
     publish_hits,
     recruit,
     refuse_test,
+    steer,
 )
 from prefjudge.field.trust import why_stopped
 from prefjudge.show.results import Shown
@@ -28,7 +32,15 @@ from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.imports import count_imported
 from prefjudge.study.money import committed_cents
 from prefjudge.study.progress import count_hits, count_judgments
-from prefjudge.study.store import LIVE, SANDBOX, Study, choose_target, current_target, open_study
+from prefjudge.study.store import (
+    LIVE,
+    SANDBOX,
+    Study,
+    choose_target,
+    current_target,
+    find_target,
+    open_study,
+)
 from prefjudge.words import many
 
 
@@ -69,13 +81,16 @@ def publish(
     live: bool = False,
     dry_run: bool = False,
     yes: bool = False,
+    stop: bool | None = None,
+    places: Annotated[int, Ge(1)] | None = None,
     confirm: Callable[[PublishResult], bool] | None = None,
     progress: Progress | None = None,
 ) -> PublishResult:
     """Publish a HIT for every ten pairs that wait for a judgment.
 
     Pairs that a published HIT will settle do not wait, so a repeat publishes nothing. An interrupted call is
-    taken up where it stopped.
+    taken up where it stopped. With ``stop`` or ``places`` nothing is published: a person says how many
+    people may come from Prolific.
 
     Parameters
     ----------
@@ -90,6 +105,10 @@ def publish(
         Say what would be published and what it would cost; publish and record nothing.
     yes : bool
         Do not ask for confirmation. Otherwise ``confirm`` is called.
+    stop : bool, optional
+        Let nobody come from Prolific any more; False lets people come again (``--resume``).
+    places : int, optional
+        Let so many people take part on Prolific in all, which lets a stopped study go on.
     confirm : callable, optional
         Shown the estimate; publishes where it returns True.
     progress : callable, optional
@@ -106,8 +125,10 @@ def publish(
     CrowdError
         The marketplace refused, failed or cannot be reached.
     """
-    target = choose_target(sandbox=sandbox, live=live)
     opened = open_study(study)
+    if stop is not None or places is not None:
+        return _steer(opened, stop, places)
+    target = choose_target(sandbox=sandbox, live=live)
     with open_crowd(opened, target) as crowd:
         refuse_unknown_hits(opened, crowd, target)
         refuse_test(crowd, entry_test(opened))
@@ -141,6 +162,21 @@ def publish(
             kept_away = recruit(opened, crowd)
         done = _offer(opened, target, crowd, hits)
         return replace(done, published=len(hits), warnings=(*offer.warnings, *kept_away))
+
+
+def _steer(study: Study, stop: bool | None, places: int | None) -> PublishResult:
+    """Stop the people who come from elsewhere, or let them come, as a person says."""
+    if stop and places is not None:
+        raise StudyError("a study that is stopped takes no places", "Give one of --stop and --places.")
+    target = find_target(study)
+    with lock_crowd(study, target) as crowd:
+        if not isinstance(crowd, Recruiting):
+            raise StudyError(
+                f"nobody is recruited for the {target} target: its people come by themselves",
+                "Only people from Prolific can be stopped or sent for. `prefjudge serve` ends with Ctrl-C.",
+            )
+        standing = steer(study, crowd, stop=stop, places=places)
+        return replace(_offer(study, target, crowd, ()), warnings=standing)
 
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
@@ -193,6 +229,8 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
         )
     if target == LIVE and account is not None and account < cost.total:
         yield f"the account holds ${account:,}, and refuses HITs that it cannot pay for"
+    if isinstance(crowd, Recruiting) and (currency := crowd.currency()) != "USD":
+        yield f"the account is in {currency}, and so is every amount here, whatever sign stands before it"
     if target == SANDBOX and crowd.identity().play_money is None:
         yield f"{crowd.endpoint} does not say whether its money is play money; study.toml calls it a sandbox"
     if experience is not None:

@@ -10,6 +10,7 @@ from prefjudge.errors import StudyError
 from prefjudge.field import pay as intents
 from prefjudge.field.crowd import open_crowd
 from prefjudge.field.pay import intended, lock_crowd
+from prefjudge.field.publish import settle_elsewhere
 from prefjudge.field.settle import count_disputes, find_dues, list_disputes, withdraw
 from prefjudge.show.results import Shown
 from prefjudge.study.assignments import REJECTED, find_worker, load_decisions, save_decision
@@ -102,7 +103,9 @@ def _decide(
 ) -> tuple[str, str]:
     """Do what is asked for; return the worker, and what was done."""
     if overturn:
-        return _overturn(study, crowd, target, assignment, reason), "paid after all"
+        worker = _overturn(study, crowd, target, assignment, reason)
+        settle_elsewhere(study, crowd)
+        return worker, "paid after all"
     for due in find_dues(study, target):
         if due.assignment_id == assignment:
             withdraw(study, crowd, due, reason)

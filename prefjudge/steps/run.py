@@ -158,9 +158,7 @@ def run(
     yes: bool = False,
     workers: Annotated[int, Ge(0)] = 0,
     error: Annotated[float, Interval(ge=0, le=0.5)] = 0.2,
-    careless: Annotated[int, Ge(0)] = 0,
     truth: str | Path | None = None,
-    every: Annotated[float, Ge(0.1)] = 60.0,
     confirm: Callable[[PublishResult], bool] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -203,12 +201,8 @@ def run(
         Let this many simulated workers judge, as ``work`` does (sandbox only); with 0 people do.
     error : float
         How often a simulated choice is wrong.
-    careless : int
-        How many simulated workers choose at random.
     truth : Path, optional
         A file of utilities for the simulated workers: query_id, doc_id, utility, separated by tabs.
-    every : float
-        Seconds between looks at the marketplace while nothing is submitted; work is taken in as it comes.
     confirm : callable, optional
         Shown the first round's estimate and the budget.
     tell : callable, optional
@@ -232,8 +226,8 @@ def run(
     drive = find_drive(opened, strategy, model, ungated=ungated, tell=tell)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
-    staff = partial(work, opened, workers=workers, error=error, careless=careless, truth=truth)
-    crew = _Crew(study=opened, target=target, work=staff if workers else None, every=every, tell=tell)
+    staff = partial(work, opened, workers=workers, error=error, truth=truth)
+    crew = _Crew(study=opened, target=target, work=staff if workers else None, tell=tell)
     rounds, stopped_by = 0, ""
     with keep_marketplace_open(opened, target) as unserved:
         with open_crowd(opened, target) as crowd:  # a store that is outdated is refused as it is
@@ -316,7 +310,6 @@ class _Crew:
     study: Study
     target: str
     work: Callable[[], WorkResult] | None
-    every: float
     tell: Callable[[str], None]
 
     def judge_all(self) -> str:
@@ -337,7 +330,7 @@ class _Crew:
             if self.work and not submitted and still_open:
                 return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
             if still_open and watch:
-                watch.wait(self.every)
+                watch.wait()
         return refused
 
 

@@ -106,7 +106,6 @@ def status(
     confidence: bool | None = None,
     top: bool | None = None,
     history: bool = False,
-    moves: bool = True,
 ) -> StatusResult:
     """Say where a study stands.
 
@@ -120,10 +119,8 @@ def status(
         Say which runs may still be the best, by a test that holds however often one looks; by default with
         the probabilities, where the run files have up to 16 MB.
     history : bool
-        Tell how the best-known answers changed, too: their versions, and what each of them changed.
-    moves : bool
-        With ``history``: compare the leaderboards of the versions, of all runs in the study, by its first
-        measure. It reads the runs, so it takes as long as ``score``.
+        Tell how the best-known answers changed, too: their versions, what each changed, and which runs moved
+        by the first measure. It reads the runs.
     """
     opened = open_study(study)
     # One state of the study, in all figures.
@@ -132,7 +129,7 @@ def status(
         if history:
             from prefjudge.field.history import history as answers_history
 
-            past = answers_history(opened, moves=moves)
+            past = answers_history(opened)
         return _counted(opened, _sureness(opened, True if top else confidence, top), past)
 
 

@@ -38,7 +38,7 @@ _GROWTH = "<= 11"
 
 VERBS: dict[str, tuple[str, tuple[str, ...], float | None]] = {
     "publish": ("pooled", ("--sandbox", "--yes"), 60),
-    "work": ("published", ("--workers", str(_WORKERS), "--careless", "2"), None),
+    "work": ("published", ("--workers", str(_WORKERS), "--temper", "careless", "--temper", "careless"), None),
     "collect": ("worked", (), 60),
     "status": ("collected", (), None),
     "plan": ("collected", (), 20),
@@ -138,7 +138,7 @@ class Road:
     def worked(self) -> Path:
         """Let simulated workers judge all of it, over HTTP."""
         made = self._copied("published", "making")
-        work(made, workers=_WORKERS, careless=2)
+        work(made, workers=_WORKERS, temper=["careless"] * 2)
         return made
 
     def collected(self) -> Path:

@@ -199,9 +199,7 @@ def test_ctrl_c_ends_in_a_word_and_not_in_silence(
 ) -> None:
     from prefjudge.cli import app
 
-    def interrupted(
-        study: object, *, confidence: bool | None, top: bool | None, history: bool, moves: bool
-    ) -> None:
+    def interrupted(study: object, *, confidence: bool | None, top: bool | None, history: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("prefjudge.steps.status.status", interrupted)
@@ -238,9 +236,7 @@ def test_a_file_that_fails_beneath_a_verb_is_named(
 ) -> None:
     from prefjudge.cli import app
 
-    def vanished(
-        study: object, *, confidence: bool | None, top: bool | None, history: bool, moves: bool
-    ) -> None:
+    def vanished(study: object, *, confidence: bool | None, top: bool | None, history: bool) -> None:
         (tmp_path / "gone").read_text()
 
     monkeypatch.setattr("prefjudge.steps.status.status", vanished)
@@ -270,13 +266,13 @@ def test_who_watches_is_told_only_what_is_new(
     prefjudge("publish", pooled, "--sandbox", "--yes")
     looks: list[float] = []
 
-    def work_after_the_third_look(_: object, seconds: float) -> bool:
+    def work_after_the_third_look(_: object, seconds: float = 60.0) -> bool:
         looks.append(seconds)
         if len(looks) == 3:
             prefjudge("work", pooled, "--workers", 1, "--error", 0)
         return True
 
     monkeypatch.setattr(Watch, "wait", work_after_the_third_look)
-    collect(partial(library.collect, pooled), study=pooled, live=False, watch=True, every=1.0)
-    assert looks == [1.0] * 3
+    collect(partial(library.collect, pooled), study=pooled, live=False, watch=True)
+    assert looks == [60.0] * 3
     assert capsys.readouterr().err.count("judgments count") == 2

@@ -1,13 +1,30 @@
 """Participants: they take a place at Prolific, work at the worker site over HTTP, and go back with a code."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3
 
-from tests.crowd.prolific_platform import Platform
+from prefjudge.crowd.prolific import standin
+from prefjudge.crowd.prolific.standin import Platform
+from tests.crowd.prolific_words import Words
 from tests.marketplace.people import Worker
+
+
+def fresh(platform: Platform) -> Platform:
+    """Start over with an account that nothing was done in; its calls are held against the API's document."""
+    platform.__init__()  # type: ignore[misc]
+    platform.check = Words()
+    return platform
+
+
+@contextmanager
+def served() -> Iterator[tuple[Platform, str]]:
+    """Serve the stand-in, on a free port."""
+    with standin.served() as (platform, url):
+        yield fresh(platform), url
 
 
 class Visitor(Worker):

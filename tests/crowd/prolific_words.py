@@ -11,9 +11,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from prefjudge.crowd.prolific.standin import DeclinedError
 
-class NotAllowedError(Exception):
+
+class NotAllowedError(DeclinedError):
     """A request that the document does not allow."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(400, detail)
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,17 @@ class RequestReturn(_Sent):
     return_reason: str
 
 
+class DynamicPayment(_Sent):
+    action: Literal["DYNAMIC_PAYMENT"]
+
+
 class Code(_Sent):
     code: str | None
     code_type: Literal[
         "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE",
         "NO_CONSENT", "OTHER", "FIXED_SCREENOUT", "SCREENED_IN", "SCREENED_OUT",
     ]  # fmt: skip
-    actions: list[Review | RequestReturn]
+    actions: list[Review | RequestReturn | DynamicPayment]
     actor: Literal["participant", "researcher"] = "participant"
 
 
@@ -95,6 +104,11 @@ class Price(_Sent):
     total_available_places: int
 
 
+class Share(_Sent):
+    percentage_of_reward: float
+    message_to_participant: str | None = None
+
+
 class Decision(_Sent):
     action: Literal["APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"]
     message: str | None = None
@@ -102,6 +116,8 @@ class Decision(_Sent):
         "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK",
         "LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER", None,
     ] = None  # fmt: skip
+    completion_code: str | None = None
+    completion_code_data: Share | None = None
 
     def model_post_init(self, _: Any) -> None:
         if self.action == "REJECT" and not (len(self.message or "") >= 100 and self.rejection_category):
@@ -145,8 +161,9 @@ class SaidStudy(_Said):
 
 
 Status = Literal[
-    "RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "RETURNED", "REJECTED", "SCREENED OUT"
-]
+    "RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "RETURNED",
+    "REJECTED", "SCREENED OUT", "UNKNOWN",
+]  # fmt: skip
 
 
 class SaidSubmission(_Said):
@@ -202,6 +219,22 @@ ANSWERS: tuple[tuple[str, str, type[_Said]], ...] = (
     ("POST", rf"/api/v1/submissions/{_ID}/transition/", SaidDetail),
     ("POST", "/api/v1/submissions/bonus-payments/", SaidBulk),
 )
+
+
+class Words:
+    """Holds each call of a stand-in, and its answer; ``exchanges`` are those that were carried out."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+
+    def __call__(
+        self, method: str, path: str, query: dict[str, str], body: Any, status: int = 0, said: Any = None
+    ) -> None:
+        if not status:
+            hold_request(method, path, query, body)
+            return
+        self.exchanges.append(Exchange(method, path, query, body, status, said))
+        hold_answer(method, path, said)
 
 
 def hold_request(method: str, path: str, query: dict[str, str], body: Any) -> None:

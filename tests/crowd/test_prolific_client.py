@@ -6,9 +6,10 @@ import pytest
 
 from prefjudge.crowd.prolific import client
 from prefjudge.crowd.prolific.client import Client, LostReplyError, UnknownError
+from prefjudge.crowd.prolific.standin import TOKEN, WORKSPACE, Platform, Submission
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import ConfigError, CrowdError
-from tests.crowd.prolific_platform import TOKEN, WORKSPACE, Platform, Submission, served
+from tests.crowd.prolific_people import fresh, served
 
 SETTINGS = f"/api/v1/workspaces/{WORKSPACE}/balance/"
 
@@ -21,7 +22,7 @@ def server() -> Iterator[tuple[Platform, str]]:
 
 @pytest.fixture
 def platform(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
-    server[0].__init__()  # type: ignore[misc]
+    fresh(server[0])
     waited: list[float] = []
     monkeypatch.setattr(client, "sleep", waited.append)
     server[0].waited = waited  # type: ignore[attr-defined]
@@ -120,7 +121,7 @@ def test_a_refusal_is_a_sentence_without_ids(api: Client) -> None:
     assert 'Error: {"project": ["This project does not exist."]}' in refused.value.message
     with pytest.raises(UnknownError) as unknown:
         api.get(f"/api/v1/submissions/{'0d' * 12}/")
-    assert "refused GET /api/v1/submissions/…/: Error: No submission matches" in unknown.value.message
+    assert "refused GET /api/v1/submissions/…/: Error: No such thing matches" in unknown.value.message
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
+from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk import client as inner_client
 from prefjudge.crowd.mturk import crowd as inner_crowd
-from prefjudge.crowd.prolific import ProlificCrowd, open_crowd, recruitment
+from prefjudge.crowd.prolific import ProlificCrowd, open_crowd
+from prefjudge.crowd.prolific import crowd as prolific_crowd
+from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
 from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from prefjudge.testing import BARRED, SHARP, CrowdContract, task
-from tests.crowd import prolific_platform
-from tests.crowd.prolific_people import Participant, Visitor
-from tests.crowd.prolific_platform import FEE, PROJECT, TOKEN, WORKSPACE, Platform, cost, served
+from tests.crowd.prolific_people import Participant, Visitor, fresh, served
 from tests.marketplace.conftest import stopping as stopping
 from tests.marketplace.people import Admin, Clock, Worker
 
@@ -51,7 +52,7 @@ class ProlificStage:
             CrowdSettings(
                 url=self._market.local,
                 live=True,
-                rate=Decimal(FEE) / 100,
+                rate=Decimal("0.40"),
                 options={"workspace": WORKSPACE, "project": PROJECT},
                 key=(LOCAL_KEY, self._market.admin_token),
                 public_url=self._market.endpoint,
@@ -72,7 +73,7 @@ class ProlificStage:
     def _look(self, who: Participant) -> Visitor:
         """Somebody who follows the link, and is nobody's as long as Prolific does not know the session."""
         self._looks += 1
-        panel = self.crowd._recruitment._make_panel(200)
+        panel = self.crowd._make_panel(200)
         return Visitor(self._market.endpoint, panel, who.pid, f"look{self._looks}")
 
     def offers(self, worker_id: str, task_id: str) -> bool:
@@ -139,7 +140,8 @@ class TestProlificCrowd(CrowdContract):
         assert stage.platform.arrive(f"{0:024x}") is not None
 
     def test_a_rehearsal_is_over_when_people_come(self, stage: ProlificStage) -> None:
-        rehearsed = stage.crowd._recruitment._inner.publish(task("rehearsal"))
+        own = MTurkCrowd(stage._market.local, key=(LOCAL_KEY, stage._market.admin_token))
+        rehearsed = own.publish(task("rehearsal"))
         live, worker = stage.crowd.publish(task()), stage.join()
         assert [stage.offers(worker, one) for one in (rehearsed, live)] == [True, True]
         stage.crowd.recruit()
@@ -158,14 +160,84 @@ class TestProlificCrowd(CrowdContract):
         for crowd in (stage.crowd, stage.open_again(), stage.open_again()):
             for happened in (crowd.recruit(), crowd.settle()):
                 assert (study.status, study.places) == (now, 3)
-                assert "on Prolific and stays so: 2 assignments wait for people" in happened[0]
+                assert "on Prolific and stays so: 2 assignments wait for people" in " | ".join(happened)
         stage.crowd.approve(taken)
         stage.crowd.settle()
         assert [one.status for one in stage.platform.submissions.values()] == ["APPROVED"], "people are paid"
-        study.made["total_available_places"] += action == "STOP"  # as the notice says
-        study.status = "ACTIVE"
-        assert stage.crowd.settle() == ()
+        standing, *_ = stage.crowd.steer(stop=False)  # as the notice says
+        places = 4 if action == "STOP" else 3
+        assert standing.startswith(
+            f"on Prolific the study is active: 1 of {places} places taken (1 approved)"
+        )
         assert stage.take(stage.join(), task_id)
+
+    def test_a_person_stops_a_study_from_here_and_lets_it_go_on(self, stage: ProlificStage) -> None:
+        with pytest.raises(RefusedError, match="nothing of this study is published"):
+            stage.crowd.steer(stop=True)
+        stage.crowd.publish(task(workers=2))
+        stage.crowd.recruit()
+        for crowd in (stage.crowd, stage.open_again()):
+            assert crowd.steer(stop=True)[0].startswith("on Prolific the study is completed")
+            assert "stopped from here and stays so" in crowd.settle()[-1]
+            assert "stopped from here and stays so" in crowd.recruit()[0]
+            assert stage.platform.arrive("5f" * 12) is None
+        with pytest.raises(RefusedError, match="has 2 places on Prolific, which never lowers them"):
+            stage.crowd.steer(places=1)
+        (standing, extra) = stage.open_again().steer(places=5)
+        assert standing.startswith("on Prolific the study is active: 0 of 5 places taken")
+        assert "has 5 places on Prolific, and the HITs need 2" in extra
+        assert stage.crowd.settle() == (standing, extra)
+        assert stage.platform.arrive("5f" * 12)
+
+    def test_a_study_whose_places_are_full_stays_stopped_too(self, stage: ProlificStage) -> None:
+        task_id = stage.crowd.publish(task())
+        worker = stage.join()
+        stage.submit(worker, stage.take(worker, task_id), {})
+        assert stage.platform.study.status == "AWAITING REVIEW"
+        stage.crowd.steer(stop=True)
+        stage.crowd.publish(task("again"))
+        assert "stopped from here and stays so" in stage.open_again().recruit()[0]
+        assert stage.platform.study.places == 1
+        stage.crowd.steer(stop=False)
+        assert (stage.platform.study.status, stage.platform.study.places) == ("ACTIVE", 2)
+
+    def test_what_was_edited_there_and_what_an_hour_pays_is_said(self, stage: ProlificStage) -> None:
+        stage.platform.currency = "GBP"
+        task_id = stage.crowd.publish(task(pay=Decimal("2.00"), workers=2))
+        worker = stage.join()
+        stage.submit(worker, stage.take(worker, task_id), {})
+        (one,) = stage.platform.submissions.values()
+        one.started, one.completed = "2026-11-27T10:00:00+00:00", "2026-11-27T10:20:00+00:00"
+        stage.platform.study.made |= {"reward": 250, "total_available_places": 9}
+        said = " | ".join(stage.crowd.settle())
+        for words in (
+            "1 of 9 places taken (1 awaiting review), 0.00 GBP charged",
+            "the reward was changed on Prolific: it pays 2.50 for a visit, and the HITs say 2.00",
+            "the study has 9 places on Prolific, and the HITs need 2",
+            "an hour pays 7.50 at the median time by Prolific's clock, and Prolific asks for 6.00 or more",
+        ):
+            assert words in said
+        one.completed = "2026-11-27T10:24:00+00:00"
+        assert stage.crowd.settle()[-1].endswith("raise the reward, or show fewer pairs in a HIT")
+
+    @pytest.mark.parametrize("partly", [True, False])
+    def test_a_rejection_is_taken_back_there_and_paid(self, stage: ProlificStage, partly: bool) -> None:
+        stage.platform.partly = partly
+        task_id = stage.crowd.publish(task())
+        worker = stage.join()
+        taken = stage.take(worker, task_id)
+        stage.submit(worker, taken, {})
+        stage.crowd.reject(taken, "NO_DATA: nothing in it")
+        (one,) = stage.platform.submissions.values()
+        assert one.status == "REJECTED"
+        for _ in range(2):
+            stage.crowd.overturn(taken, "It was our mistake.")
+            assert one.status == "AWAITING REVIEW"
+        for _ in range(2):
+            stage.crowd.settle()
+        assert (one.status, stage.platform.paid) == ("APPROVED", [])
+        with pytest.raises(RefusedError, match="dispute a rejection by a message on Prolific"):
+            stage.crowd.disputes()
 
     def test_a_study_that_was_stopped_from_here_goes_on_by_itself(self, stage: ProlificStage) -> None:
         task_id = stage.crowd.publish(task(workers=2))
@@ -199,20 +271,30 @@ class TestProlificCrowd(CrowdContract):
         assert "stopped on Prolific" in again.recruit()[0]
         assert (study.status, study.places) == ("COMPLETED", 1)
 
-    @pytest.mark.parametrize("rate", ["0.333", "0.3996", "0.428", "0.5136", "0.40", "0.25"])
+    @pytest.mark.parametrize(
+        ("fee", "vat"),
+        [
+            ("0.333", "0"),
+            ("0.333", "0.20"),
+            ("0.428", "0"),
+            ("0.428", "0.20"),
+            ("0.40", "0"),
+            ("0.25", "0.19"),
+        ],
+    )
     @pytest.mark.parametrize("pay", ["2.50", "3.00", "4.20", "1.37"])
     def test_whatever_prolifics_calculator_prices_is_published_at_its_cents(
-        self, stage: ProlificStage, rate: str, pay: str, monkeypatch: pytest.MonkeyPatch
+        self, stage: ProlificStage, fee: str, vat: str, pay: str
     ) -> None:
-        monkeypatch.setattr(prolific_platform, "RATE", [Decimal(rate)])
+        stage.platform.fee, stage.platform.vat = Decimal(fee), Decimal(vat)
         reward = int(Decimal(pay) * 100)
         stage.crowd.publish(task(pay=Decimal(pay)))
         stage.crowd.recruit()
         (study,) = stage.platform.studies.values()
         assert (study.status, study.reward) == ("ACTIVE", reward)
         price = stage.crowd.prices.submission(Decimal(pay), 1)
-        assert price * 100 == cost(reward) == stage.platform.total - stage.platform.available
-        assert stage.crowd.prices.bonus(Decimal("0.80")) * 100 == cost(80)
+        assert price * 100 == stage.platform.cost(reward) == stage.platform.total - stage.platform.available
+        assert stage.crowd.prices.bonus(Decimal("0.80")) * 100 == stage.platform.cost(80)
 
     def test_what_prolific_does_not_know_keeps_nobody_from_collecting(self, stage: ProlificStage) -> None:
         """A session that is typed into a link may be refused as an id, not only be unknown."""
@@ -221,7 +303,7 @@ class TestProlificCrowd(CrowdContract):
         )
         task_id = stage.crowd.publish(task())
         stage.crowd.recruit()
-        panel = stage.crowd._recruitment._make_panel(200)
+        panel = stage.crowd._make_panel(200)
         forger = Visitor(stage._market.endpoint, panel, "1e" * 12, "typed")
         forger.submit(str(forger.accept({"HITId": task_id})["assignment_id"]))
         assert not stage.offers(stage.join(), task_id)
@@ -256,12 +338,12 @@ class TestProlificCrowd(CrowdContract):
         monkeypatch: pytest.MonkeyPatch,
     ) -> Iterator[ProlificStage]:
         clock = Clock()
-        prolific[0].__init__()  # type: ignore[misc]
+        fresh(prolific[0])
         monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
         monkeypatch.setenv("PROLIFIC_URL", prolific[1])
         monkeypatch.setattr(inner_client, "MOST_LISTED", 3)  # so that every list has pages
         monkeypatch.setattr(inner_crowd, "now", lambda: datetime.fromtimestamp(clock(), UTC))
-        monkeypatch.setattr(recruitment, "SYNC_EVERY", 0.0)
+        monkeypatch.setattr(prolific_crowd, "SYNC_EVERY", 0.0)
         market = start(f"sqlite:///{tmp_path}/market.db", clock=clock)
         yield ProlificStage(market, clock, prolific[0], monkeypatch)
         stopping.append(threading.Thread(target=market.stop))

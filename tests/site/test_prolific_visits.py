@@ -8,21 +8,21 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from prefjudge.crowd.prolific import client
+from prefjudge.crowd.prolific.standin import TOKEN, Platform, Submission
 from prefjudge.field.crowd import find_running, keep_marketplace_open
 from prefjudge.steps.collect import collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import LIVE, Study
-from tests.crowd.prolific_platform import TOKEN, Platform, Submission, cost, served
+from tests.crowd.prolific_people import served
 from tests.site.conftest import soon
 from tests.site.live import thanked
 from tests.steps.conftest import climbing_study, let_all_work_at_once
-from tests.steps.test_prolific import TARGET, ledger
+from tests.steps.test_prolific import FOR_MARKETPLACES, TARGET, ledger
 from tests.steps.test_road import TRUTH
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
-FOR_MARKETPLACES = 'locales = ["US"]\napproved_more_than = 10000\nmin_approval_rate = 97\n'
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_each_sees_the_code_of_how_the_visit_ended_and_the_ledger_is_the_account
     whole.judge(truth)
     assert "1 of 2 HITs done" in whole.page.inner_text("main")
     careless.judge(truth, wrong=True)
-    platform.time_out(late.place.id)
+    platform.turn_into(late.place.id, "TIMED-OUT")
     assert len(collect(study, live=True).barred) == 1
     late.page.reload()
     assert late.page.inner_text("h1") == "Out of time"
@@ -145,5 +145,5 @@ def test_each_sees_the_code_of_how_the_visit_ended_and_the_ledger_is_the_account
     assert pay(study, live=True).dues == ()
     assert [one.status for one in gone] == ["APPROVED", "AWAITING REVIEW"]
     assert platform.paid == [(careless.place.id, 200)], "one HIT of two, paid though its gold pair was missed"
-    assert platform.spent() == cost(400) + cost(200)
-    assert ledger(study) == platform.spent() + state.open * cost(200)
+    assert platform.spent() == platform.cost(400) + platform.cost(200)
+    assert ledger(study) == platform.spent() + state.open * platform.cost(200)

@@ -97,7 +97,7 @@ def test_extensions_that_no_call_has_reached_are_forgotten_and_made_later(
     served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(served, yes=True)
-    work(served, workers=7, error=0.0, careless=7)
+    work(served, workers=7, error=0.0, temper=["careless"] * 7)
     with monkeypatch.context() as broken:
         fail_at(broken, "extend", 3, RefusedError("no"))
         with pytest.raises(RefusedError, match="no"):

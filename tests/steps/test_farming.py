@@ -468,11 +468,11 @@ def test_watching_survives_a_marketplace_that_is_away(
 
     init(tmp_path / "study", name="study")
     watch = Watch(Study(tmp_path / "study"), "sandbox")
-    monkeypatch.setattr(watch, "wait", waits.append)
+    monkeypatch.setattr(watch, "wait", lambda seconds=60.0: waits.append(seconds))
     monkeypatch.setattr("prefjudge.cli.road._watch", lambda study, live: watch)
     with pytest.raises(RefusedError, match="no"):
-        show(look, study=tmp_path, live=False, watch=True, every=9.0)
-    assert waits == [9.0, 1.0, 2.0, 9.0, 1.0]
+        show(look, study=tmp_path, live=False, watch=True)
+    assert waits == [60.0, 1.0, 2.0, 60.0, 1.0]
     assert "away; trying again in 2 s" in capsys.readouterr().err
     monkeypatch.setattr(watch, "wait", lambda _: pytest.fail("the first look may have a wrong address"))
     with pytest.raises(CrowdError, match="gone"):

@@ -150,7 +150,7 @@ def test_a_collect_broken_at_every_call_loses_and_doubles_nothing(
     state = None
     while state is None or not state.finished:
         wire.kind = ""
-        work(served, workers=6, error=0.1, slip=0.0, careless=2, temper=["quitter"])
+        work(served, workers=6, error=0.1, slip=0.0, temper=["careless", "careless", "quitter"])
         wire.kind = kind
         state = wire.until_done(lambda: collect(served))
     wire.kind = ""

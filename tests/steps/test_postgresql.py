@@ -49,7 +49,7 @@ def test_a_study_lives_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     publish(study, yes=True)
-    judge_all(study, careless=1, error=0.1)
+    judge_all(study, temper=["careless"], error=0.1)
     assert set(kept_votes(study).values()) == {1}
     before = contents(study)
     assert collect(study).collected == 0

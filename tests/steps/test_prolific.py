@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 import pytest
@@ -16,9 +17,12 @@ import urllib3
 
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, money
+from prefjudge.crowd.prolific.client import Site
+from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
-from prefjudge.errors import CrowdError, InputError
+from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
+from prefjudge.field import crowd as watched
 from prefjudge.field.crowd import find_running, keep_marketplace_open
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
@@ -27,15 +31,16 @@ from prefjudge.steps.reject import reject
 from prefjudge.steps.run import run
 from prefjudge.steps.serve import Screener, serve
 from prefjudge.steps.status import status
-from prefjudge.steps.work import simulated_truth
+from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.store import LIVE, Study
-from tests.crowd.prolific_people import Participant, Visitor
-from tests.crowd.prolific_platform import PROJECT, TOKEN, WORKSPACE, Platform, cost, served
-from tests.crowd.prolific_words import hold_against_document
+from tests.crowd.prolific_people import Participant, Visitor, fresh, served
+from tests.crowd.prolific_words import Words, hold_against_document
+from tests.steps.conftest import contents
 from tests.steps.test_another_crowd import answer_page
 from tests.steps.test_road import TRUTH, kept_votes
 
 T = TypeVar("T")
+FOR_MARKETPLACES = 'locales = ["US"]\napproved_more_than = 10000\nmin_approval_rate = 97\n'
 TARGET = f"""
 [fees]
 rate = 0.40
@@ -56,7 +61,7 @@ def prolific() -> Iterator[tuple[Platform, str]]:
 
 @pytest.fixture
 def platform(prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
-    prolific[0].__init__()  # type: ignore[misc]
+    fresh(prolific[0])
     monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
     monkeypatch.setenv("PROLIFIC_URL", prolific[1])
     monkeypatch.setattr(client, "sleep", lambda _: None)
@@ -67,9 +72,8 @@ def platform(prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) ->
 def study(pooled: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A study with its pool, whose live target is Prolific, and whose worker site is served."""
     config = pooled / "study.toml"
-    known = 'locales = ["US"]\napproved_more_than = 10000\nmin_approval_rate = 97\n'
-    assert known in config.read_text()
-    config.write_text(config.read_text().replace(known, "") + TARGET)
+    assert FOR_MARKETPLACES in config.read_text()
+    config.write_text(config.read_text().replace(FOR_MARKETPLACES, "") + TARGET)
     with keep_marketplace_open(Study(pooled), LIVE):
         address = find_running(pooled)
         assert address
@@ -101,12 +105,12 @@ class People:
             hit_id = shown["groups"][0]["hit_id"]
             taken = visitor.accept({"HITId": hit_id})["assignment_id"]
             if habit == "late":
-                self._platform.time_out(visitor.session)
+                self._platform.turn_into(visitor.session, "TIMED-OUT")
                 return True
             visitor.submit(taken, self._answers(hit_id, taken, habit))
             shown = visitor.get("/hits")
         if habit == "forgetful":
-            self._platform.time_out(visitor.session)
+            self._platform.turn_into(visitor.session, "TIMED-OUT")
         else:
             self.outcomes.append(who.finish(visitor, shown["completion"]))
         return True
@@ -152,7 +156,7 @@ def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platfo
     assert publish(study, live=True, yes=True).published == 0
     (made,) = platform.studies.values()
     assert (made.status, made.places, made.reward) == ("ACTIVE", 7, 200)
-    assert 1_000_000 - platform.available == ledger(study) == 7 * cost(200)
+    assert 1_000_000 - platform.available == ledger(study) == 7 * platform.cost(200)
     people = People(study, platform)
     for habit in ("wrong", "early", "late", "forgetful", "odd"):
         assert people.come(habit)
@@ -176,7 +180,7 @@ def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platfo
     assert platform.spent() == ledger(study), "the ledger is the account"
     for one in platform.submissions.values():
         if one.asked_back and one.status == "AWAITING REVIEW":
-            platform.give_back(one.id)
+            platform.turn_into(one.id, "RETURNED")
     assert pay(study, live=True).dues == ()
     assert platform.spent() == ledger(study) == 1_000_000 - platform.total
     assert platform.available == platform.total, "nothing is held for places that nobody needs"
@@ -185,7 +189,8 @@ def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platfo
     assert kept_votes(study) == dict.fromkeys(pairs, 1)
     assert b"5f00000" not in (study / "study.db").read_bytes(), "no participant's id is in the study's store"
     if document := os.environ.get("PREFJUDGE_PROLIFIC_DOCUMENT"):
-        assert hold_against_document(platform.exchanges, document) > 40
+        assert isinstance(platform.check, Words)
+        assert hold_against_document(platform.check.exchanges, document) > 40
 
 
 def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform: Platform) -> None:
@@ -194,8 +199,8 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     for habit in ("early", "early", "honest"):
         assert people.come(habit)
     approved, rejected, honest = platform.submissions
-    platform.decide(approved, "APPROVED")
-    platform.decide(rejected, "REJECTED")
+    platform.turn_into(approved, "APPROVED")
+    platform.turn_into(rejected, "REJECTED")
     platform.move("STOP")
     for _ in range(2):
         found = collect(study, live=True)
@@ -213,7 +218,15 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
         assert words in said
     paid = pay(study, live=True, held=True)
     assert [session for session, _ in platform.paid] == [rejected]
-    assert len(paid.notices) == 2
+    assert platform.submissions[rejected].status == "AWAITING REVIEW", "the rejection was taken back"
+    assert not any("rejected on Prolific" in one for one in paid.notices)
+    resumed = publish(study, stop=False)
+    assert resumed.warnings == status(study, confidence=False).notices
+    assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 9 places taken")
+    assert publish(study, stop=True).warnings[0].startswith("on Prolific the study is completed")
+    with pytest.raises(StudyError, match="takes no places"):
+        publish(study, stop=True, places=9)
+    assert publish(study, places=10).warnings[0].startswith("on Prolific the study is active: 3 of 10")
 
 
 def test_a_bonus_that_prolific_refuses_is_told_and_can_be_repeated(study: Path, platform: Platform) -> None:
@@ -245,7 +258,7 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     states = Counter(one.status for one in platform.submissions.values())
     assert states == {"APPROVED": 3, "AWAITING REVIEW": 1}
     assert [cents for _, cents in platform.paid] == [200]
-    assert platform.spent() == ledger(study) == 7 * cost(200)
+    assert platform.spent() == ledger(study) == 7 * platform.cost(200)
     (last,) = [one for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
     assert "there were no more for you" in last.told[0], "who took the seventh HIT has not stopped"
 
@@ -274,7 +287,10 @@ def test_serve_takes_in_the_work_of_people_from_prolific_and_waits_for_a_token(
         screener.stop()
 
 
-def test_run_has_a_study_judged_by_people_from_prolific(study: Path, platform: Platform) -> None:
+def test_run_has_a_study_judged_by_people_from_prolific(
+    study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched, "EVERY", 0.2)
     people, over = People(study, platform), threading.Event()
 
     def come() -> None:
@@ -285,12 +301,12 @@ def test_run_has_a_study_judged_by_people_from_prolific(study: Path, platform: P
     outside = threading.Thread(target=come)
     outside.start()
     try:
-        ran = run(study, live=True, yes=True, every=0.2, strategy="round-robin:1")
+        ran = run(study, live=True, yes=True, strategy="round-robin:1")
     finally:
         over.set()
         outside.join()
     assert (ran.unfinished, ran.stopped_by) == (0, "nothing left to ask")
-    assert platform.spent() == ledger(study) == 7 * cost(200)
+    assert platform.spent() == ledger(study) == 7 * platform.cost(200)
     assert [one.status for one in platform.studies.values()] == ["COMPLETED"]
 
 
@@ -344,12 +360,12 @@ class Wire:
         """Start the verb again each time that it is killed or fails; a person pays what it asks for."""
         for _ in range(2000):
             try:
-                return verb()
-            except Killed:
+                done = verb()
+            except (Killed, CrowdError):
                 continue
-            except CrowdError as error:
-                if "may not have been paid" in error.message:
-                    person()
+            if not any("pay what is missing by hand" in said for said in getattr(done, "notices", ())):
+                return done
+            person()
         raise AssertionError("it breaks off for ever")
 
 
@@ -361,9 +377,9 @@ def test_a_study_that_is_broken_at_every_call_recruits_and_pays_once(
 
     def person() -> None:
         """Look at Prolific's pages, and pay there by hand what was set up and is not shown."""
-        for _, rows in platform.bulk.values():
+        for rows in platform.bulk.values():
             for session, cents in rows:
-                if not platform.submissions[session].bonuses:
+                if (session, cents) not in platform.paid:
                     platform.pay(session, cents)
 
     wire.until_done(lambda: publish(study, live=True, yes=True), person)
@@ -388,3 +404,120 @@ def test_a_study_that_is_broken_at_every_call_recruits_and_pays_once(
     assert max(Counter(session for session, _ in platform.paid).values()) == 1
     assert len(platform.paid) == 2
     assert platform.spent() == ledger(study) == 1_000_000 - platform.total
+
+
+SEEDS = range(int(os.environ.get("PREFJUDGE_PROLIFIC_WALKS", "1")))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_named(
+    study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Between verbs that are broken at every call a person clicks on Prolific's pages."""
+    monkeypatch.setattr(money, "_PATIENCE", 0.0)
+    people, wire, rng = People(study, platform), Wire(monkeypatch), Random(seed)
+    platform.partly = bool(seed % 2)
+    asked, by_hand = Counter[str](), Counter[str]()
+    clicked: dict[str, str] = {}
+
+    def pays(method: str, path: str) -> str:
+        if path.endswith("/pay/"):
+            asked[path] += 1
+        return ""
+
+    def person() -> None:
+        for rows in platform.bulk.values():
+            for session, cents in rows:
+                if (session, cents) not in platform.paid:
+                    platform.pay(session, cents)
+
+    def click() -> None:
+        waits = [one.id for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
+        what = rng.choice(["APPROVED", "REJECTED", "RETURNED", "bonus", "STOP", "PAUSE", "places", ""])
+        if what == "places":
+            platform.study.made["total_available_places"] += 1
+        elif what in ("STOP", "PAUSE") and platform.study.status == "ACTIVE":
+            platform.move(what)
+        elif waits and what == "bonus":
+            platform.pay(one := rng.choice(waits), 30)
+            by_hand[one] += 30
+        elif waits and what.endswith("ED"):
+            platform.turn_into(one := rng.choice(waits), what)
+            clicked[one] = what
+
+    platform.faults.append(pays)
+    wire.until_done(lambda: publish(study, live=True, yes=True), person)
+    platform.studies = {one.id: one for one in platform.studies.values() if one.status != "UNPUBLISHED"}
+    for habit in rng.sample(["early", "wrong", "forgetful", "late", "early", "honest", "odd", "early"], 8):
+        wire.on = False
+        if not people.come(habit):
+            wire.until_done(lambda: publish(study, stop=False), person)
+            people.come(habit)
+        click()
+        if rng.random() < 0.7:
+            wire.on = True
+            wire.until_done(lambda: collect(study, live=True), person)
+    wire.on = True
+    wire.until_done(lambda: pay(study, live=True), person)
+    wire.on = False
+    platform.show_bonuses()
+    said = " | ".join(collect(study, live=True).notices)
+    assert len(wire.broken) > 30
+    assert max(asked.values(), default=0) <= 1, "no bonus is asked for twice"
+    differ = 0
+    for visit in Site(*site_of(study)).visits():
+        one = platform.submissions[visit.session]
+        there = one.reward + sum(cents for paid, cents in platform.paid if paid == one.id)
+        here = int(visit.earned * 100)
+        what = clicked.get(one.id, "")
+        if what == "APPROVED":
+            assert there >= max(here, 200)
+        elif what == "REJECTED" and here:
+            assert there == by_hand[one.id]
+            assert "rejected on Prolific" in said
+        elif visit.decided and one.status != "ACTIVE":
+            assert there in (max(here, by_hand[one.id]), here + by_hand[one.id])
+        differ += (there - here) * bool(visit.paid)
+    if abs(differ) > 50:
+        assert "by the visits here, so" in said
+
+
+def site_of(study: Path) -> tuple[str, str]:
+    address = find_running(study)
+    assert address
+    return address.local, address.admin_token
+
+
+@pytest.mark.parametrize(
+    ("switches", "early", "words", "differ"),
+    [
+        ("", "returned", "the study has 10 places on Prolific, and the HITs need 9", False),
+        (":partly,publish-lost", "partially approved", "1 partially approved", False),
+        (":rejected,pounds", "rejected", "the account is in GBP, and so is every amount here", True),
+        (":bonus-refused,bonus-lost,stopped", "returned", "the study was stopped on Prolific", False),
+    ],
+)
+def test_a_study_is_rehearsed_at_a_stand_in_and_both_ledgers_are_shown(
+    pooled: Path, monkeypatch: pytest.MonkeyPatch, switches: str, early: str, words: str, differ: bool
+) -> None:
+    """They agree on what was done so far, but for who was rejected there: nothing is paid without a word."""
+    monkeypatch.setattr(client, "sleep", lambda _: None)
+    config = pooled / "study.toml"
+    config.write_text(config.read_text().replace(FOR_MARKETPLACES, ""))
+    before = contents(pooled)
+    done = work(pooled, truth=TRUTH, panel=f"prolific{switches}")
+    assert contents(pooled) == before, "the study itself is as it was"
+    assert words in " | ".join(done.notices)
+    here, there = zip(*done.ledgers.values(), strict=True)
+    assert early in there[0]
+    assert (here[1].split(), there[1].split()) == (["2.00", "(approved)"],) * 2
+    assert here[2] == "2.00 (approved)" == there[2], "it was rejected, and that was taken back"
+    assert (here[3] != there[3]) == differ
+
+
+def test_what_cannot_be_rehearsed_is_refused(pooled: Path) -> None:
+    with pytest.raises(ConfigError, match="no stand-in of 'sona'"):
+        work(pooled, panel="sona")
+    with pytest.raises(InputError, match="not all of that can happen") as wrong:
+        work(pooled, panel="prolific:bonus-los")
+    assert "bonus-lost" in wrong.value.hint

@@ -47,7 +47,14 @@ def judged(once_judged: Path, tmp_path: Path) -> Path:
 def judge(study: Path) -> Path:
     publish(study, yes=True)
     for careless in (20, *[0] * 8):  # only the first are, so that some work is dropped whoever takes it
-        work(study, workers=20, error=0.1, slip=0.0, careless=careless, truth=COLLECTION / "truth.tsv")
+        work(
+            study,
+            workers=20,
+            error=0.1,
+            slip=0.0,
+            temper=["careless"] * careless,
+            truth=COLLECTION / "truth.tsv",
+        )
         if collect(study).finished:
             resolve(study)
             return study

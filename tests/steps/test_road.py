@@ -51,7 +51,7 @@ def kept_votes(study: Path) -> Counter[int]:
 
 def test_every_pair_is_judged_by_workers_who_passed_and_careless_work_is_judged_again(served: Path) -> None:
     publish(served, yes=True)
-    state = judge_all(served, careless=4)
+    state = judge_all(served, temper=["careless"] * 4)
     with Study(served).transaction(write=False) as db:
         pairs = [row[0] for row in db.execute("SELECT pair_id FROM pairs")]
         missed = {row[0] for row in db.execute("SELECT worker_id FROM assignments WHERE gold_missed > 0")}
@@ -98,7 +98,7 @@ def test_a_verb_run_twice_changes_nothing_the_second_time(served: Path) -> None:
     before = contents(served)
     assert publish(served, yes=True).published == 0
     assert contents(served) == before
-    judge_all(served, careless=1)
+    judge_all(served, temper=["careless"])
     before = contents(served)
     assert collect(served).collected == 0
     assert contents(served) == before
@@ -114,7 +114,7 @@ def test_the_ledger_is_the_marketplaces_to_the_cent(served: Path) -> None:
         before = crowd.balance()
         offer = publish(served, yes=True)
         assert offer.total == offer.hits * Decimal("2.40")
-        state = judge_all(served, careless=1)
+        state = judge_all(served, temper=["careless"])
         answered = status(served).assignments
         assert Decimal(status(served).committed) == answered * Decimal("2.40")
         assert before - crowd.balance() == answered * Decimal("2.40")
@@ -130,7 +130,7 @@ def test_a_dry_run_records_nothing(served: Path) -> None:
 
 def test_those_who_are_barred_are_named_by_pseudonyms(served: Path) -> None:
     publish(served, yes=True)
-    judge_all(served, careless=4)
+    judge_all(served, temper=["careless"] * 4)
     opened = Study(served)
     with opened.transaction(write=False) as db:
         ids = {row[0] for row in db.execute("SELECT worker_id FROM barred")}
@@ -190,7 +190,7 @@ def test_several_judgments_of_a_pair_come_from_different_workers(tmp_path: Path)
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     publish(study, yes=True)
-    judge_all(study, careless=1, error=0.2)
+    judge_all(study, temper=["careless"], error=0.2)
     with Study(study).transaction(write=False) as db:
         wanted = dict(db.execute("SELECT pair_id, votes FROM pairs"))
         most = db.execute(

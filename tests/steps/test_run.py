@@ -233,7 +233,7 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path
 
 
 def test_nobody_is_paid_for_the_same_pairs_again_and_again(young: Path) -> None:
-    result = run(young, workers=12, error=0.2, careless=1, truth=TRUTH, yes=True)
+    result = run(young, workers=12, error=0.2, truth=TRUTH, yes=True)
     assert result.stopped_by == "nothing left to ask"
     with Study(young).transaction(write=False) as db:
         repeated = db.execute("SELECT count(*) FROM drops WHERE reason LIKE '%before%'")[0][0]

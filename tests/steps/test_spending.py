@@ -81,7 +81,7 @@ def test_a_price_that_the_marketplace_refuses_costs_nothing(served: Path) -> Non
 def test_pairs_that_a_budget_left_waiting_are_published_when_it_grows(served: Path) -> None:
     change(served, "budget = 100.00", "budget = 16.80")
     publish(served, yes=True)
-    work(served, workers=8, error=0.0, careless=4, truth=TRUTH)
+    work(served, workers=8, error=0.0, temper=["careless"] * 4, truth=TRUTH)
     with pytest.raises(BudgetError):
         collect(served)
     change(served, "budget = 16.80", "budget = 100.00")
@@ -241,7 +241,7 @@ def collect_at_once(study: Path, processes: int) -> None:
 
 def test_several_collects_at_once_take_turns(served: Path) -> None:
     publish(served, yes=True)
-    work(served, workers=8, error=0.0, careless=3, truth=TRUTH)
+    work(served, workers=8, error=0.0, temper=["careless"] * 3, truth=TRUTH)
     collect_at_once(served, 3)
     judge_all(served)
     assert set(kept_votes(served).values()) == {1}
@@ -255,7 +255,7 @@ def test_several_collects_at_once_take_turns_on_postgresql(tmp_path: Path, clust
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     publish(study, yes=True)
-    work(study, workers=8, error=0.0, careless=3, truth=TRUTH)
+    work(study, workers=8, error=0.0, temper=["careless"] * 3, truth=TRUTH)
     collect_at_once(study, 3)
     judge_all(study)
     assert set(kept_votes(study).values()) == {1}

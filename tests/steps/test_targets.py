@@ -136,7 +136,7 @@ def rehearse(study: Path) -> None:
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         while not collect(study).finished:
-            work(study, workers=6, error=0.0, careless=2, truth=TRUTH)
+            work(study, workers=6, error=0.0, temper=["careless"] * 2, truth=TRUTH)
     with Study(study).transaction() as db:  # whether gold pairs bar a careless worker is left to luck
         ((worker,),) = db.execute("SELECT max(worker_id) FROM assignments")
         save_barred(db, "sandbox", str(worker), "guesses", 1.0)

@@ -522,6 +522,20 @@ class HitCrowd:
         """Reject an assignment; a repeat is harmless."""
         self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
 
+    def overturn(self, submission_id: str, answer: str) -> None:
+        """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
+        wanted = SubmissionState.APPROVED
+        try:
+            self._decide(
+                "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
+            )
+        except RefusedError as error:
+            raise RefusedError(
+                error.message,
+                "A rejection can be taken back for 30 days, as long as its HIT is not deleted. After that a "
+                "bonus (the API's SendBonus) can make up for it.",
+            ) from error
+
     def release(self, submission_id: str, reason: str) -> None:
         """Reject an assignment: the API has no other way to take a reward back.
 
@@ -642,17 +656,3 @@ class MTurkCrowd(HitCrowd):
     def uphold(self, submission_id: str, answer: str) -> None:
         """Answer that a rejection stands."""
         self._client.call("reject_qualification_request", QualificationRequestId=submission_id, Reason=answer)
-
-    def overturn(self, submission_id: str, answer: str) -> None:
-        """Approve a rejected assignment, which every marketplace can; a repeat is harmless."""
-        wanted = SubmissionState.APPROVED
-        try:
-            self._decide(
-                "approve_assignment", submission_id, wanted, RequesterFeedback=answer, OverrideRejection=True
-            )
-        except RefusedError as error:
-            raise RefusedError(
-                error.message,
-                "A rejection can be taken back for 30 days, as long as its HIT is not deleted. After that a "
-                "bonus (the API's SendBonus) can make up for it.",
-            ) from error

@@ -3,12 +3,10 @@
 import os
 from typing import TYPE_CHECKING
 
-from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.mturk.crowd import Fees
 from prefjudge.crowd.prolific.client import ADDRESS, Account, Client, read_filters
 from prefjudge.crowd.prolific.crowd import ProlificCrowd as ProlificCrowd
 from prefjudge.crowd.prolific.money import fees_of
-from prefjudge.crowd.prolific.recruitment import Recruitment
 from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
 
@@ -34,10 +32,8 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
             "Prolific's participants work at the study's own marketplace, and the target names another",
             "Delete url of the Prolific target from study.toml.",
         )
-    inner = MTurkCrowd(settings.url, key=settings.key)
     public_url = settings.public_url or os.environ.get("PREFJUDGE_PUBLIC_URL", "")
-    recruitment = Recruitment(inner, settings.key, client, account, public_url)
-    return ProlificCrowd(settings.url, settings.key, recruitment)
+    return ProlificCrowd(settings.url, settings.key, client, account, public_url)
 
 
 def read_prices(settings: CrowdSettings) -> Fees:

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
-from time import sleep
+from time import sleep, time
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -116,13 +117,25 @@ class Client:
             "Repeat the verb later: nothing is done twice.",
         )
 
-    def balance(self, workspace: str) -> int:
-        """Return the cents that a workspace has to spend."""
+    def balance(self, workspace: str) -> tuple[int, str]:
+        """Return the cents that a workspace has to spend, and of which currency."""
         found = self.get(f"/api/v1/workspaces/{workspace}/balance/")
         cents = found.get("available_balance") if isinstance(found, dict) else None
         if not isinstance(cents, int):
             raise self.odd("a balance")
-        return cents
+        return cents, str(found.get("currency_code") or "USD")
+
+    def charged(self, study_id: str) -> tuple[int, int]:
+        """Return the cents that a study has cost so far, fees included: the rewards, and the bonuses."""
+        found = self.get(f"/api/v1/studies/{study_id}/cost/")
+        try:
+            rewards, bonuses = (
+                round(sum(float(part["amount"]) for part in (found.get(kind) or {}).values()))
+                for kind in ("rewards", "bonuses")
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self.odd("the cost of a study") from error
+        return rewards, bonuses
 
     def odd(self, wanted: str) -> CrowdError:
         """Return the error that an answer is not what Prolific's API gives."""
@@ -235,6 +248,8 @@ class Account:
 
 _BACK = "https://app.prolific.com/submissions/complete?cc="
 _RETURN = "REQUEST_RETURN"
+PART = "part"
+"""The code by which a submission is approved in part, from here and not by the participant."""
 _WAYS = {
     "submitted": ("COMPLETED", ""),
     "returned": ("OTHER", "You gave the task back, so please return your submission."),
@@ -242,10 +257,14 @@ _WAYS = {
     "timed_out": ("OTHER", "The time for the task was over, so please return your submission."),
     "screened_out": ("SCREENED_OUT", "You have done as much of this study as you may; please return it."),
     "no_consent": ("NO_CONSENT", "You did not agree to take part, so please return your submission."),
+    PART: ("OTHER", ""),
 }
 """For each outcome of a visit, the type of its code, and what to say where the submission goes back."""
-STOPPED = " (stopped, no HIT is left)"
+_UNTIL_APPROVED = 21 * 86_400.0
+CLOSED = " (stopped, no HIT is left)"
 """How the internal name of a study ends that was stopped from here, and not by a person at Prolific."""
+_HALTED = " (stopped by hand)"
+"""How it ends where a person said so here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +275,28 @@ class Found:
     status: str
     reward: int
     places: int
-    stopped_here: bool = False
+    stopped: str = ""
+    """How its internal name says that it was stopped from here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A participant's submission as Prolific lists it; times in seconds since 1970, 0 where there is none."""
+
+    participant: str
+    status: str
+    started: float
+    completed: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took by Prolific's clock; 0 where it is not over."""
+        return max(0.0, self.completed - self.started) if self.completed and self.started else 0.0
+
+    @property
+    def approved_on(self) -> float:
+        """When Prolific approves it, if nobody has decided by then."""
+        return (self.completed or time()) + _UNTIL_APPROVED
 
 
 class Studies:
@@ -272,7 +312,7 @@ class Studies:
             return _found(self._client, self._client.get(f"/api/v1/studies/{self._id}/"))
         path = f"/api/v1/projects/{self._project}/studies/"
         listed = self._client.each(path, ordering="-date_created")
-        names = (self._name, self._name + STOPPED)
+        names = (self._name, self._name + CLOSED, self._name + _HALTED)
         ours = [_found(self._client, one) for one in listed if one.get("internal_name") in names]
         ours.sort(key=lambda one: one.status == "UNPUBLISHED")
         if not ours:
@@ -295,13 +335,14 @@ class Studies:
 
     def resize(self, study: Found, places: int) -> Found:
         """Set how many people may take part, which lets a study go on that was stopped from here."""
-        name = {"internal_name": self._name} if study.stopped_here else {}
+        name = {"internal_name": self._name} if study.stopped else {}
         return self._change(study, {"total_available_places": places, **name})
 
-    def stop(self, study: Found) -> None:
-        """Let nobody come any more; its name says first that it was us, so that no kill hides it."""
-        self._change(study, {"internal_name": self._name + STOPPED})
-        self.move(study, "STOP")
+    def stop(self, study: Found, *, by_hand: bool = False) -> None:
+        """Let nobody come any more; its name says first who said so, so that no kill hides it."""
+        self._change(study, {"internal_name": self._name + (_HALTED if by_hand else CLOSED)})
+        if study.status in ("ACTIVE", "PAUSED"):
+            self.move(study, "STOP")
 
     def _change(self, study: Found, changed: Mapping[str, object]) -> Found:
         return _found(self._client, self._client.call("PATCH", f"/api/v1/studies/{study.study_id}/", changed))
@@ -324,6 +365,13 @@ class Studies:
 def code_of(outcome: str, code: str) -> dict[str, object]:
     """Return the completion code of an outcome, as Prolific's API takes it."""
     kind, reason = _WAYS[outcome]
+    if outcome == PART:
+        return {
+            "code": code,
+            "code_type": kind,
+            "actions": [{"action": "DYNAMIC_PAYMENT"}],
+            "actor": "researcher",
+        }
     action = {"action": _RETURN, "return_reason": reason} if reason else {"action": "MANUALLY_REVIEW"}
     return {"code": code, "code_type": kind, "actions": [action], "actor": "participant"}
 
@@ -364,10 +412,33 @@ def _found(client: Client, said: Any) -> Found:
             status=str(said["status"]),
             reward=int(said["reward"]),
             places=int(said["total_available_places"]),
-            stopped_here=str(said.get("internal_name")).endswith(STOPPED),
+            stopped=next(
+                (one for one in (CLOSED, _HALTED) if str(said.get("internal_name")).endswith(one)), ""
+            ),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise client.odd("a study") from error
+
+
+def read_submission(client: Client, said: Mapping[str, object]) -> tuple[str, Submission]:
+    """Return a submission of a list, by its id."""
+    try:
+        return str(said["id"]), Submission(
+            participant=str(said["participant_id"]),
+            status=str(said["status"]),
+            started=moment_of(said.get("started_at")),
+            completed=moment_of(said.get("completed_at")),
+        )
+    except KeyError as error:
+        raise client.odd("a submission") from error
+
+
+def moment_of(text: object) -> float:
+    """Return a time that Prolific or the site tells, in seconds since 1970; 0 where it is none."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return 0.0
 
 
 # The worker site, as the crowd talks to it: the panel of Prolific's participants, and their visits.
@@ -399,6 +470,13 @@ class Visit:
     """Whether the participant is done, in whatever way."""
     paid: str
     """When its payment was asked for; empty before."""
+    due: Decimal = Decimal(0)
+    """What it has earned beyond what was recorded as paid."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all its HITs were approved."""
+        return self.approved >= self.wanted
 
     @property
     def approved(self) -> int:
@@ -485,4 +563,5 @@ def _visit(found: Mapping[str, Any]) -> Visit:
         earned=Decimal(str(found["earned"])),
         over=found["outcome"] != "working",
         paid=str(found["paid"] or ""),
+        due=Decimal(str(found["bonus"])),
     )

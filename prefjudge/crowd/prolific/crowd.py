@@ -1,14 +1,37 @@
 """The crowd of a study whose people are recruited on Prolific, and work at the study's own marketplace."""
 
-from collections.abc import Iterator, Sequence
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
+from html import escape
+from math import ceil, sqrt
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
 
-from prefjudge.crowd.mturk.crowd import HitCrowd
-from prefjudge.crowd.prolific.money import CENT
-from prefjudge.crowd.prolific.recruitment import Recruitment, annotate, read_annotation
+from prefjudge.crowd.mturk.crowd import ApiHit, HitCrowd
+from prefjudge.crowd.prolific.client import (
+    CLOSED,
+    PART,
+    Account,
+    Client,
+    Found,
+    Site,
+    Studies,
+    Submission,
+    Visit,
+    code_of,
+    make_codes,
+    read_submission,
+    way_back,
+)
+from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
 from prefjudge.crowd.protocol import Identity, Prices, RefusedError
 from prefjudge.crowd.tasks import (
+    Dispute,
     Eligibility,
     ListedTask,
     SubmissionState,
@@ -18,6 +41,99 @@ from prefjudge.crowd.tasks import (
 )
 from prefjudge.words import many
 
+_MARK = "prolific"
+
+
+def annotate(task: Task) -> str:
+    """Return the annotation of a HIT."""
+    return f"{task.key} {_MARK} {task.expected_seconds}"
+
+
+def read_annotation(text: str) -> tuple[str, int] | None:
+    """Return the key that the study gave a HIT, and how many seconds the work usually takes.
+
+    None where the HIT is not for Prolific's participants.
+    """
+    key, mark, seconds = [*text.rsplit(" ", 2), "", ""][:3]
+    return (key, int(seconds)) if mark == _MARK and seconds.isdecimal() else None
+
+
+def count_outstanding(hit: ApiHit) -> int:
+    """Return how many assignments of a HIT are on offer or in workers' hands."""
+    pending, available = int(hit["NumberOfAssignmentsPending"]), int(hit["NumberOfAssignmentsAvailable"])
+    return {"Assignable": pending + available, "Unassignable": pending}.get(hit["HITStatus"], 0)
+
+
+# What Prolific says of those whom it has sent: whose work counts, and whose HITs are free again.
+
+_LOOKED_UP = 50
+"""At most so many visits that Prolific does not list are asked for by one look."""
+_GONE = {"RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out"}
+SYNC_EVERY = 20.0
+"""Seconds between two looks at Prolific's submissions, while somebody watches."""
+
+
+class Submissions:
+    """The submissions of one study, which ``find`` returns once there is one."""
+
+    def __init__(self, client: Client, site: Site, find: Callable[[], Found | None]) -> None:
+        self._client, self._site, self._find = client, site, find
+        self._synced = float("-inf")
+
+    def read(self, study: Found) -> dict[str, Submission]:
+        """Return the submissions, by their ids."""
+        listed = self._client.each("/api/v1/submissions/", study=study.study_id, ordering="started_at")
+        return dict(read_submission(self._client, one) for one in listed)
+
+    def sync_at_times(self) -> None:
+        """Do what `sync` does, unless it was done a moment ago."""
+        if time.monotonic() - self._synced >= SYNC_EVERY:
+            self.sync()
+
+    def sync(self) -> dict[str, Submission]:
+        """Tell the site what Prolific says of each submission, and return them."""
+        study = self._find()
+        if study is None or study.status == "UNPUBLISHED":
+            return {}
+        listed = self.read(study)
+        told = [
+            {"session": session, "participant": one.participant, "status": _GONE.get(one.status, "known")}
+            for session, one in listed.items()
+        ]
+        strange = [v for v in self._site.visits() if v.waiting and v.session not in listed]
+        for visit in strange[:_LOOKED_UP]:
+            if not self._knows(visit, study):
+                told.append({"session": visit.session, "participant": visit.participant, "status": "unknown"})
+        self._site.tell(told)
+        self._synced = time.monotonic()
+        return listed
+
+    def _knows(self, visit: Visit, study: Found) -> bool:
+        """Return whether Prolific knows a visit: the list may be older than it, and a link can be forged."""
+        if not visit.session.isalnum():
+            return False
+        try:
+            found = self._client.get(f"/api/v1/submissions/{visit.session}/")
+        except RefusedError:  # what somebody typed into a link may not even be an id
+            return False
+        there = (found.get("study_id"), found.get("participant")) if isinstance(found, dict) else ()
+        return there == (study.study_id, visit.participant)
+
+
+# The people: as many as the HITs need.
+
+GROUPS = "/api/v1/participant-groups/"
+_FREED = ("RETURNED", "TIMED-OUT")
+"""What gives a place back, which Prolific offers to others by itself."""
+_WAITS = ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
+_STUDY = "local"
+"""What a study's own marketplace calls the study, as a requester."""
+_HERE = ("127.0.0.1", "::1", "localhost")
+_FLOORS = {"GBP": Decimal("6.00"), "USD": Decimal("8.00")}
+"""The least that Prolific lets an hour pay."""
+_NEAR = Decimal("1.1")
+"""Up to this multiple of it a warning is due."""
+
 
 class ProlificCrowd(HitCrowd):
     """Implements :class:`~prefjudge.crowd.protocol.Crowd` and ``Recruiting``.
@@ -26,30 +142,36 @@ class ProlificCrowd(HitCrowd):
     the people, each for a visit of so many HITs, and pays what a visit has earned when it is settled.
     """
 
-    def __init__(self, marketplace: str, key: tuple[str, str], recruitment: Recruitment) -> None:
+    def __init__(
+        self, marketplace: str, key: tuple[str, str], client: Client, account: Account, public_url: str
+    ) -> None:  # fmt: skip
         super().__init__(marketplace, key=key)
-        self._recruitment = recruitment
+        self._prolific, self._public_url, self._secret = client, public_url, key[1]
+        self.account = account
+        self._prices = CalculatedPrices(client, account.hits)
+        self._site = Site(marketplace, key[1])
+        self.submissions = Submissions(client, self._site, self.find)
         self._left = Decimal(0)
         self._pay: int | None = None
 
     @property
     def endpoint(self) -> str:
         """The address of Prolific's API."""
-        return self._recruitment.endpoint
+        return self._prolific.url
 
     @property
     def prices(self) -> Prices:
         """What Prolific charges."""
-        return self._recruitment.prices
+        return self._prices
 
     def identity(self) -> Identity:
         """Ask who answers: the workspace, and the marketplace that has the HITs."""
-        name = f"prolific {self._recruitment.account.workspace} {super().identity().name}"
+        name = f"prolific {self.account.workspace} {super().identity().name}"
         return Identity(name=name, play_money=False)
 
-    def balance(self) -> Decimal:
-        """Return what there is to spend beside what the HITs cost, if Prolific does not know it yet, too."""
-        return self._recruitment.balance()
+    def currency(self) -> str:
+        """Return the currency of the account, in which all amounts are."""
+        return self._prolific.balance(self.account.workspace)[1]
 
     def publish(self, task: Task) -> str:
         """Publish a HIT; the people come when `recruit` is called."""
@@ -70,11 +192,11 @@ class ProlificCrowd(HitCrowd):
         self._left -= cost
 
     def _refuse_another_pay(self, cents: int) -> None:
-        hits = self._recruitment.account.hits
+        hits = self.account.hits
         if self._pay is None:
-            study = self._recruitment.find()
+            study = self.find()
             if study is None:
-                self._recruitment.link("")  # refused before the first HIT is published
+                self.link("")  # refused before the first HIT is published
             self._pay = study.reward if study else cents * hits
         if self._pay != cents * hits:
             raise RefusedError(
@@ -93,12 +215,12 @@ class ProlificCrowd(HitCrowd):
 
     def fetch(self, task_id: str) -> TaskState:
         """Return a HIT's state and its assignments, as far as Prolific knows who made them."""
-        self._recruitment.submissions.sync()
+        self.submissions.sync()
         return super().fetch(task_id)
 
     def fetch_each(self, task_ids: Sequence[str]) -> Iterator[TaskState | RefusedError]:
         """Give the states of HITs; as `fetch`."""
-        self._recruitment.submissions.sync()
+        self.submissions.sync()
         yield from super().fetch_each(task_ids)
 
     def extend(self, task_id: str, workers: int, *, token: str) -> None:
@@ -106,41 +228,395 @@ class ProlificCrowd(HitCrowd):
         self._refuse_unpaid(workers * self.prices.submission(self.look(task_id).pay, workers))
         super().extend(task_id, workers, token=token)
 
-    def reject(self, submission_id: str, reason: str) -> None:
-        """Reject an assignment, and the submission on Prolific where it is all of the visit."""
-        if self.state(submission_id) is SubmissionState.SUBMITTED:
-            self._recruitment.reject(submission_id, reason)
-        super().reject(submission_id, reason)
+    def pulse(self) -> str:
+        """Return a mark that is another one when something was submitted."""
+        self.submissions.sync_at_times()
+        return super().pulse()
+
+    # ---- who is kept out, and whose work is refused
 
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
         super().bar(worker_id, group)
         if group.bars:
-            self._recruitment.bar(worker_id)
+            self._change_blocklist("POST", worker_id)
 
     def readmit(self, worker_id: str, group: WorkerGroup) -> None:
         """Take a worker out of a group, and from the blocklist on Prolific; a repeat is harmless."""
         super().readmit(worker_id, group)
         if group.bars:
-            self._recruitment.readmit(worker_id)
+            self._change_blocklist("DELETE", worker_id)
 
-    def pulse(self) -> str:
-        """Return a mark that is another one when something was submitted."""
-        self._recruitment.submissions.sync_at_times()
-        return super().pulse()
+    def _change_blocklist(self, method: str, worker_id: str) -> None:
+        people = {visit.participant for visit in self._site.visits() if visit.worker_id == worker_id}
+        if people:
+            path = f"{GROUPS}{self._find_blocklist()}/participants/"
+            self._prolific.call(method, path, {"participant_ids": sorted(people)})
+
+    @property
+    def _blocklist(self) -> dict[str, object]:
+        """Whom Prolific sends no more: a group of the workspace, which the study's filters name."""
+        return {"name": f"{self._name} barred", "workspace_id": self.account.workspace}
+
+    def _find_blocklist(self) -> str:
+        """Return the group's id; make it if there is none."""
+        wanted = self._blocklist
+        listed = self._prolific.get(GROUPS, workspace_id=self.account.workspace)
+        for group in self._prolific.listed(listed):
+            if group.get("name") == wanted["name"] and not group.get("is_deleted"):
+                return str(group["id"])
+        # Not repeated where the reply is lost: the next call finds it by its name.
+        return str(self._prolific.call("POST", GROUPS, wanted, again=False)["id"])
+
+    def reject(self, submission_id: str, reason: str) -> None:
+        """Reject an assignment, and the submission on Prolific where it is all of the visit."""
+        if self.state(submission_id) is SubmissionState.SUBMITTED and (
+            found := self._visit_of(submission_id)
+        ):
+            found[0].reject(found[1].session, reason)
+        super().reject(submission_id, reason)
+
+    def disputes(self) -> Sequence[Dispute]:
+        """Refuse: participants dispute a rejection by a message on Prolific."""
+        raise RefusedError(
+            "participants dispute a rejection by a message on Prolific, which its API does not tell of",
+            "Read and answer it there; to take a rejection back: prefjudge reject STUDY ASSIGNMENT "
+            '--overturn --live --reason "…"',
+        )
+
+    def uphold(self, submission_id: str, answer: str) -> None:
+        """Refuse: the answer is a message on Prolific."""
+        self.disputes()
+
+    def overturn(self, submission_id: str, answer: str) -> None:
+        """Pay for a rejected assignment after all, and take the rejection back on Prolific, too."""
+        super().overturn(submission_id, answer)
+        if found := self._visit_of(submission_id):
+            found[0].unreject(found[1].session)
+
+    def _visit_of(self, assignment: str) -> tuple[Payments, Visit] | None:
+        """Return the visit that has no other assignment; None where it has, or there is none."""
+        visit = next((one for one in self._site.visits() if assignment in one.assignments), None)
+        study = self.find()
+        return (self._payments(study), visit) if visit and study and visit.wanted == 1 else None
+
+    # ---- the study on Prolific, and its money
+
+    @cached_property
+    def _name(self) -> str:
+        return f"prefjudge {super().identity().name}"
+
+    @cached_property
+    def _studies(self) -> Studies:
+        return Studies(self._prolific, self.account.project, self._name)
+
+    def find(self) -> Found | None:
+        """Return the study at Prolific; None where there is none yet."""
+        return self._studies.find()
+
+    def _list_hits(self) -> list[tuple[ApiHit, tuple[str, int]]]:
+        """Return the HITs that were published for Prolific, the newest first."""
+        listed = ((hit, hit.get("RequesterAnnotation") or "") for hit in self.hits())
+        return [(hit, found) for hit, text in listed if (found := read_annotation(text))]
+
+    def _outstanding(self) -> int:
+        return sum(count_outstanding(hit) for hit, _ in self._list_hits())
+
+    def balance(self) -> Decimal:
+        """Return what there is to spend beside what the HITs cost, if Prolific does not know it yet, too."""
+        study = self.find()
+        cents, _ = self._prolific.balance(self.account.workspace)
+        spent = Decimal(0)
+        if study:
+            spent += sum(self._cost_of(visit, study) for visit in self._site.visits())
+        for hit, _ in self._list_hits():
+            spent += count_outstanding(hit) * self.prices.submission(Decimal(hit["Reward"]), 1)
+        return (cents + self._held(study)) * CENT - spent
+
+    def _held(self, study: Found | None) -> int:
+        """Return the cents that Prolific keeps for the study's places, and those that it has paid."""
+        if study is None or study.status == "UNPUBLISHED":
+            return 0
+        statuses = [one.status for one in self.submissions.read(study).values()]
+        there = sum(statuses.count(one) for one in ("ACTIVE", "RESERVED", "AWAITING REVIEW"))
+        over = statuses.count("APPROVED") + statuses.count("PARTIALLY APPROVED")
+        places = there if study.status == "COMPLETED" else study.places - over
+        return sum(self._prolific.charged(study.study_id)) + places * self._prices.place(study.reward)
+
+    def _cost_of(self, visit: Visit, study: Found) -> Decimal:
+        """Return what a visit costs: each HIT that waits for a decision, and what it has earned."""
+        hit = self.prices.submission(study.reward / Decimal(self.account.hits) * CENT, 1)
+        return visit.to_review * hit + self.prices.bonus(visit.earned)
 
     def recruit(self) -> tuple[str, ...]:
         """Let as many people come as the HITs on offer need."""
-        return self._recruitment.recruit()
+        hits = self._list_hits()
+        outstanding = sum(count_outstanding(hit) for hit, _ in hits)
+        if not outstanding:
+            return ()
+        study = self.find()
+        if study is None:
+            self._end_rehearsal()
+            offer = self._offer(hits[0][0], hits[0][1][1])
+            link = self.link(self._make_panel(offer["reward"]))
+            places = ceil(outstanding / self.account.hits)
+            study = self._draft_study(self._draft(offer, link, places, self._find_blocklist()))
+        if study.status == "UNPUBLISHED":
+            self._make_panel(study.reward)
+            wanted = ceil(outstanding / self.account.hits)
+            if wanted != study.places:
+                study = self._studies.resize(study, wanted)
+            self._studies.move(study, "PUBLISH")
+            return ()
+        return self._fit(study, outstanding, self.submissions.sync(), self._site.visits())
 
-    def plan(self, task: Task, workers: int) -> Sequence[str]:
-        """Return the calls by which people would be recruited for tasks like this one."""
-        _refuse_requirements(task.eligibility)
-        return self._recruitment.plan(task, workers)
+    def _draft_study(self, wanted: dict[str, object]) -> Found:
+        """Make the draft with a code for partial approval, or without it where the workspace has none."""
+        with_part = [*self._ways_back(), code_of(PART, self._codes[PART])]
+        try:
+            return self._studies.draft({**wanted, "completion_codes": with_part})
+        except RefusedError:
+            return self._studies.draft(wanted)
+
+    @cached_property
+    def _codes(self) -> dict[str, str]:
+        return make_codes(self._secret)
+
+    def _ways_back(self) -> list[dict[str, object]]:
+        return [code_of(outcome, code) for outcome, code in self._codes.items() if outcome != PART]
+
+    def _end_rehearsal(self) -> None:
+        """Stop offering the HITs that are not for Prolific's participants, who would take them, too."""
+        for hit in self.hits():
+            if read_annotation(hit.get("RequesterAnnotation") or "") is None and count_outstanding(hit):
+                self.close(hit["HITId"])
 
     def settle(self, *, held: bool = False) -> tuple[str, ...]:
-        """Pay at Prolific what was decided here, and fit the number of people to what is still on offer."""
-        return self._recruitment.settle(held=held)
+        """Pay at Prolific what was decided here, and fit the number of people to what is still on offer.
+
+        With ``held`` a person has looked at what was rejected at Prolific: it is paid, too. Returns how the
+        study stands there, and what a person did there.
+        """
+        study = self.find()
+        if study is None or study.status == "UNPUBLISHED":
+            return self.recruit()
+        listed, visits = self.submissions.sync(), self._site.visits()
+        outstanding = self._outstanding()
+        kept_away = self._fit(study, outstanding, listed, visits)
+        happened = self._payments(study).settle(visits, listed, held=held)
+        return (*self._standing(outstanding), *kept_away, *happened)
+
+    def steer(self, *, stop: bool | None = None, places: int | None = None) -> tuple[str, ...]:
+        """Stop the study or let it go on, as a person says; or set how many people may take part."""
+        study, outstanding = self.find(), self._outstanding()
+        if study is None or study.status == "UNPUBLISHED":
+            raise RefusedError("nothing of this study is published on Prolific", "Publish it first.")
+        if stop:
+            self._studies.stop(study, by_hand=True)
+            return self._standing(outstanding)
+        if places is None and not outstanding:
+            raise RefusedError("no HIT waits for people, so the study stays as it is", "Publish HITs first.")
+        over = study.status in ("AWAITING REVIEW", "COMPLETED")  # only more places make it run again
+        if places is not None and places < study.places + over:
+            raise RefusedError(
+                f"the study has {many(study.places, 'place')} on Prolific, which never lowers them"
+                f"{', and goes on only with more' if over else ''}",
+                "Give more; to let nobody come any more: prefjudge publish STUDY --stop",
+            )
+        if study.status == "PAUSED":
+            self._studies.move(study, "START")
+        if places is None:
+            wanted = self._wanted(outstanding, self.submissions.sync(), self._site.visits())
+            places = max(wanted, study.places + over)
+        self._studies.resize(study, places)
+        return self._standing(outstanding)
+
+    def _standing(self, outstanding: int) -> tuple[str, ...]:
+        """Return how the study stands on Prolific, what was edited there, and what an hour pays."""
+        study = self.find()
+        assert study is not None
+        listed, visits = self.submissions.read(study), self._site.visits()
+        statuses = [one.status for one in listed.values()]
+        counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
+        used, currency = sum(one not in _FREED for one in statuses), self.currency()
+        said = [
+            f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
+            f"{f' ({counts})' if counts else ''}, {self._compared(study, visits)} {currency} charged"
+        ]
+        here = next((self._reward_of(hit) for hit, _ in self._list_hits()), study.reward)
+        if here != study.reward:
+            said.append(
+                f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
+                f"HITs say {here * CENT:.2f}"
+            )
+        needed = max(used, self._wanted(outstanding, listed, visits))
+        if outstanding and study.places > needed:
+            said.append(
+                f"the study has {many(study.places, 'place')} on Prolific, and the HITs need {needed}: who "
+                "takes one of the others finds nothing to do"
+            )
+        paces = [one.seconds for one in listed.values() if one.seconds and one.status in _WAITS]
+        if paces:
+            hourly, floor = (
+                study.reward * CENT * 3600 / Decimal(median(paces)),
+                _FLOORS.get(currency, Decimal(0)),
+            )
+            least = f", and Prolific asks for {floor} or more" if floor else ""
+            advice = ": raise the reward, or show fewer pairs in a HIT" if hourly < floor * _NEAR else ""
+            said.append(f"an hour pays {hourly:.2f} at the median time by Prolific's clock{least}{advice}")
+        return tuple(said)
+
+    def _compared(self, study: Found, visits: Sequence[Visit]) -> str:
+        """Return what Prolific has charged, and what the visits come to here where that differs."""
+        there = sum(self._prolific.charged(study.study_id)) * CENT
+        paid = [visit for visit in visits if visit.paid]
+        here = sum(
+            (
+                self._prices.place(study.reward) * CENT if visit.whole else self.prices.bonus(visit.earned)
+                for visit in paid
+            ),
+            Decimal(0),
+        )
+        # what Prolific rounds for each payment
+        if abs(there - here) <= len(paid) * CENT:
+            return f"{there:.2f}"
+        return f"{there:.2f} (and {here:.2f} by the visits here, so {there - here:+.2f})"
+
+    def _reward_of(self, hit: ApiHit) -> int:
+        return self.account.hits * int(Decimal(hit["Reward"]) / CENT)
+
+    def _payments(self, study: Found) -> Payments:
+        return Payments(
+            client=self._prolific,
+            site=self._site,
+            study=study,
+            workspace=self.account.workspace,
+            part_code=self._codes[PART],
+        )
+
+    def _wanted(self, outstanding: int, listed: Mapping[str, Submission], visits: Sequence[Visit]) -> int:
+        """Return how many places the HITs need, with those that are used up."""
+        done = {visit.session for visit in visits if visit.complete}
+        settled = sum(
+            one.status in _WAITS or (one.status in ("ACTIVE", "RESERVED") and session in done)
+            for session, one in listed.items()
+        )
+        return settled + ceil(outstanding / self.account.hits)
+
+    def _fit(
+        self, study: Found, outstanding: int, listed: Mapping[str, Submission], visits: Sequence[Visit]
+    ) -> tuple[str, ...]:
+        """Raise the places where the HITs need more people, and stop the study where they need none.
+
+        Prolific never lowers places, and gives those of returned and timed-out submissions to others itself.
+        A study that a person has paused or stopped is left as it is; returns words that say so.
+        """
+        if not outstanding:
+            if study.status == "ACTIVE":
+                self._studies.stop(study)
+            return ()
+        if study.status == "ACTIVE" and study.stopped:
+            # a kill before it was stopped, or a person who let it go on: the next stop may be a person's
+            study = self._studies.resize(study, study.places)
+        used = sum(one.status not in _FREED for one in listed.values())
+        over = study.status in ("AWAITING REVIEW", "COMPLETED") and not study.stopped
+        by_hand = study.stopped not in ("", CLOSED)
+        if study.status == "PAUSED" or by_hand or (over and used < study.places):
+            how = "paused on Prolific" if study.status == "PAUSED" else "stopped on Prolific"
+            return (
+                f"the study was {'stopped from here' if by_hand else how} and stays so: "
+                f"{many(outstanding, 'assignment waits', 'assignments wait')} for people; to let them come: "
+                "prefjudge publish STUDY --resume",
+            )
+        wanted = self._wanted(outstanding, listed, visits)
+        if study.status == "COMPLETED":  # only more places make it run again
+            wanted = max(wanted, study.places + 1)
+        if wanted > study.places:
+            self._studies.resize(study, wanted)
+        return ()
+
+    def plan(self, task: Task, workers: int) -> Sequence[str]:
+        """Return the calls by which people would be recruited for tasks like this one; nothing is changed."""
+        _refuse_requirements(task.eligibility)
+        study = self.find()
+        wanted = ceil(workers / self.account.hits)
+        publish = 'transition/ {"action": "PUBLISH"}'
+        if study is None:
+            seconds, allowed = task.expected_seconds, task.work_seconds
+            offer = self._offer_of(task.title, task.description, task.pay, seconds, allowed)
+            link = f"{self._public_url.rstrip('/') or 'https://the-worker-site'}/panel/prolific/…"
+            draft = self._draft(offer, link, wanted, "…")
+            return [
+                f"POST {GROUPS} {json.dumps(self._blocklist)}",
+                f"POST /api/v1/studies/ {json.dumps(draft, ensure_ascii=False)}",
+                f"POST /api/v1/studies/…/{publish}",
+            ]
+        path = f"/api/v1/studies/{study.study_id}/"
+        places = f'PATCH {path} {{"total_available_places": {study.places + wanted}}}'
+        return [places, *([f"POST {path}{publish}"] if study.status == "UNPUBLISHED" else [])]
+
+    def _offer(self, hit: ApiHit, seconds: int) -> dict[str, Any]:
+        pay, allowed = Decimal(hit["Reward"]), int(hit["AssignmentDurationInSeconds"])
+        return self._offer_of(hit["Title"], hit["Description"], pay, seconds, allowed)
+
+    def _offer_of(self, title: str, text: str, pay: Decimal, seconds: int, allowed: int) -> dict[str, Any]:
+        """Return what a study offers whose HITs take so many seconds, and may take ``allowed``."""
+        hits = self.account.hits
+        minutes = max(1, ceil(hits * seconds / 60))
+        least = 2 + 2 * minutes + 2 * sqrt(minutes)  # which Prolific wants
+        return {
+            "name": title,
+            "description": f"<p>{escape(text, quote=False)}</p>",
+            "reward": hits * int(pay / CENT),
+            "estimated_completion_time": minutes,
+            "maximum_allowed_time": ceil(max(hits * allowed / 60, least)),
+        }
+
+    def _draft(self, offer: Mapping[str, Any], link: str, places: int, blocklist: str) -> dict[str, object]:
+        """Return the draft of a study, as Prolific's API takes it."""
+        parameters = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+        barred = {"filter_id": "participant_group_blocklist", "selected_values": [blocklist]}
+        return {
+            **offer,
+            "internal_name": self._name,
+            "external_study_url": f"{link}?{parameters}",
+            "prolific_id_option": "url_parameters",
+            "completion_codes": self._ways_back(),
+            "total_available_places": places,
+            "device_compatibility": [],
+            "filters": [*self.account.filters, barred],
+            "project": self.account.project,
+            "metadata": self._name,
+            "submissions_config": {"max_submissions_per_participant": 1},
+            **({"is_external_study_url_secure": True} if self.account.secure else {}),
+        }
+
+    def _make_panel(self, reward: int) -> str:
+        keys = f"{self._prolific.url}/.well-known/study/jwks.json" if self.account.secure else ""
+        ways = {outcome: way_back(code) for outcome, code in self._codes.items() if outcome != PART}
+        panel = {
+            "completion": ways,
+            "hits": self.account.hits,
+            "confirm": True,
+            "keys": keys,
+            "requester": _STUDY,
+        }
+        return self._site.make({**panel, "reward": f"{reward * CENT:.2f}"})
+
+    def link(self, path: str) -> str:
+        """Return the address of a path of the worker site, for participants."""
+        if not self._public_url:
+            raise RefusedError(
+                "Prolific's participants would not find the worker site: nobody serves it",
+                "Run `prefjudge serve STUDY --public-url https://…` beside it, then repeat the verb.",
+            )
+        here = urlsplit(self._public_url).hostname in _HERE
+        if here and urlsplit(self._prolific.url).hostname not in _HERE:
+            raise RefusedError(
+                f"participants cannot reach the worker site at {self._public_url}: only this machine can",
+                "Serve it behind a web server with TLS (deploy/), with --public-url https://….",
+            )
+        return f"{self._public_url.rstrip('/')}{path}"
 
 
 def _refuse_requirements(who: Eligibility) -> None:
@@ -161,4 +637,4 @@ def _refuse_requirements(who: Eligibility) -> None:
 
 def _listed(listed: ListedTask) -> ListedTask:
     found = read_annotation(listed.key)
-    return replace(listed, key=found.key) if found else listed
+    return replace(listed, key=found[0]) if found else listed

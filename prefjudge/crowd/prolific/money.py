@@ -1,25 +1,34 @@
 """Pays participants at Prolific for what the study has decided: each visit once, whatever happens in between.
 
-A whole visit is approved, which Prolific does once however often it is asked. Work in part is paid by a
-bonus, and the participant is asked to return the submission. What a person decided on Prolific's pages
+A whole visit is approved, which Prolific does once however often it is asked. Work in part is approved in
+part where the workspace can do that; else a bonus pays it, and the participant is asked to return the
+submission. What a person decided on Prolific's pages
 stands: what was approved there has its reward, and what was rejected there gets nothing before a person says
-so here. To pay a bonus is **not** idempotent: it is
-recorded as asked for before the one call that pays, and that call is never made again. Prolific shows the
-bonuses of a submission, some minutes later; one that does not show is left to a person.
+so here. To pay a bonus is **not** idempotent: it is recorded as asked for before the one call that pays, and
+that call is never made again. Prolific shows it some minutes later; one that does not show is left to a
+person.
 """
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from enum import StrEnum
 from typing import Any
 
 from prefjudge.crowd.mturk.crowd import Fees
-from prefjudge.crowd.prolific.client import Client, Found, Site, Visit
+from prefjudge.crowd.prolific.client import (
+    Client,
+    Found,
+    LostReplyError,
+    Site,
+    Submission,
+    Visit,
+    moment_of,
+)
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.errors import CrowdError
 from prefjudge.words import many
 
 CENT = Decimal("0.01")
@@ -32,16 +41,15 @@ def fees_of(rate: Decimal) -> Fees:
     return Fees(rate=rate, many_rate=Decimal(0), minimum=Decimal("0.00"))
 
 
-@dataclass
 class CalculatedPrices:
     """Implements :class:`~prefjudge.crowd.protocol.Prices` with what Prolific's calculator says.
 
     A participant is paid for ``hits`` HITs at once.
     """
 
-    client: Client
-    hits: int
-    _known: dict[int, int] = field(default_factory=dict)
+    def __init__(self, client: Client, hits: int) -> None:
+        self.client, self.hits = client, hits
+        self._known: dict[int, int] = {}
 
     def place(self, reward: int) -> int:
         """Return the cents that one participant costs whose reward is so many."""
@@ -78,11 +86,54 @@ _PADDING = (
 )
 _PATIENCE = 3600.0
 """Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
+_LATE = (
+    ", long after: look at the study's submissions there, and pay what is missing by hand; nothing is asked "
+    "for twice, and the next `prefjudge pay` finds it"
+)
+_LEAST_SHARE, _MOST_SHARE = 8, 99
+"""Percent of the reward that Prolific approves in part."""
+_WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
+_WEEK = 7 * 86_400.0
 _WHY_BACK = (
     "Not all tasks of this submission were done and accepted: you stopped early, or there were no more for "
     "you. What you did is paid by a bonus, so please return the submission."
 )
 """True of everybody who is asked: Prolific's page is the first that says so to who took the last HIT."""
+
+
+class Act(StrEnum):
+    """What is done for a visit, by its submission's status on Prolific and what was decided here."""
+
+    WAIT = "wait"
+    """Something of it is still to come, such as the code, or a decision."""
+    APPROVE = "approve"
+    """Approve it, which pays the reward."""
+    PART = "part"
+    """Approve it in part where the workspace can; else pay a bonus, and ask to return the submission."""
+    BONUS = "bonus"
+    """Pay what is owed beyond what Prolific has paid."""
+    STANDS = "stands"
+    """A person, or time, has decided on Prolific: record it, and pay nothing on top."""
+    REFUSED = "refused"
+    """A person has rejected it on Prolific: nothing is paid without a word here."""
+
+
+_UNDER_WAY = ("RESERVED", "ACTIVE", "UNKNOWN", "")
+
+
+def act_on(status: str, visit: Visit, reward: Decimal) -> Act:
+    """Return what is done for a visit whose submission has this status; ``reward`` is the study's."""
+    if status in _UNDER_WAY or not visit.decided or not visit.earned:
+        return Act.WAIT
+    if status == "REJECTED" and not visit.paid:
+        return Act.REFUSED
+    if status == "APPROVED":
+        return Act.BONUS if visit.earned > reward else Act.STANDS
+    if status == "PARTIALLY APPROVED":
+        return Act.STANDS
+    if status == "AWAITING REVIEW" and not visit.paid:
+        return Act.APPROVE if visit.whole or visit.earned >= reward else Act.PART
+    return Act.BONUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,62 +144,98 @@ class Payments:
     site: Site
     study: Found
     workspace: str
+    part_code: str
+    """The code by which a researcher approves a submission in part."""
 
     def settle(
-        self, visits: Sequence[Visit], statuses: Mapping[str, str], *, held: bool = False
+        self, visits: Sequence[Visit], listed: Mapping[str, Submission], *, held: bool = False
     ) -> tuple[str, ...]:
         """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences."""
-        unseen, refused, reward = 0, list[RefusedError](), self.study.reward * CENT
-        rejected = whole = 0
+        happened = Happened()
+        refused, reward = list[RefusedError](), self.study.reward * CENT
+        met = {visit.session for visit in visits}
         for visit in visits:
-            status = statuses.get(visit.session, "")
-            if not visit.decided or not visit.earned or status in ("", "ACTIVE", "RESERVED"):
-                continue  # something of it is still to come, such as the code
-            if status == "REJECTED" and not (held or visit.paid):
-                rejected += 1
-            elif status == "APPROVED" and visit.earned <= reward:  # by us, by a person, or after three weeks
-                whole += visit.earned < reward
-                if not visit.paid:
-                    self.site.note_paid(visit.number)
-            elif status == "AWAITING REVIEW" and visit.earned == reward:
-                if not visit.paid:
-                    self._approve(visit)
-            else:
-                owed = visit.earned - (reward if status == "APPROVED" else 0)
-                try:
-                    unseen += not self._pay_bonus(visit, status, owed)
-                except RefusedError as error:
-                    refused.append(error)
+            status = listed[visit.session].status if visit.session in listed else ""
+            try:
+                act = self._act(visit, status, reward, happened, held=held)
+            except RefusedError as error:
+                refused.append(error)
+                continue
+            unapproved = act not in (Act.APPROVE, Act.STANDS)
+            if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
+                happened.waiting.append(listed[visit.session].approved_on)
+        happened.waiting += [
+            one.approved_on
+            for session, one in listed.items()
+            if one.status == "AWAITING REVIEW" and session not in met
+        ]
         if refused:
             raise RefusedError(
                 f"{many(len(refused), 'bonus is', 'bonuses are')} not paid: {refused[0].message}",
                 refused[0].hint or "Nothing was paid for them. Fix the cause, then pay again.",
             )
-        if unseen:
-            raise CrowdError(
-                f"{many(unseen, 'bonus', 'bonuses')} may not have been paid: Prolific was asked, and shows "
-                "none",
-                "Look at the submissions of the study on Prolific, and pay there what is missing. The next "
-                "`prefjudge pay` finds it.",
-            )
-        return (*_said_of_rejected(rejected), *_said_of_whole(whole))
+        return happened.sentences()
 
-    def _approve(self, visit: Visit) -> None:
-        self._decide(visit.session, {"action": "APPROVE"})
-        self.site.note_paid(visit.number)
-
-    def _pay_bonus(self, visit: Visit, status: str, owed: Decimal) -> bool:
-        """Pay a bonus, unless it was asked for before; return whether it is paid, or may still come."""
-        if self._shown(visit.session) >= owed:
+    def _act(self, visit: Visit, status: str, reward: Decimal, happened: "Happened", *, held: bool) -> Act:
+        """Do what is to be done for one visit; return what it was."""
+        act = act_on(status, visit, reward)
+        if act is Act.REFUSED and held:
+            # where the rejection stays, a bonus pays
+            status = "AWAITING REVIEW" if self.unreject(visit.session) else "RETURNED"
+            act = act_on(status, visit, reward)
+        if act is Act.APPROVE:
+            self._decide(visit.session, {"action": "APPROVE"})
+            if visit.earned <= reward:
+                self.site.note_paid(visit.number)
+            else:
+                self._pay_bonus(visit, "APPROVED", visit.earned - reward, happened)
+        elif act is Act.PART and not self._shown(visit.session) and self._approve_part(visit):
+            return Act.STANDS
+        elif act in (Act.PART, Act.BONUS):
+            self._pay_bonus(visit, status, visit.earned - reward * (status == "APPROVED"), happened)
+            happened.returned += status == "RETURNED" and visit.whole
+        elif act is Act.REFUSED:
+            happened.rejected += 1
+        elif act is Act.STANDS:
+            happened.whole += status == "APPROVED" and visit.earned < reward and not visit.whole
+            happened.in_part += status == "PARTIALLY APPROVED" and visit.whole
             if not visit.paid:
                 self.site.note_paid(visit.number)
-            return True
-        if visit.paid:
-            return time.time() - _moment(visit.paid) < _PATIENCE
+        return act
+
+    def _approve_part(self, visit: Visit) -> bool:
+        """Approve a submission for a part of its reward; False where Prolific does not offer that.
+
+        A repeat is harmless. The share has decimals, so that it pays to the cent.
+        """
+        share = round(visit.earned / (self.study.reward * CENT) * 100, 4)
+        if not _LEAST_SHARE <= share <= _MOST_SHARE:
+            return False
+        told = {"percentage_of_reward": float(share), "message_to_participant": _WHY_PART}
+        try:
+            self._decide(
+                visit.session,
+                {"action": "COMPLETE", "completion_code": self.part_code, "completion_code_data": told},
+            )
+        except RefusedError:
+            return False
+        self.site.note_paid(visit.number)
+        return True
+
+    def _pay_bonus(self, visit: Visit, status: str, owed: Decimal, happened: "Happened") -> None:
+        """Pay a bonus, unless it was asked for before."""
+        if (shown := self._shown(visit.session)) >= owed:
+            if not visit.paid:  # an own call is recorded before it is made
+                happened.by_hand += 1
+                self.site.note_paid(visit.number)
+            return
+        if visit.paid and not visit.due:
+            happened.unseen.append((owed, visit.paid))
+            return
         if status == "AWAITING REVIEW":
             self._ask_back(visit.session)
-        csv = f"{visit.session},{owed.quantize(CENT)}\n"
-        asked = {"study_id": self.study.study_id, "csv_bonuses": csv}
+        amount = (visit.due if visit.paid else owed - shown).quantize(CENT)
+        asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
         if not (
@@ -157,17 +244,18 @@ class Payments:
             raise self.client.odd("a bonus")
         self._refuse_unpaid(bulk["total_amount"])
         if not self.site.note_paid(visit.number):
-            return True  # another process has asked for it since this one looked
+            return  # another process has asked for it since this one looked
         try:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
+        except LostReplyError:
+            happened.unseen.append((owed, datetime.now(UTC).isoformat()))
         except RefusedError:  # Prolific did nothing: it may be asked again
             self.site.note_refused(visit.number)
             raise
-        return True
 
     def _refuse_unpaid(self, cents: float) -> None:
         """Refuse a bonus that the account cannot pay, before it is recorded as asked for."""
-        there = self.client.balance(self.workspace)
+        there, _ = self.client.balance(self.workspace)
         if cents > there:
             raise RefusedError(
                 f"the workspace on Prolific holds ${there * CENT:.2f}, and a bonus costs ${cents / 100:.2f}",
@@ -190,27 +278,71 @@ class Payments:
         category, message = split_reason(reason)
         self._decide(session, {"action": "REJECT", "message": message, "rejection_category": category})
 
+    def unreject(self, session: str) -> bool:
+        """Take a rejection back, because a person said so; return whether Prolific did."""
+        try:
+            self._decide(session, {"action": "UNREJECT"})
+        except RefusedError:
+            return False
+        return True
+
     def _decide(self, session: str, decision: Mapping[str, Any]) -> None:
         self.client.call("POST", f"/api/v1/submissions/{session}/transition/", decision)
 
 
-def _said_of_rejected(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    was, paid = ("was", "is") if count == 1 else ("were", "are")
-    return (
-        f"{many(count, 'submission')} with accepted work {was} rejected on Prolific and {paid} not paid; to "
-        "pay all the same: prefjudge pay STUDY --live --held",
-    )
+class Happened:
+    """What a person did on Prolific's pages, and what waits for one."""
+
+    def __init__(self) -> None:
+        self.rejected = self.whole = self.in_part = self.returned = self.by_hand = 0
+        self.unseen: list[tuple[Decimal, str]] = []
+        """Bonuses that were asked for: what each pays, and since when."""
+        self.waiting: list[float] = []
+        """When Prolific approves submissions that nobody here approves."""
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return it in words, what needs a person first."""
+        return tuple(filter(None, (*self._open(), *self._done())))
+
+    def _open(self) -> Iterator[str]:
+        if self.unseen:
+            late = any(time.time() - moment_of(since) > _PATIENCE for _, since in self.unseen)
+            yield (
+                f"{many(len(self.unseen), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in self.unseen)} "
+                f"asked for and not seen yet on Prolific{_LATE if late else '; it pays within some minutes'}"
+            )
+        if self.rejected:
+            yield (
+                f"{many(self.rejected, 'submission')} with accepted work {_were(self.rejected)} rejected on "
+                f"Prolific and {'is' if self.rejected == 1 else 'are'} not paid; to pay all the same: "
+                "prefjudge pay STUDY --live --held"
+            )
+        if self.waiting:
+            soon = sum(when - time.time() < _WEEK for when in self.waiting)
+            days = ", ".join(dict.fromkeys(_day(when) for when in sorted(self.waiting)))
+            yield (
+                f"{many(len(self.waiting), 'submission waits', 'submissions wait')} to be returned on "
+                f"Prolific, which approves them in full on {days}"
+                f"{f'; {soon} within a week: write to them there' if soon else ''}"
+            )
+
+    def _done(self) -> Iterator[str]:
+        if self.whole:
+            yield (
+                f"{many(self.whole, 'submission')} done in part {_were(self.whole)} approved on Prolific, "
+                "which pays the whole reward: more than the ledger of this study holds"
+            )
+        for count, what in (
+            (self.in_part, "done in full {} approved in part on Prolific: less than the ledger holds"),
+            (self.returned, "done in full {} returned on Prolific: the work counts, and a bonus pays it"),
+            (self.by_hand, "{} paid a bonus on Prolific's pages, and none from here"),
+        ):
+            if count:
+                yield f"{many(count, 'submission')} {what.format(_were(count))}"
 
 
-def _said_of_whole(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    return (
-        f"{many(count, 'submission')} done in part {'was' if count == 1 else 'were'} approved on Prolific, "
-        "which pays the whole reward: more than the ledger of this study holds",
-    )
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def split_reason(reason: str) -> tuple[str, str]:
@@ -233,8 +365,5 @@ def split_reason(reason: str) -> tuple[str, str]:
     return category, message
 
 
-def _moment(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0
+def _day(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).date().isoformat()
