@@ -311,6 +311,7 @@ _SINGLE: Mapping[object, Callable[[object], object]] = {
     float: _number,
     bool: _flag,
     Decimal: _amount,
+    Executor: lambda value: _only(callable(getattr(value, "submit", None)), value),  # submitit's is its own
 }
 
 _NAMES: Mapping[object, str] = {

@@ -96,8 +96,8 @@ class Submitting:
 
 def test_what_submits_fits() -> None:
     executor: Any = Submitting()
-    assert pool(runs=RUNS, qrels=QRELS, workers=executor) == pool(runs=RUNS, qrels=QRELS)
-    assert check(RUNS, workers=executor) == check(RUNS)
+    assert prefjudge.pool(runs=RUNS, qrels=QRELS, workers=executor) == pool(runs=RUNS, qrels=QRELS)
+    assert prefjudge.check(RUNS, workers=executor) == check(RUNS)
 
 
 def test_processes_give_the_same_as_none() -> None:
