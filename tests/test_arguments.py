@@ -187,6 +187,25 @@ FILES: dict[str, dict[str, object]] = {
 
 STUDY = ("gold", "release", "status")
 
+EDGES = (
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    0.5,
+    1e300,
+    10**400,
+    Decimal("1.5"),
+    "",
+    "x",
+    "\ud800",
+    "y" * 300,
+    Path("x"),
+)
+"""One of each kind that the check lets through to some verb: what it makes of the others is seen above."""
+
 
 @pytest.mark.parametrize(
     "verb",
@@ -203,9 +222,8 @@ def test_no_raw_error_comes_from_behind_the_check(
     )
     base = FILES.get(verb) or {**_required(verb), **({"study": study} if verb in STUDY else {})}
     for name in full_signature(function(verb)).parameters:
-        for value in (*SOMETIMES, Path("votes.txt"), "votes.txt"):
-            fresh = iter(("x", "y")) if hasattr(value, "__next__") else value
-            arguments = {**base, name: fresh}
+        for value in (*EDGES, [], ["x"], Path("votes.txt"), "votes.txt"):
+            arguments = {**base, name: value}
             try:
                 outcome = _outcome(partial(getattr(prefjudge, verb), **arguments))
             except Exception as error:

@@ -1,7 +1,6 @@
 """The library as a program uses it: the whole road by functions, with paths as plain text."""
 
 import pickle
-from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,54 +15,6 @@ FILES = {name: str(COLLECTION / f"{name}.tsv") for name in ("queries", "collecti
 RUNS, QRELS = [str(COLLECTION / "runs" / "*.txt")], str(COLLECTION / "qrels.txt")
 
 
-def test_paths_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    prefjudge.init("study", config="demo")
-    prefjudge.pool(
-        "study",
-        runs=RUNS,
-        qrels=QRELS,
-        queries=FILES["queries"],
-        collection=FILES["collection"],
-        out="pool.tsv",
-    )
-    prefjudge.gold("study", accept=True, file=FILES["gold"])
-    prefjudge.publish("study", yes=True)
-    for _ in range(20):
-        prefjudge.work("study", workers=6, error=0.0, truth=FILES["truth"])
-        if prefjudge.collect("study").finished:
-            break
-    prefjudge.resolve("study")
-    results = [prefjudge.status("study"), prefjudge.workers("study"), prefjudge.status("study", history=True)]
-    assert prefjudge.status("study").waiting == 0
-    assert prefjudge.pay("study", dry_run=True).owed == 0
-    assert len(prefjudge.score("study", out="boards.csv").boards) == 2
-    assert len(prefjudge.workers("study").workers) == 6
-    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1\nq1 d1 d3 d1\nq1 d2 d3 d2\n")
-    prefjudge.resolve(judgments="votes.txt", rule=["most-wins"], out="winners.qrels")
-    result = prefjudge.score(runs=RUNS, qrels=[f"labels={QRELS}"], measure=["RR@10"], out="leaderboard.csv")
-    assert len(result.leaderboards[0].rows) == 6
-    prefjudge.winratio(runs=RUNS, judgments="votes.txt", qrels=QRELS, queries=FILES["queries"])
-    prefjudge.compare(runs=RUNS, qrels=[QRELS], out="compare.md")
-    prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=50, out="stability.md")
-    prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=10, out="agreement.md")
-    prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")], qrels=QRELS)
-    results += [
-        prefjudge.resolve("study", per_query=True, sensitivity=True),
-        prefjudge.score("study", per_query=True, leave_one_out=True),
-        prefjudge.winratio("study", examples=1),
-        prefjudge.compare(runs=RUNS, qrels=[QRELS]),
-        prefjudge.stability(runs=RUNS, qrels=[QRELS], trials=5),
-        prefjudge.agreement(runs=RUNS, qrels=[QRELS], splits=2),
-        prefjudge.check([str(COLLECTION / "runs" / "lexical.txt")]),
-        prefjudge.store("check", "study"),
-    ]
-    for result in results:  # as a pool of processes hands them over, and a program keeps them
-        assert repr(pickle.loads(pickle.dumps(result))) == repr(deepcopy(result)) == repr(result)
-    for written in ("pool.tsv", "boards.csv", "winners.qrels", "leaderboard.csv", "compare.md"):
-        assert (tmp_path / written).is_file()
-
-
 def test_one_may_be_given_where_several_may() -> None:
     run, labels = COLLECTION / "runs" / "lexical.txt", COLLECTION / "qrels.txt"
     for runs, qrels in ((str(run), QRELS), (run, labels), (run, f"original={QRELS}")):
@@ -74,24 +25,6 @@ def test_one_may_be_given_where_several_may() -> None:
     assert len(prefjudge.stability(runs=every, qrels=labels, measure="P@1", trials=5).conditions) == 1
     assert len(prefjudge.agreement(runs=every, qrels=labels, measure="P@1", splits=2).agreements) == 1
     assert prefjudge.check(run, qrels=labels).ok
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"statistic": "mode"}, "there is no statistic 'mode'"),
-        ({"order": "bogus"}, "there is no order 'bogus'"),
-    ],
-)
-def test_what_is_no_choice_is_named(options: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words) as refused:
-        prefjudge.score(runs=RUNS, qrels=QRELS, **options)  # type: ignore[arg-type]
-    assert refused.value.hint
-
-
-def test_a_seed_is_not_negative_also_where_nothing_is_drawn() -> None:
-    with pytest.raises(InputError, match="score: seed is -1; it takes a whole number of 0 or more or None"):
-        prefjudge.score(runs=RUNS, qrels=QRELS, seed=-1)
 
 
 def test_a_choice_may_be_text() -> None:
@@ -114,19 +47,6 @@ def test_a_choice_may_be_text() -> None:
     ):
         with pytest.raises(InputError, match=r"there is no .* 'bogus'"):
             verb()
-
-
-def test_an_order_may_be_text(tmp_path: Path) -> None:
-    votes = tmp_path / "votes.txt"
-    votes.write_text("q01 p25 p34 p25\n")
-    rank: Any = "rank"
-    assert prefjudge.score(runs=RUNS, qrels=QRELS, order=rank).leaderboards[0].order == "rank"
-    assert prefjudge.pool(runs=RUNS, qrels=QRELS, order=rank).order == "rank"
-    assert prefjudge.winratio(runs=RUNS, judgments=votes, order=rank).provenance["order"] == "rank"
-    bogus: Any = "bogus"
-    for verb in (partial(prefjudge.pool, qrels=QRELS), partial(prefjudge.winratio, judgments=votes)):
-        with pytest.raises(InputError, match="there is no order 'bogus'"):
-            verb(runs=RUNS, order=bogus)
 
 
 def test_functions_go_to_other_processes() -> None:

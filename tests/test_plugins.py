@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import score
 from prefjudge.core.resolving.rules import RULES
 from prefjudge.crowd.crowds import CROWDS
 from prefjudge.errors import InputError
@@ -20,6 +21,7 @@ from prefjudge.reading.lines import READERS
 from prefjudge.reading.texts.texts import TEXT_FORMATS
 from prefjudge.registers import Register
 from prefjudge.show.tables import EXPORTERS
+from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
@@ -55,12 +57,8 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "prefjudge", *map(str, words)],
-        env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200", "NO_COLOR": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def run(site: Path, *words: object) -> Finished:
+    return prefjudge(*words, before=("env", f"PYTHONPATH={site}"))
 
 
 def go_to(crowd: str, study: Path) -> None:
@@ -361,9 +359,7 @@ def test_json_of_ranx_and_pytrec_eval_is_a_run_or_qrels(tmp_path: Path, suffix: 
     run_file, qrels_file = write("lexical", scores), write("labels", grades)
 
     def board(runs: Path, qrels: Path) -> list[float]:
-        import prefjudge
-
-        return [row.score for row in prefjudge.score(runs=runs, qrels=qrels).leaderboards[0].rows]
+        return [row.score for row in score(runs=runs, qrels=qrels).leaderboards[0].rows]
 
     assert board(run_file, qrels_file) == board(RUN, QRELS)
 
@@ -379,10 +375,8 @@ def test_json_of_ranx_and_pytrec_eval_is_a_run_or_qrels(tmp_path: Path, suffix: 
     ],
 )
 def test_what_is_wrong_with_json_is_said(tmp_path: Path, text: str, fault: str) -> None:
-    import prefjudge
-
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(InputError, match=re.escape(fault)) as refused:
-        prefjudge.score(runs=tmp_path / "run.json", qrels=QRELS)
+        score(runs=tmp_path / "run.json", qrels=QRELS)
     assert str(tmp_path / "run.json") in refused.value.message
     assert refused.value.hint

@@ -1,7 +1,9 @@
 """Every result is a table: in a notebook what the terminal shows, and DataFrames for further work."""
 
 import math
+import pickle
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import getmembers, isclass
@@ -98,6 +100,8 @@ def test_a_result_is_frames_and_html(call: str, tmp_path: Path) -> None:
     shown = result._repr_html_()
     assert shown.count("<table>") == len(frames)
     assert len(result.to_frame()) > 0
+    # as a pool of processes hands it over, and a program keeps it
+    assert repr(pickle.loads(pickle.dumps(result))) == repr(deepcopy(result)) == repr(result)
 
 
 def test_the_words_of_a_notebook_are_those_of_the_terminal(

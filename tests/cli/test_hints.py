@@ -10,23 +10,18 @@ from typing import Any
 
 import pytest
 
+from prefjudge import collect, import_votes, init, publish, resolve, status, work
 from prefjudge.cli.app import app
 from prefjudge.cli.road import status as say_status
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import Server
-from prefjudge.steps.collect import collect
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup, recover
-from prefjudge.steps.work import work
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.store import Study
 from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import undrawn as undrawn  # the fixture
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
 ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: [a-z:-]*\d(?:\S*\w)?)?)*")
@@ -350,6 +345,7 @@ def to_stage(stage: str, road: Road, folder: Path) -> None:
         shutil.copytree(road.study, folder)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "stage",
     [

@@ -9,29 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from scipy.stats import kendalltau
 
 import prefjudge as library
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 
 RUNS = str(COLLECTION / "runs" / "*.txt")
-
-
-def test_pool_on_files_prints_its_numbers_and_writes_the_pool(tmp_path: Path) -> None:
-    out = tmp_path / "pool.tsv"
-    done = prefjudge(
-        "pool", "--runs", RUNS, "--qrels", COLLECTION / "qrels.txt", "--depth", 1, "--out", out, "--json"
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    sizes = {int(size): count for size, count in found["sizes"].items()}
-    assert found["queries"] == 15 == sum(sizes.values())
-    assert found["documents"] == sum(size * count for size, count in sizes.items())
-    assert found["pairs"] == sum(count * size * (size - 1) // 2 for size, count in sizes.items())
-    lines = [line.split("\t") for line in out.read_text().splitlines() if not line.startswith("#")]
-    assert len(lines) == found["documents"]
-    assert all(len(line) == 3 for line in lines)
 
 
 def test_a_pattern_that_the_shell_expanded_is_understood() -> None:
@@ -56,31 +39,6 @@ def test_most_wins_gives_exactly_the_published_lists(data_dir: Path, tmp_path: P
     assert json.loads(done.stdout)["queries"] == 25
     published = (data_dir / "dl21" / f"{name}.qrels").read_text().split("\n")
     assert sorted(out.read_text().split("\n")) == sorted(published)
-
-
-def test_score_on_files_has_the_documented_keys(tmp_path: Path) -> None:
-    other = tmp_path / "other.qrels"  # what one run ranks first, which the labels of the collection do not
-    ranked = [line.split() for line in (COLLECTION / "runs" / "lexical.txt").read_text().splitlines()]
-    other.write_text("".join(f"{query} 0 {doc} 1\n" for query, _, doc, rank, *_ in ranked if rank == "1"))
-    out = tmp_path / "leaderboard.csv"
-    done = prefjudge(
-        "score", "--runs", RUNS, "--qrels", f"one={COLLECTION / 'qrels.txt'}", "--qrels", f"two={other}",
-        "--measure", "RR@10", "--out", out, "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert [board["qrels"] for board in found["leaderboards"]] == ["one", "two"]
-    for board in found["leaderboards"]:
-        assert board["measure"] == "RR@10"
-        assert board["queries"] == 15
-        assert {"run", "score", "low", "high", "rank"} <= set(board["rows"][0])
-    assert [(t["a"], t["b"], t["measure"]) for t in found["tau"]] == [("one", "two", "RR@10")]
-    first, second = ({row["run"]: row["score"] for row in board["rows"]} for board in found["leaderboards"])
-    assert second["lexical"] == 1.0 > first["lexical"]
-    expected = kendalltau(list(first.values()), [second[run] for run in first]).statistic
-    assert expected < 0.99
-    assert found["tau"][0]["tau"] == pytest.approx(expected)
-    assert len(out.read_text().splitlines()) > 6
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """``prefjudge workers`` and ``prefjudge work`` as they are typed."""
 
-import csv
-import json
 import math
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -34,24 +31,6 @@ def test_workers_prints_a_table_and_what_stands_out(votes: Path) -> None:
     assert "Krippendorff's alpha" in done.stdout
     assert "chose the left passage in 40 of 40 comparisons" in done.stdout
     assert "It is no reason to refuse pay." in done.stdout
-
-
-def test_workers_has_the_documented_keys(votes: Path) -> None:
-    done = prefjudge("workers", "--judgments", votes, "--model", "majority", "--json")
-    found = json.loads(done.stdout)
-    assert found["models"] == ["majority"]
-    assert (found["judgments"], found["kept"], found["pairs"], found["repeated"]) == (120, 120, 40, 40)
-    assert [row["worker"] for row in found["workers"]] == ["first", "ann", "bob"]
-    assert found["workers"][1]["agreement"] == 1.0
-    assert found["workers"][1]["accuracy"] is None
-    assert {sign["kind"] for sign in found["signs"] if sign["worker"] == "first"} >= {"side", "run"}
-
-
-def test_workers_prints_csv(votes: Path) -> None:
-    done = prefjudge("workers", "--judgments", votes, "--format", "csv")
-    rows = list(csv.DictReader(StringIO(done.stdout)))
-    assert {row["worker"] for row in rows} == {"ann", "bob", "first"}
-    assert all(float(row["reliability"]) for row in rows)
 
 
 def test_errors_of_workers_go_from_the_smaller_to_the_larger(pooled: Path) -> None:

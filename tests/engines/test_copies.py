@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from prefjudge import pool, score
 from prefjudge.errors import InputError
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs import copies
@@ -22,8 +23,6 @@ from prefjudge.reading.runs.copies import RunCopies, copies_of
 from prefjudge.reading.runs.heads import Reading, RunFiles, units_of
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.unpacking import parts_of
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score.score import score
 
 from .test_files import quick, run_files
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from prefjudge import compare, pool, resolve, score
 from prefjudge.core.runs import Order
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.findings.outputs import to_arrow
@@ -30,10 +31,6 @@ from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.unpacking import parts_of
 from prefjudge.show.tables import Column, Table
-from prefjudge.steps.compare import compare
-from prefjudge.steps.pool import pool
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
 
 from .test_copies import text
 from .test_files import quick, run_files

@@ -198,14 +198,6 @@ labels = st.dictionaries(
 )
 
 
-@given(runs, labels, st.sampled_from([name for name in SPELLINGS if not name.startswith("ESL")]))
-def test_scores_lie_between_0_and_1(run: RunDict, label: dict[str, dict[str, float]], name: str) -> None:
-    qrels = make_qrels(label)
-    scores = Measure.parse(name).score(make_ranks(run, qrels), qrels)
-    assert scores.shape == (len(qrels.queries),)
-    assert ((scores >= 0) & (scores <= 1 + 1e-12)).all()
-
-
 @given(
     st.permutations("abcdefgh").flatmap(lambda order: st.integers(0, 8).map(lambda size: order[:size])),
     st.dictionaries(docs, st.integers(0, 3).map(float), min_size=1),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prefjudge import import_votes, init, judge
 from prefjudge.core.judgments import Judgments, select_judgments, split_models
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError
@@ -19,9 +20,6 @@ from prefjudge.evaluation.models import (
     prediction_powered_mean,
 )
 from prefjudge.field import trust as model_gates
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.judge.judge import judge
 from prefjudge.study.store import Study
 
 

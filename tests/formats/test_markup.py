@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import init, pool
 from prefjudge.reading.texts.collections import markup_in
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
 from tests.steps.conftest import COLLECTION
 
 

@@ -6,16 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from prefjudge import check, pool, score, stability
 from prefjudge.errors import InputError
 from prefjudge.reading.given import expand
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
 from prefjudge.reading.sniffing import sniff
 from prefjudge.reading.texts.texts import read_queries
-from prefjudge.steps.check import check
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score.score import score
-from prefjudge.steps.stability import stability
 
 RUN = "q1 Q0 d1 1 9.5 t\nq1 Q0 d2 2 8.5 t\n"
 TOPICS = "<top>\n<num> Number: 301\n<title> International Organized Crime\n</top>\n"

@@ -7,12 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from prefjudge import collect, pay, publish
 from prefjudge.crowd.prolific import client
 from prefjudge.crowd.prolific.standin import TOKEN, Platform, Submission
 from prefjudge.field.crowd import find_running, keep_marketplace_open
-from prefjudge.steps.collect import collect
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import LIVE, Study
 from tests.crowd.prolific_people import served

@@ -9,7 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from prefjudge import collect, publish, resolve, work
 from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.pages.page import Picture
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
@@ -18,12 +20,12 @@ from prefjudge.study.store import Study
 COLLECTION = Path(str(files("prefjudge"))) / "demo"
 
 
-def pool_demo(study: Path) -> PoolResult:
+def pool_demo(study: Path, queries: Path = COLLECTION / "queries.tsv") -> PoolResult:
     return pool(
         study,
         runs=[str(COLLECTION / "runs" / "*.txt")],
         qrels=COLLECTION / "qrels.txt",
-        queries=COLLECTION / "queries.tsv",
+        queries=queries,
         collection=COLLECTION / "collection.tsv",
     )
 
@@ -70,6 +72,48 @@ def served(pooled: Path) -> Iterator[Path]:
     """The same, its marketplace answering for as long as the test."""
     with keep_marketplace_open(Study(pooled)):
         yield pooled
+
+
+@pytest.fixture
+def few_judged(tmp_path: Path) -> Path:
+    """A study of seven queries that simulated workers have judged, resolved: for what tries many verbs."""
+    return Path(copytree(Path(_few_judged().name) / "study", tmp_path / "study"))
+
+
+@cache
+def _few_judged() -> TemporaryDirectory[str]:
+    folder = TemporaryDirectory()
+    study, queries = climbing_study(Path(folder.name) / "study"), Path(folder.name) / "queries.tsv"
+    let_all_work_at_once(study)
+    lines = (COLLECTION / "queries.tsv").read_text().splitlines(keepends=True)
+    queries.write_text("".join(lines[:7]))
+    assert pool_demo(study, queries).changed
+    with keep_marketplace_open(Study(study)):
+        publish(study, sandbox=True, yes=True)
+        while not collect(study).finished:
+            work(study, workers=6, error=0.0, truth=COLLECTION / "truth.tsv")
+    resolve(study)
+    return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without pictures, which take half of their time; tests/steps/test_report.py looks at them."""
+    for room in ("material", "boards"):
+        monkeypatch.setattr(
+            f"prefjudge.steps.report.{room}.drawn",
+            lambda material, name, words, draw, table=None: Picture(words=words, svg=b"<svg/>", table=table),
+        )
+
+
+def edit(study: Path, *changes: tuple[str, str], more: str = "") -> None:
+    """Replace words of a study's config, and add more at its end."""
+    config = study / "study.toml"
+    text = config.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    config.write_text(text + more, encoding="utf-8")
 
 
 def fix_key(study: Path) -> None:

@@ -12,17 +12,11 @@ import numpy as np
 import pytest
 import urllib3
 
+from prefjudge import collect, gold, init, pool, publish, status, work, workers
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import CrowdError
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.publish import publish
-from prefjudge.steps.status import status
-from prefjudge.steps.work import WorkResult, work
-from prefjudge.steps.workers.workers import workers
+from prefjudge.steps.work import WorkResult
 from prefjudge.study.store import Study
 from tests.steps.conftest import let_all_work_at_once
 

@@ -7,25 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, pay, publish, reject, resolve, status, work
 from prefjudge.core.hits import layout_index
 from prefjudge.crowd.crowds import CROWDS
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import SeenPage, Truth, read_page
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_crowd, read_prices
-from prefjudge.steps.collect import CollectResult, collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.reject import reject
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
+from prefjudge.steps.collect import CollectResult
 from prefjudge.steps.store.backup import recover
 from prefjudge.steps.store.check import examine
-from prefjudge.steps.work import simulated_truth, work
+from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform
-from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo
 from tests.steps.test_recover import held, lose
 from tests.steps.test_road import TRUTH, kept_votes
 
@@ -200,8 +195,7 @@ def test_what_the_account_does_not_hold_commits_nothing(elsewhere: Path, platfor
 
 
 def test_the_budget_counts_what_the_crowd_charges(elsewhere: Path, platform: Platform) -> None:
-    config = elsewhere / "study.toml"
-    config.write_text(config.read_text().replace("budget = 100.00", f"budget = {3 * PRICE}"))
+    edit(elsewhere, ("budget = 100.00", f"budget = {3 * PRICE}"))
     with pytest.raises(BudgetError, match=r"would commit \$2.67 on top of \$8.01"):
         publish(elsewhere, yes=True)
     assert spent(platform) == 3 * PRICE

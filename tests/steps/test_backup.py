@@ -14,21 +14,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from prefjudge import collect, init, pay, publish, status, work
 from prefjudge.cli.app import app
 from prefjudge.database import Database
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import start
-from prefjudge.steps.collect import collect
-from prefjudge.steps.init import init
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import State, StoreCheckResult, examine
-from prefjudge.steps.work import work
 from prefjudge.study.store import Study
-from tests.steps.test_recover import judged as mixed  # noqa: F401 - a fixture
+from tests.steps.test_recover import judged as lately  # noqa: F401 - a fixture
+from tests.steps.test_recover import mixed as mixed  # the fixture
 
 
 def wrong(found: StoreCheckResult) -> dict[str, str]:
@@ -236,20 +232,20 @@ def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, che
         ("judgments", "judgment_id NOT IN (SELECT judgment_id FROM drops)", "ledger", "fewer judgments"),
     ],
 )
-def test_doctor_finds_rows_that_are_lost(mixed: Path, table: str, rows: str, check: str, says: str) -> None:  # noqa: F811
-    assert wrong(examine(mixed)) == {}
-    change(mixed / "study.db", f"DELETE FROM {table} WHERE {rows}")
-    assert says in wrong(examine(mixed))[check]
+def test_doctor_finds_rows_that_are_lost(lately: Path, table: str, rows: str, check: str, says: str) -> None:  # noqa: F811
+    assert wrong(examine(lately)) == {}
+    change(lately / "study.db", f"DELETE FROM {table} WHERE {rows}")
+    assert says in wrong(examine(lately))[check]
 
 
-def test_doctor_finds_work_that_is_lost(mixed: Path) -> None:  # noqa: F811
+def test_doctor_finds_work_that_is_lost(lately: Path) -> None:  # noqa: F811
     """To an open HIT work may yet come; what a closed one got, the study has."""
     closed = "SELECT assignment_id FROM assignments JOIN hits USING (hit_key) WHERE status = 'closed'"
     judged = f"SELECT judgment_id FROM judgments WHERE assignment_id IN ({closed})"
-    change(mixed / "study.db", f"DELETE FROM drops WHERE judgment_id IN ({judged})")
-    change(mixed / "study.db", f"DELETE FROM judgments WHERE judgment_id IN ({judged})")
-    change(mixed / "study.db", f"DELETE FROM assignments WHERE assignment_id IN ({closed})")
-    assert "that the study does not know" in wrong(examine(mixed))["study against sandbox"]
+    change(lately / "study.db", f"DELETE FROM drops WHERE judgment_id IN ({judged})")
+    change(lately / "study.db", f"DELETE FROM judgments WHERE judgment_id IN ({judged})")
+    change(lately / "study.db", f"DELETE FROM assignments WHERE assignment_id IN ({closed})")
+    assert "that the study does not know" in wrong(examine(lately))["study against sandbox"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file modes are POSIX")

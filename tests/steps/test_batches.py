@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
+from prefjudge import collect, publish, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.errors import BudgetError, CrowdError
-from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
-from prefjudge.steps.status import StatusResult, status
-from prefjudge.steps.work import work
+from prefjudge.errors import CrowdError
+from prefjudge.steps.status import StatusResult
 from prefjudge.study.assignments import KEPT
 from prefjudge.study.progress import count_verdicts
 from prefjudge.study.store import Study
@@ -59,16 +57,6 @@ def test_what_no_call_has_reached_is_forgotten_and_published_later(
     assert published(status(served)) == ({"open": 3, "planned": 1}, 4 * HIT)
     publish(served, yes=True)
     assert published(status(served)) == ({"open": 7}, 7 * HIT)
-
-
-def test_a_budget_that_ends_in_the_middle_pays_for_all_before(served: Path) -> None:
-    config = served / "study.toml"
-    text = config.read_text(encoding="utf-8")
-    assert "budget = 100.00" in text
-    config.write_text(text.replace("budget = 100.00", "budget = 8.00"), encoding="utf-8")
-    with pytest.raises(BudgetError, match=r"on top of \$7.20; the budget is \$8.00"):
-        publish(served, yes=True)
-    assert published(status(served)) == ({"open": 3}, 3 * HIT)
 
 
 def test_what_came_before_a_marketplace_fails_is_collected_and_paid(

@@ -6,21 +6,12 @@ from typing import Any
 
 import pytest
 
+from prefjudge import import_votes, init, publish, release, report, resolve, run, score, stability, status
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.publish import publish
 from prefjudge.steps.release.contents import TOURNAMENTS
-from prefjudge.steps.release.release import release
 from prefjudge.steps.report.boards import answers_section
 from prefjudge.steps.report.material import Material
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
-from prefjudge.steps.stability import stability
-from prefjudge.steps.status import status
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.test_history import driven as driven  # the fixture
@@ -31,6 +22,8 @@ from tests.steps.test_release import once_judged as once_judged  # the fixture
 from tests.steps.test_road import judge_all
 from tests.steps.test_run import HONEST, RUNS, by_qrels, pool_runs
 from tests.steps.test_run import young as young  # the fixture
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 Answers = dict[str, set[str]]
 

@@ -11,16 +11,13 @@ from shutil import which
 
 import pytest
 
+from prefjudge import board, import_votes, init, resolve
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.votes.votes import read_log, write_lines
-from prefjudge.steps.board.board import board
 from prefjudge.steps.board.repository import LOG_FILE, extend_log
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.store import Study
 from tests.cli.conftest import program_of_that_name
-from tests.steps.conftest import COLLECTION, contents, fix_key, let_all_work_at_once
+from tests.steps.conftest import COLLECTION, contents, edit, fix_key, let_all_work_at_once
 from tests.steps.repositories import NOBODY, TODAY, write_submission
 from tests.steps.test_run import RUNS, pool_runs
 
@@ -82,12 +79,7 @@ def walked(data_dir: Path, workshop: Workshop, tmp_path_factory: pytest.TempPath
     board("init", place)
     fix_key(place)
     let_all_work_at_once(place)
-    config = place / "study.toml"
-    config.write_text(
-        config.read_text()
-        .replace("maintainers = []", 'maintainers = ["ada"]')
-        .replace("gold_per_hit = 3", "gold_per_hit = 0")
-    )
+    edit(place, ("maintainers = []", 'maintainers = ["ada"]'), ("gold_per_hit = 3", "gold_per_hit = 0"))
     queries = (cacm / "queries.tsv").read_text().splitlines()[:3]
     (place / "data" / "queries.tsv").write_text("\n".join(queries) + "\n")
     for name in ("qrels.txt", "collection.tsv"):

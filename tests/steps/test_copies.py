@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import check, gold, import_votes, init, pool, release, resolve, run, score, winratio
 from prefjudge.core.copies import copies_in
 from prefjudge.core.pools import candidates_of
 from prefjudge.core.runs import Qrels
@@ -13,19 +14,11 @@ from prefjudge.errors import InputError
 from prefjudge.findings.answers import load_best_answers
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_copies, read_gold, read_pool
-from prefjudge.steps.check import check
-from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
-from prefjudge.steps.release.release import release
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
-from prefjudge.steps.winratio import winratio
+from prefjudge.steps.pool import PoolResult
 from prefjudge.study.answers import save_answers
 from prefjudge.study.pools import load_copies, load_pairs, load_passages
 from prefjudge.study.store import Study
+from tests.steps.conftest import edit
 
 TEXTS = {
     "msmarco_passage_01_10": "Ada Lovelace wrote the first program, for the Analytical Engine.",
@@ -104,8 +97,7 @@ def test_copies_are_one_candidate_and_the_study_says_so(files: Path, tmp_path: P
 def test_near_copies_are_one_candidate_where_the_config_says_so(files: Path, tmp_path: Path) -> None:
     study = tmp_path / "study"
     init(study, name="trial")
-    config = study / "study.toml"
-    config.write_text(config.read_text().replace("near_copies = false", "near_copies = true"))
+    edit(study, ("near_copies = false", "near_copies = true"))
     assert pooled(files, study).copies == 2
     assert pairs_of(study) == {("q1", B, OTHER)}
 

@@ -5,16 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, publish, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific.crowd import ProlificCrowd
 from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.field.publish import Pages, entry_test, refuse_test
 from prefjudge.reading.pools import read_gold
-from prefjudge.steps.collect import CollectResult, collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.publish import publish
-from prefjudge.steps.work import work
+from prefjudge.steps.collect import CollectResult
 from prefjudge.study.pools import load_active_gold
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
+from prefjudge import export, import_votes, init, resolve
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.votes.exports import EXPORTS
-from prefjudge.steps.export import export
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.resolve.resolve import resolve
 from prefjudge.study.imports import sides_known
 from prefjudge.study.store import Study
 

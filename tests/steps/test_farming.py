@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from prefjudge import collect, gold, init, pay, publish, resolve, status, workers
 from prefjudge.cli.road import collect as show
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
@@ -20,16 +21,9 @@ from prefjudge.field.publish import trusted_group
 from prefjudge.field.settle import Act
 from prefjudge.field.trust import waits_until
 from prefjudge.reading.pools import read_gold, write_gold
-from prefjudge.steps.collect import CollectResult, collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.collect import CollectResult
 from prefjudge.steps.serve import Screener
-from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth
-from prefjudge.steps.workers.workers import workers
 from prefjudge.study.assignments import save_barred
 from prefjudge.study.people import GUESSED, STOPPED, TOO_FAST, load_allowances, load_undecided, save_exclusion
 from prefjudge.study.pools import load_active_gold

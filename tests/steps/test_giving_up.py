@@ -6,26 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, pay, pool, publish, resolve, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
 from prefjudge.field.crowd import open_marketplace
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.pay import pay
-from prefjudge.steps.pool import pool
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import RecoverResult, recover
 from prefjudge.steps.store.check import examine
-from prefjudge.steps.work import work
 from prefjudge.study.hits import load_hits
 from prefjudge.study.pools import load_pairs_by_number
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo
 from tests.steps.test_interruptions import Killed
-from tests.steps.test_recover import edit, killed_at, lose, there
+from tests.steps.test_recover import killed_at, lose, there
 
 
 def lose_texts(study: Path) -> None:

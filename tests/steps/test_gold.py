@@ -4,15 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import gold, import_votes, init, pool, publish
 from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.field.publish import plan_batch
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import GOLD_COLUMNS, read_gold
-from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.publish import publish
 from prefjudge.study.pools import load_pairs, load_pools
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.store import Study

@@ -13,20 +13,17 @@ import numpy as np
 import pytest
 import urllib3
 
+from prefjudge import gold, init, pool, publish
 from prefjudge.core.gold import suggest_gold
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.field.publish import plan_batch
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_gold, write_gold
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.publish import publish
 from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pools import load_gold, load_inputs, load_passages, load_queries
 from prefjudge.study.store import Study
 from tests.marketplace.people import Worker
-from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo
 from tests.steps.guesser import (
     ServedPage,
     name_of,
@@ -84,16 +81,10 @@ def publish_and_look(study: Path) -> list[ServedPage]:
     return pages
 
 
-def change(study: Path, old: str, new: str) -> None:
-    config = study / "study.toml"
-    assert old in config.read_text()
-    config.write_text(config.read_text().replace(old, new))
-
-
 def small_study(study: Path) -> Path:
     """The shipped collection in small HITs."""
     init(study, config="demo")
-    change(study, "pairs_per_hit = 10", "pairs_per_hit = 2")
+    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 2"))
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     return study

@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import agreement, gold, init, report, run, score, status
 from prefjudge.field.history import history
-from prefjudge.steps.agreement import agreement
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.report.report import report
-from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
@@ -22,6 +16,8 @@ from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs, young_study
 from tests.steps.test_run import young as young  # the fixture
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 @pytest.fixture(scope="module")

@@ -16,18 +16,11 @@ import pandas as pd
 import pytest
 
 import prefjudge
+from prefjudge import import_votes, init, pool, release, report, resolve, score, status, workers
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_judgments
-from prefjudge.steps.import_votes import ImportResult, import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.release.release import release
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
-from prefjudge.steps.workers.workers import workers
+from prefjudge.steps.import_votes import ImportResult
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.imports import save_votes, sides_known
@@ -41,6 +34,8 @@ from prefjudge.study.store import (
     refuse_other_target,
 )
 from tests.steps.conftest import contents, pool_demo
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 PLAIN = "q1 d1 d2 d1 ann\nq1 d1 d3 d1 ben\nq1 d3 d2 d2 ann\nq2 d1 d2 tie ben\nq1 d1 d2 d2 ben\n"
 

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import gold, init, pool, score, winratio
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.given import expand
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score.score import score
-from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 
 

@@ -14,19 +14,15 @@ import botocore.httpsession
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from prefjudge import collect, gold, publish, status, work
 from prefjudge.crowd.mturk import Fees, MTurkCrowd
 from prefjudge.errors import CrowdError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.publish import publish
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
 from prefjudge.study.assignments import load_decisions
 from prefjudge.study.hits import load_hits
 from prefjudge.study.people import load_allowances
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, climbing_study
+from tests.steps.conftest import COLLECTION, climbing_study, edit
 from tests.steps.test_farming import person, take_all
 from tests.steps.test_road import kept_votes
 
@@ -41,7 +37,7 @@ class Wire:
     """Breaks every different call to the marketplace the first time that it is made, in one way."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.kind = ""
+        self.kind = self.now = ""
         self.broken: set[bytes] = set()
         self.made: list[bytes] = []
         send = botocore.httpsession.URLLib3Session.send
@@ -54,9 +50,9 @@ class Wire:
     def _by_boto(self, send: Callable[[], Any], request: Any) -> Any:
         if not self._breaks(request.headers["X-Amz-Target"], request.body, send):
             return send()
-        if self.kind == "time-out before":
+        if self.now == "time-out before":
             raise botocore.httpsession.ConnectTimeoutError(endpoint_url=request.url)
-        if self.kind == "throttle":
+        if self.now == "throttle":
             raw = type("Raw", (), {"stream": lambda *_: iter([b'{"__type": "ThrottlingException"}'])})()
             return AWSResponse(request.url, 400, {}, raw)
         raise botocore.httpsession.ReadTimeoutError(endpoint_url=request.url)
@@ -70,7 +66,8 @@ class Wire:
         self.made.append(target)
         if self.kind == "kill before":
             raise Killed
-        if self.kind not in ("time-out before", "throttle"):
+        self.now = LOST[len(self.broken) % len(LOST)] if self.kind == "by turns" else self.kind
+        if self.now not in ("time-out before", "throttle"):
             send()
         if self.kind == "kill after":
             raise Killed
@@ -92,7 +89,9 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     return Wire(monkeypatch)
 
 
-KINDS = ["kill before", "kill after", "reply lost", "throttle", "time-out before"]
+KINDS = ["kill before", "kill after", "by turns"]
+LOST = ["reply lost", "throttle", "time-out before"]
+"""What becomes of calls by turns: the client itself repeats them, or the verb ends with an error."""
 
 
 def listed(study: Path) -> list[str]:
@@ -109,8 +108,7 @@ def small_hits(study: Path, pairs: int) -> None:
 
 def ask_for_a_test(study: Path) -> None:
     """Let newcomers take a test, made of the first gold pair."""
-    config = study / "study.toml"
-    config.write_text(config.read_text().replace("[workers]", "[workers]\nmin_practice_rate = 100"))
+    edit(study, ("[workers]", "[workers]\nmin_practice_rate = 100"))
     header, lesson, *others = (COLLECTION / "gold.tsv").read_text().splitlines()
     table = [f"{header}\tpractice", f"{lesson}\tOnly one is about it.", *others]
     (study / "gold.tsv").write_text("\n".join(table) + "\n")

@@ -8,20 +8,17 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from prefjudge import collect, publish, release, work
 from prefjudge.cli.app import app
 from prefjudge.crowd.mturk import crowd
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import CrowdError, StudyError
 from prefjudge.field.crowd import open_marketplace
 from prefjudge.marketplace.people.qualifications import SIMULATED
-from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
-from prefjudge.steps.release.release import release
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.work import simulated_truth, work
+from prefjudge.steps.work import simulated_truth
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, edit
 
 TRUTH = COLLECTION / "truth.tsv"
 
@@ -90,16 +87,14 @@ def test_the_marketplace_tells_simulated_work_from_peoples(offered: Path) -> Non
 @pytest.mark.usefixtures("marketplace_that_cannot_tell")
 @pytest.mark.parametrize("judge", ["person", "simulated"])
 def test_the_config_says_who_judges_where_the_marketplace_cannot(offered: Path, judge: str) -> None:
-    config = offered / "study.toml"
-    config.write_text(config.read_text() + f'\n[targets.sandbox]\njudge = "{judge}"\n')
+    edit(offered, more=f'\n[targets.sandbox]\njudge = "{judge}"\n')
     people_work(offered, hits=1)
     collect(offered)
     assert judges(offered).keys() == {judge}
 
 
 def test_a_program_behind_accounts_for_people_is_what_the_config_says(offered: Path) -> None:
-    config = offered / "study.toml"
-    config.write_text(config.read_text() + '\n[targets.sandbox]\njudge = "simulated"\n')
+    edit(offered, more='\n[targets.sandbox]\njudge = "simulated"\n')
     people_work(offered, hits=1)
     assert collect(offered).rehearsal is not None
     assert judges(offered).keys() == {"simulated"}
@@ -115,16 +110,6 @@ def test_work_refuses_a_marketplace_that_would_take_its_workers_for_people(
 
 def test_the_crowd_asks_for_what_the_marketplace_has() -> None:
     assert crowd.SIMULATED == SIMULATED
-
-
-@pytest.fixture
-def rehearsed(served: Path) -> Path:
-    """A study that simulated workers have judged."""
-    publish(served, sandbox=True, yes=True)
-    while not collect(served).finished:
-        work(served, workers=6, error=0.0, truth=TRUTH)
-    resolve(served)
-    return served
 
 
 VERBS = (
@@ -148,7 +133,7 @@ VERBS = (
 
 
 @pytest.fixture
-def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
+def shown(few_judged: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
     """Do what shows something, and return all that was printed and written, by its name."""
 
     def show() -> dict[str, str]:
@@ -156,8 +141,8 @@ def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
         (out / "release").mkdir(parents=True, exist_ok=True)
         found = {}
         for verb, *words in VERBS:
-            told = [word.replace("OUT", str(out)).replace("STUDY", str(rehearsed)) for word in words]
-            study = [] if verb == "compare" else [rehearsed]
+            told = [word.replace("OUT", str(out)).replace("STUDY", str(few_judged)) for word in words]
+            study = [] if verb == "compare" else [few_judged]
             done = CliRunner().invoke(app, [verb, *map(str, study), *told])
             assert done.exit_code == 0, (done.output, done.exception)
             found[" ".join((verb, *words))] = done.output
@@ -166,7 +151,7 @@ def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
                 plain = CliRunner().invoke(app, [verb, *map(str, study), *bare, "--json"])
                 found[f"{verb} --json"] = plain.stdout
         names = ("preference", "leaderboard", "winratio")
-        written = [path for name in names for path in rehearsed.glob(f"{name}*")]
+        written = [path for name in names for path in few_judged.glob(f"{name}*")]
         for path in (*written, *out.rglob("*.*")):
             found[path.name] = path.read_text()
         return found
@@ -175,9 +160,9 @@ def shown(rehearsed: Path, tmp_path: Path) -> Callable[[], dict[str, str]]:
 
 
 def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
-    rehearsed: Path, shown: Callable[[], dict[str, str]]
+    few_judged: Path, shown: Callable[[], dict[str, str]]
 ) -> None:
-    count = sum(judges(rehearsed).values())
+    count = sum(judges(few_judged).values())
     words = f"rehearsal: {count} of {count} judgments are simulated"
     found = shown()
     noted = {name for name in found if name.endswith(".rehearsal.txt")}
@@ -210,7 +195,7 @@ def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
     assert "people chose" not in found["README.md"]
     assert found["report.html"].count(words) > found["report.html"].count("<caption>") > 3
 
-    with Study(rehearsed).transaction() as db:  # as if people had judged the same
+    with Study(few_judged).transaction() as db:  # as if people had judged the same
         db.execute("UPDATE judgments SET judge = 'person'")
     again = shown()
     assert again.keys() == found.keys() - noted
@@ -219,20 +204,20 @@ def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
     assert "people chose" in again["README.md"]
 
 
-def test_simulated_judgments_are_not_released_by_mistake(rehearsed: Path, tmp_path: Path) -> None:
+def test_simulated_judgments_are_not_released_by_mistake(few_judged: Path, tmp_path: Path) -> None:
     out = tmp_path / "release"
     with pytest.raises(StudyError, match=r"rehearsal: (\d+) of \1 judgments are simulated[\s\S]*--rehearsal"):
-        release(rehearsed, out=out)
+        release(few_judged, out=out)
     assert not out.exists()
-    with Study(rehearsed).transaction() as db:
+    with Study(few_judged).transaction() as db:
         db.execute("UPDATE judgments SET judge = 'person'")
-    assert release(rehearsed, out=out).rehearsal is None
-    with Study(rehearsed).transaction() as db:  # a single one that does not even count is one
+    assert release(few_judged, out=out).rehearsal is None
+    with Study(few_judged).transaction() as db:  # a single one that does not even count is one
         db.execute("UPDATE judgments SET judge = 'simulated' WHERE judgment_id = 1")
         db.execute("INSERT INTO drops VALUES (1, 'missed a gold pair', 0)")
     with pytest.raises(StudyError, match="rehearsal: 1 of "):
-        release(rehearsed, out=out)
+        release(few_judged, out=out)
     assert (
         "people and simulated workers chose"
-        in (Path(release(rehearsed, out=out, rehearsal=True).out) / "README.md").read_text()
+        in (Path(release(few_judged, out=out, rehearsal=True).out) / "README.md").read_text()
     )

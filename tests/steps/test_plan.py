@@ -6,16 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prefjudge import compare, init, publish
 from prefjudge.core.planning.rounds import parse_strategy
 from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.core.strategies import error_of_scale, log_weight_of_golds, scale_of_error
 from prefjudge.errors import InputError, StudyError
 from prefjudge.show.results import plain
-from prefjudge.steps.compare import compare
-from prefjudge.steps.init import init
 from prefjudge.steps.plan.pilot import NoiseModel, pilot_of
 from prefjudge.steps.plan.plan import parse_sizes, plan
-from prefjudge.steps.publish import publish
 from prefjudge.study.store import Study
 from tests.core.tables import simulated_judgments
 from tests.evaluation.test_leaderboard import scores_of

@@ -5,17 +5,15 @@ from shutil import copytree
 
 import pytest
 
+from prefjudge import gold, init, pool, publish
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import StudyError
 from prefjudge.marketplace.server import Server
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
-from prefjudge.steps.publish import publish
+from prefjudge.steps.pool import PoolResult
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_inputs, load_pairs, load_passages
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, contents, pool_demo
+from tests.steps.conftest import COLLECTION, contents, edit, pool_demo
 from tests.steps.test_targets import live as live
 from tests.steps.test_targets import point_live_at
 
@@ -31,12 +29,6 @@ def pool_from(folder: Path, study: Path, **options: object) -> PoolResult:
     )
 
 
-def configure(study: Path, old: str, new: str) -> None:
-    config = study / "study.toml"
-    assert old in config.read_text()
-    config.write_text(config.read_text().replace(old, new))
-
-
 def judged_before(study: Path) -> list[int]:
     with Study(study).transaction(write=False) as db:
         return [row[4] for row in load_pairs(db)]
@@ -44,27 +36,25 @@ def judged_before(study: Path) -> list[int]:
 
 def test_the_design_is_the_configs_until_the_first_hit_and_then_stays(served: Path) -> None:
     pairs = len(judged_before(served))
-    configure(served, "pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 3")
+    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 3"))
     offer = publish(served, dry_run=True)
     assert (offer.pairs, offer.assignments) == (pairs, 3 * offer.hits)
-    configure(
-        served, "judgments_per_pair = 3", "judgments_per_pair = 1\noverlap = 0.5\noverlap_judgments = 2"
-    )
+    edit(served, ("judgments_per_pair = 3", "judgments_per_pair = 1\noverlap = 0.5\noverlap_judgments = 2"))
     publish(served, yes=True)
     assert sorted(set(judged_before(served))) == [1, 2]
     asked = sum(judged_before(served))
-    configure(served, "judgments_per_pair = 1", "judgments_per_pair = 5")
+    edit(served, ("judgments_per_pair = 1", "judgments_per_pair = 5"))
     with pytest.raises(StudyError, match=rf"asks for {5 * pairs} judgments of {pairs} pairs.* for {asked}"):
         publish(served, yes=True)
-    configure(served, "judgments_per_pair = 5", "judgments_per_pair = 1")
+    edit(served, ("judgments_per_pair = 5", "judgments_per_pair = 1"))
     assert publish(served, yes=True).hits == 0
 
 
 def test_the_design_may_change_between_the_rehearsal_and_the_live_study(served: Path, live: Server) -> None:
     point_live_at(served, live.endpoint)
-    configure(served, "[targets.live]", "[targets.sandbox]\n\n[targets.live]")
+    edit(served, ("[targets.live]", "[targets.sandbox]\n\n[targets.live]"))
     publish(served, yes=True)
-    configure(served, "pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2")
+    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2"))
     with pytest.raises(StudyError, match=r"overlap_judgments in \[design\]"):
         publish(served, yes=True)
     offer = publish(served, live=True, dry_run=True)

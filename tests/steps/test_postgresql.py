@@ -4,18 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, import_votes, init, publish, release, report, resolve, score, status
 from prefjudge.database import Database
 from prefjudge.errors import PrefjudgeError, StudyError
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.publish import publish
-from prefjudge.steps.release.release import release
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import examine
 from prefjudge.study.store import STORE_FILE, Study

@@ -8,27 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
+from prefjudge import status
+from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.study.store import Study
 from tests.unprivileged import run_bound
 
 
 @pytest.fixture
-def sealed(served: Path) -> Iterator[Path]:
+def sealed(few_judged: Path) -> Iterator[Path]:
     """A judged study, of which every file and the folder may be read and not written."""
-    publish(served, yes=True)
-    work(served, workers=8, error=0.1, slip=0.0)
-    collect(served)
-    resolve(served)
-    copy = served.with_name("sealed")
-    shutil.copytree(served, copy)
-    seal(copy)
-    yield copy
-    unseal(copy)
+    copy = few_judged.with_name("sealed")
+    with keep_marketplace_open(Study(few_judged)):
+        shutil.copytree(few_judged, copy)
+        seal(copy)
+        yield copy
+        unseal(copy)
 
 
 def seal(folder: Path) -> None:

@@ -8,52 +8,53 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, pay, publish, reject, resolve, run, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.field.history import history
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.reject import reject
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import RecoverResult, recover
-from prefjudge.steps.work import work
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, contents, pool_demo
+from tests.steps.conftest import (
+    COLLECTION,
+    climbing_study,
+    contents,
+    edit,
+    let_all_work_at_once,
+    pool_demo,
+)
 from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
 from tests.steps.test_run import young as young  # the fixture
 
 
-def edit(study: Path, *changes: tuple[str, str]) -> None:
-    config = study / "study.toml"
-    text = config.read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    config.write_text(text)
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with dropped, extended and prorated work, all of it collected and paid."""
+    study = climbing_study(tmp_path_factory.mktemp("mixed") / "study")
+    let_all_work_at_once(study)
+    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 5"), ("budget = 100.00", "budget = 500.00"))
+    tempers = ("careless", "quitter", "quitter", "left", "garbage")
+    with keep_marketplace_open(Study(study)):
+        publish(study, yes=True)
+        work(study, workers=9, error=0.1, slip=0.0, temper=tempers, most=3)
+        collect(study)
+        work(study, workers=9, error=0.1, slip=0.0, temper=tempers, most=1)
+        collect(study)
+        publish(study, yes=True)  # what early exits left unanswered
+        collect(study)
+    assert status(study).dropped_judgments
+    assert status(study).waiting == 0
+    return study
 
 
 @pytest.fixture
-def judged(served: Path) -> Path:
-    """A study with dropped, extended and prorated work, all of it collected and paid."""
-    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 5"), ("budget = 100.00", "budget = 500.00"))
-    publish(served, yes=True)
-    tempers = ("careless", "quitter", "quitter", "left", "garbage")
-    work(served, workers=9, error=0.1, slip=0.0, temper=tempers, most=3)
-    collect(served)
-    work(served, workers=9, error=0.1, slip=0.0, temper=tempers, most=1)
-    collect(served)
-    publish(served, yes=True)  # what early exits left unanswered
-    collect(served)
-    assert status(served).dropped_judgments
-    assert status(served).waiting == 0
-    return served
+def judged(mixed: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of it, its marketplace answering for as long as the test."""
+    study = shutil.copytree(mixed, tmp_path / "study")
+    with keep_marketplace_open(Study(study)):
+        yield study
 
 
 TABLES = {

@@ -8,24 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, publish, release, report, resolve, run, status, work
 from prefjudge.core.judgments import ModelVote
 from prefjudge.core.resolving.resolutions import resolve as resolve_log
 from prefjudge.core.resolving.resolutions import to_qrels
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.reading.labels import read_judgments, read_qrels
-from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
-from prefjudge.steps.release.release import release
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs
 from prefjudge.study.store import Study
-from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION, climbing_study, let_all_work_at_once
 
 
@@ -225,12 +217,3 @@ def test_a_study_under_way_and_the_votes_of_models_are_said(served: Path) -> Non
         db.execute("DELETE FROM model_votes")
     release(served, rehearsal=True)
     assert not (Path(done.out) / "models.jsonl").exists()
-
-
-def test_the_verb(judged: Path) -> None:
-    done = prefjudge("release", judged, "--rehearsal", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert {"queries", "judgments", "dropped", "workers", "answers", "rule", "files", "out"} <= set(found)
-    assert "preference.qrels" in prefjudge("release", judged, "--rehearsal").stdout
-    shutil.rmtree(judged / "release")

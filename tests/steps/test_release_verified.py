@@ -6,20 +6,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from prefjudge import import_votes, init, release, resolve, run
 from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
 from prefjudge.steps.release.leaks import Private, find_leaks
-from prefjudge.steps.release.release import release
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, edit
 
 AUTHOR = '{name = "Ada Lovelace", affiliation = "A House", orcid = "0000-0002-1825-0097"}'
 ABOUT = {
@@ -235,8 +230,7 @@ def test_the_board_is_made_again_from_the_tops_of_the_runs(pooled: Path, tmp_pat
     board.write_text(board.read_text().replace(",1,", ",2,", 1))
     sum_again(folder, "leaderboard.csv")
     assert release(verify=folder).problems == ("leaderboard.csv is not what the judgments make",)
-    config = pooled / "study.toml"
-    config.write_text(config.read_text().replace('measures = ["RR@10"]', 'measures = ["AP"]'))
+    edit(pooled, ('measures = ["RR@10"]', 'measures = ["AP"]'))
     before = (folder / "release.json").read_bytes()
     with pytest.raises(StudyError, match="AP looks at whole runs"):
         release(pooled, rehearsal=True, runs=True)
@@ -291,11 +285,9 @@ def test_words_that_may_be_shown_are_not_leaks(tmp_path: Path) -> None:
     assert find_leaks(tmp_path, ["passages.tsv", "pool.tsv"], "", private) == []
 
 
-def test_nothing_is_left_of_a_release_that_would_tell(
-    released: Path, change: Callable[[Path, str, str], None], tmp_path: Path
-) -> None:
+def test_nothing_is_left_of_a_release_that_would_tell(released: Path, tmp_path: Path) -> None:
     study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
-    change(study, 'title = "Six questions"', 'title = "Six questions of worker-number-1"')
+    edit(study, ('title = "Six questions"', 'title = "Six questions of worker-number-1"'))
     with pytest.raises(StudyError, match=r"README\.md:\d+: an id or a path that only the study knows"):
         release(study)
     assert [path.name for path in (study / "release").iterdir()] == ["release.json"]
@@ -304,27 +296,14 @@ def test_nothing_is_left_of_a_release_that_would_tell(
     assert release(study, public=["worker-number-1"]).ok  # in the same folder
 
 
-def test_whose_work_was_judged_by_name_is_not_told(
-    released: Path, change: Callable[[Path, str, str], None], tmp_path: Path
-) -> None:
+def test_whose_work_was_judged_by_name_is_not_told(released: Path, tmp_path: Path) -> None:
     study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
-    change(study, "[screening]", '[screening]\nkeep.worker-number-1 = "she asked"')
+    edit(study, ("[screening]", '[screening]\nkeep.worker-number-1 = "she asked"'))
     done = release(study)
     assert done.ok
     whole = b"".join(path.read_bytes() for path in Path(done.out).iterdir())
     assert b"worker-number-1" not in whole
     assert b"she asked" not in whole
-
-
-@pytest.fixture
-def change() -> Callable[[Path, str, str], None]:
-    def replaced(study: Path, old: str, new: str) -> None:
-        config = study / "study.toml"
-        text = config.read_text()
-        assert old in text
-        config.write_text(text.replace(old, new))
-
-    return replaced
 
 
 LOAD = """

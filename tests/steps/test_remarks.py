@@ -6,25 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, pay, publish, release, report, resolve, status, workers
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import InputError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.reading.pools import read_gold, write_gold
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.release.release import release
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
-from prefjudge.steps.workers.workers import workers
 from prefjudge.study.people import STOPPED
 from prefjudge.study.pools import load_gold, load_practice
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, climbing_study
+from tests.steps.conftest import COLLECTION, climbing_study, edit
 from tests.steps.test_farming import person
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 HOSTILE = "<script>alert(1)</script>\x00\u202e mail me: ada@example.org"
 
@@ -33,10 +27,7 @@ HOSTILE = "<script>alert(1)</script>\x00\u202e mail me: ada@example.org"
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A study of three judgments a pair, and one of its gold pairs for practice."""
     study = climbing_study(tmp_path_factory.mktemp("remarks") / "study")
-    config = study / "study.toml"
-    config.write_text(
-        config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 3")
-    )
+    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 3"))
     header, first, *others = (COLLECTION / "gold.tsv").read_text().splitlines()
     table = [f"{header}\tpractice", f"{first}\tOnly one is about it.", *others]
     (study / "gold.tsv").write_text("\n".join(table) + "\n")

@@ -19,18 +19,14 @@ from urllib.request import Request, urlopen
 import pytest
 
 import prefjudge as prefjudge_library
+from prefjudge import compare, init, report, resolve, score, status
 from prefjudge.cli.road import status as show_status
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings import answers, findings, judgments
 from prefjudge.reading import unpacking as digests
 from prefjudge.reading.runs import heads as files
 from prefjudge.show.tables import Column, Table, render_table
-from prefjudge.steps.compare import compare
-from prefjudge.steps.init import init
-from prefjudge.steps.report.report import LivePage, _handler, _inert, report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.report.report import LivePage, _handler, _inert
 from prefjudge.study.judgments import load_judgment_log
 from prefjudge.study.pools import load_pool_sizes, load_pools
 from prefjudge.study.progress import Remark, save_remarks
@@ -107,6 +103,7 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     assert Path(done.out).read_bytes() == before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nothing_but_the_page_is_written(judged: Path) -> None:
     score(judged, measure=["P@1"], out=judged / "leaderboard.csv")
     before = {
@@ -204,6 +201,7 @@ def test_status_does_not_need_the_runs_unless_it_is_asked_about_them(judged: Pat
         status(study, top=True)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:
     assert "labelled: the passages that the qrels put into the pool" in Page(Path(report(judged).out)).text
     with Study(judged).transaction() as db:
@@ -234,6 +232,7 @@ def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     assert all(notice in page.text for notice in done.notices)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_hostile_texts_are_shown_as_they_are(judged: Path) -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\" style='x'"
     opened = Study(judged)
@@ -252,9 +251,10 @@ def test_mistakes(judged: Path, tmp_path: Path) -> None:
     init(tmp_path / "empty", config="demo", name="empty")
     with pytest.raises(StudyError, match="has no pool"):
         report(tmp_path / "empty")
-    done = prefjudge("report", judged, "--out", tmp_path / "r.html")
+    done = prefjudge("report", judged, "--out", tmp_path / "r.html", "--tables", "md", tmp_path / "md")
     assert done.returncode == 0
     assert "wrote" in done.stderr
+    assert "| run |" in (tmp_path / "md" / "leaderboards-1.md").read_text()
 
 
 def test_plots_tables_and_a_paragraph_for_a_paper_are_written(judged: Path, tmp_path: Path) -> None:
@@ -307,11 +307,9 @@ def test_what_cannot_be_written_so_is_refused_before_any_work(judged: Path, tmp_
         with pytest.raises(InputError, match=re.escape(message)):
             prefjudge_library.report(judged, **options)  # type: ignore[arg-type]
     assert not (judged / "report.html").exists()
-    done = prefjudge("report", judged, "--tables", "md", tmp_path / "md")
-    assert done.returncode == 0
-    assert "| run |" in (tmp_path / "md" / "leaderboards-1.md").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     judged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

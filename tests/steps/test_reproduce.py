@@ -53,6 +53,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_few_queries_tell_no_share_of_a_rank(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     found = prefjudge.reproduce("benchmarking", out="few", runs="runs", qrels="QRELS", held_out="QUERIES")
@@ -62,12 +63,21 @@ def test_few_queries_tell_no_share_of_a_rank(home: Path, monkeypatch: pytest.Mon
     assert not missing["Figure 4"], "rank intervals are told of any"
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_the_benchmarking_paper_keeps_its_own_intervals(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     given = {key: GIVEN["benchmarking"][key] for key in ("runs", "qrels", "held_out")}
     page = Path(prefjudge.reproduce("benchmarking", out="paper", **given).index).read_text(encoding="utf-8")
     assert "the ranks in the middle 95 % of the trials, as in the paper" in page
     assert "Holm" not in page.partition(">Figure 4</h3>")[2].partition("<h3")[0]
+
+
+@pytest.fixture
+def unfigured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures that are files and show nothing; all of them are drawn where each exhibit is looked at."""
+    monkeypatch.setattr(
+        "prefjudge.steps.reproduce.reproduce.write_figure", lambda path, figure, stamp: path.write_text("x")
+    )
 
 
 GIVEN = {
@@ -269,6 +279,7 @@ def test_the_public_leaderboard_has_the_best_runs_of_both_versions(exhibit: Exhi
     assert exhibit.own.endswith(f"R1 to R{len(found.audit.records)}.")
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
     found = prefjudge.reproduce(
         "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
@@ -304,6 +315,7 @@ def test_a_file_that_cannot_be_read_is_named_once_and_nothing_is_written(option:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path) -> None:
     """Judgments on one query choose neither; queries without a qrel are in no pool."""
     lines = QRELS.read_text().splitlines()
@@ -328,6 +340,7 @@ def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path
     )
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_table_4_and_figure_6_are_in_the_official_order(tmp_path: Path) -> None:
     """The better run on the leaderboard is the worse one under the qrels."""
     (tmp_path / "board.csv").write_text(BOARD.replace("0.30", "0.90"))
@@ -357,6 +370,7 @@ def test_comparisons_cost_what_the_paper_says() -> None:
     assert paper_price(4_210) == "$1,010.40"
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:
     found = prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path / "out")
     missing = {one.name: one.missing for one in found.exhibits if not one.files}
@@ -375,6 +389,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.usefixtures("unfigured")
 def test_inputs_in_the_folder_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=out)

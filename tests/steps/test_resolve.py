@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prefjudge import publish, resolve, run
 from prefjudge.cli.road import show_resolve as show
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.resolving.resolutions import HowResolved
@@ -20,9 +21,7 @@ from prefjudge.findings.judgments import JudgmentInput, fitting_rule, rival_rule
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.show.studies import per_query_table
 from prefjudge.show.tables import to_records
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import Form, resolve, run_order
-from prefjudge.steps.run import run
+from prefjudge.steps.resolve.resolve import Form, run_order
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.store import Study
 from tests.core.tables import judgments_of

@@ -108,36 +108,11 @@ def test_a_verb_run_twice_changes_nothing_the_second_time(served: Path) -> None:
     assert (served / "preference.qrels").read_bytes() == written
 
 
-def test_the_ledger_is_the_marketplaces_to_the_cent(served: Path) -> None:
-    with open_marketplace(Study(served)) as door:
-        crowd = MTurkCrowd(door.endpoint)
-        before = crowd.balance()
-        offer = publish(served, yes=True)
-        assert offer.total == offer.hits * Decimal("2.40")
-        state = judge_all(served, temper=["careless"])
-        answered = status(served).assignments
-        assert Decimal(status(served).committed) == answered * Decimal("2.40")
-        assert before - crowd.balance() == answered * Decimal("2.40")
-        assert state.open == 0
-
-
 def test_a_dry_run_records_nothing(served: Path) -> None:
     before = contents(served)
     offer = publish(served, dry_run=True)
     assert offer.hits == -(-offer.pairs // 10)
     assert contents(served) == before
-
-
-def test_those_who_are_barred_are_named_by_pseudonyms(served: Path) -> None:
-    publish(served, yes=True)
-    judge_all(served, temper=["careless"] * 4)
-    opened = Study(served)
-    with opened.transaction(write=False) as db:
-        ids = {row[0] for row in db.execute("SELECT worker_id FROM barred")}
-    shown = status(served)
-    assert set(shown.barred) == {opened.opaque("worker", worker) for worker in ids}
-    assert ids
-    assert not any(worker in repr(shown) for worker in ids)
 
 
 def test_nobody_is_asked_nothing_is_published(served: Path) -> None:
@@ -200,18 +175,6 @@ def test_several_judgments_of_a_pair_come_from_different_workers(tmp_path: Path)
     assert Counter(wanted.values())[3] == round(0.2 * len(wanted))
     assert kept_votes(study) == wanted
     assert most == 1
-
-
-@pytest.mark.parametrize("temper", ["left", "gold-aware", "quitter", "garbage", "twice", "first", "hasty"])
-def test_whatever_one_worker_does_every_pair_is_judged_once(served: Path, temper: str) -> None:
-    publish(served, yes=True)
-    judge_all(served, temper=[temper])
-    assert set(kept_votes(served).values()) == {1}
-    verdicts = status(served).verdicts
-    if temper in ("left",):
-        assert verdicts["missed a gold pair"] > 0
-    if temper == "garbage":
-        assert any(verdict.startswith("unusable answer") for verdict in verdicts)
 
 
 def test_what_is_missing_is_said_with_the_verb_that_brings_it(tmp_path: Path) -> None:
@@ -286,14 +249,6 @@ def test_a_gold_pair_that_hits_hide_already_is_withdrawn_and_bars_nobody_from_th
     assert (result.finished, result.dropped, result.barred) == (True, 0, ())
     path.write_text("\n".join([head, wrong, *rest]) + "\n")
     assert (gold(served, accept=True).accepted, gold(served).gold) == (1, len(rest) + 1)
-
-
-def test_a_published_pool_cannot_be_replaced(served: Path) -> None:
-    from prefjudge.steps.pool import pool
-
-    publish(served, yes=True)
-    with pytest.raises(StudyError, match="HITs or answers for another pool"):
-        pool(served, runs=[str(COLLECTION / "runs" / "*.txt")], depth=2)
 
 
 def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: Path) -> None:

@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
+from prefjudge import collect, gold, init, pool, publish, resolve, run, score, status
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
@@ -14,20 +18,13 @@ from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.field.publish import choose_excluded
 from prefjudge.field.rounds import find_gains
 from prefjudge.reading.labels import read_qrels
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
+from prefjudge.steps.pool import PoolResult
 from prefjudge.steps.work import simulated_truth
+from prefjudge.study import store
 from prefjudge.study.pools import load_gold, load_passages, load_pools, load_queries
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, edit, fix_key
 from tests.steps.test_interruptions import Wire, listed, recorded
 from tests.steps.test_interruptions import wire as wire
 from tests.steps.test_road import TRUTH
@@ -56,11 +53,22 @@ def young(tmp_path: Path) -> Path:
 
 
 def young_study(study: Path) -> Path:
-    """A study of the first three runs."""
+    """A study of the first three runs, with a key of its own."""
+    copytree(Path(_young().name) / "study", study)
+    with Study(study).transaction() as db:
+        db.execute("UPDATE settings SET value = :key WHERE key = 'secret'", key=store.new_key())
+    return study
+
+
+@cache
+def _young() -> TemporaryDirectory[str]:
+    folder = TemporaryDirectory()
+    study = Path(folder.name) / "study"
     init(study, config="demo")
+    fix_key(study)
     pool_runs(study, RUNS[:3])
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    return study
+    return folder
 
 
 def answers(study: Path) -> dict[str, set[str]]:
@@ -166,8 +174,7 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
 
 def test_a_newcomer_that_is_truly_better_wins_a_rehearsal(young: Path) -> None:
     drawn = {"workers": 8, "error": 0.0, "yes": True}  # what simulated workers take for the truth is drawn
-    config = young / "study.toml"
-    config.write_text(config.read_text().replace("budget = 100.00", "budget = 1000.00"))
+    edit(young, ("budget = 100.00", "budget = 1000.00"))
     run(young, strategy="round-robin:1", **drawn)  # type: ignore[arg-type]
     before = simulated_truth(Study(young), None)
     opened = pool_runs(young, RUNS[3:], challenge=True)
@@ -205,7 +212,7 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path
     newcomers = [tmp_path / path.name for path in RUNS[3:]]
     for copy, path in zip(newcomers, RUNS[3:], strict=True):
         copy.write_bytes(path.read_bytes())
-    for unfit, words in ((0.0, "--sure 0"), (1.5, "--sure 1.5")):
+    for unfit, words in ((0.0, "--sure 0"), (1.5, "sure is 1.5")):
         with pytest.raises(InputError, match=words):
             pool_runs(young, newcomers, challenge=True, sure=unfit)
     with pytest.raises(InputError, match="--sure needs --challenge"):
@@ -326,8 +333,7 @@ def test_a_published_study_is_not_driven(young: Path) -> None:
 
 
 def test_the_verb_exits_with_3_where_the_budget_ended_it(young: Path) -> None:
-    config = young / "study.toml"
-    config.write_text(config.read_text().replace("budget = 100.00", "budget = 2.39"))
+    edit(young, ("budget = 100.00", "budget = 2.39"))
     ended = prefjudge("run", young, "--workers", 6, "--error", 0, "--yes", "--json")
     assert ended.returncode == 3
     assert json.loads(ended.stdout)["judgments"] == 0

@@ -11,13 +11,10 @@ import pytest
 import scipy
 
 import prefjudge
+from prefjudge import pool, resolve, score, winratio
 from prefjudge.errors import InputError
 from prefjudge.reading.pools import read_pool
 from prefjudge.reading.runs import copies
-from prefjudge.steps.pool import pool
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
-from prefjudge.steps.winratio import winratio
 from tests.steps.conftest import COLLECTION
 
 RUNS = [str(COLLECTION / "runs" / "*.txt")]
@@ -223,13 +220,6 @@ def test_a_label_set_is_called_after_its_file_without_the_suffix(tmp_path: Path)
     assert [board.qrels for board in score(runs=RUNS, qrels=clash).leaderboards] == ["nist", "nist.txt"]
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".md", "**Scores**"), (".tex", "% needs "), (".json", "{")])
-def test_the_suffix_says_what_is_written(tmp_path: Path, suffix: str, start: str) -> None:
-    out = tmp_path / f"boards{suffix}"
-    score(runs=RUNS, qrels=[str(QRELS)], out=out)
-    assert out.read_text().startswith(start)
-
-
 def test_judgments_bring_win_ratios_agreement_and_their_own_measures(judgments: Path) -> None:
     result = score(runs=RUNS, qrels=[str(QRELS)], judgments=judgments, measure=["RR@10", "ppref@10", "PGC"])
     assert [board.measure for board in result.leaderboards] == ["RR@10", "ppref@10", "PGC(p=0.8)"]
@@ -382,26 +372,6 @@ def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_
     assert all((tmp_path / name).read_text().lstrip().startswith("<?xml") for name in names)
     winratio(runs=RUNS, judgments=judgments, plot=tmp_path / "matrix.png")
     assert (tmp_path / "matrix.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_results_become_frames(judgments: Path) -> None:
-    pytest.importorskip("pandas")
-    frame = score(runs=RUNS, qrels=[str(QRELS)]).to_frame()
-    assert frame.shape == (6, 15)
-    assert frame["score"].is_monotonic_decreasing
-    assert winratio(runs=RUNS, judgments=judgments).to_frame().shape == (6, 6)
-
-
-def test_samples_are_drawn_by_a_seed() -> None:
-    first, again, other = (
-        score(runs=RUNS, qrels=[str(QRELS)], sample=8, seed=seed).samples[0] for seed in (1, 1, 2)
-    )
-    assert first.tau.tolist() == again.tau.tolist() != other.tau.tolist()
-
-
-def test_health_is_reported_run_by_run() -> None:
-    health = score(runs=RUNS, qrels=[str(QRELS)], health=True).health
-    assert [len(run.missing) for run in health] == [0] * 6
 
 
 @pytest.mark.parametrize(

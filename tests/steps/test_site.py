@@ -11,6 +11,7 @@ from shutil import copytree
 
 import pytest
 
+from prefjudge import audit, compare, gold, import_votes, init, pool, report, resolve, score
 from prefjudge.core.planning.rounds import conclude_challenge, parse_strategy
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.runs import restrict
@@ -21,17 +22,8 @@ from prefjudge.field.history import history
 from prefjudge.reading.labels import write_qrels
 from prefjudge.reading.leaderboards import read_leaderboard, read_measure
 from prefjudge.show.cells import RING
-from prefjudge.steps.audit import audit
-from prefjudge.steps.compare import compare
-from prefjudge.steps.gold import gold
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.report.report import report
 from prefjudge.steps.report.site.runs_and_queries import in_order
 from prefjudge.steps.report.site.site import SiteResult, check_folder, write_site
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
 from prefjudge.study.answers import load_answers, load_open_challenge, save_answers, save_conclusion
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pools import load_pools

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, init, pay, publish, reject, status, work
 from prefjudge.cli.crowd import reject as show
 from prefjudge.cli.road import collect as show_collected
 from prefjudge.cli.road import status as show_status
@@ -18,31 +19,16 @@ from prefjudge.crowd.tasks import Dispute, TaskState
 from prefjudge.errors import BudgetError, CrowdError, NotFinished, StudyError
 from prefjudge.field import pay as spending
 from prefjudge.field.crowd import open_crowd, open_marketplace
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.reject import reject
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
 from prefjudge.study.money import find_rejection
 from prefjudge.study.progress import save_disputed
 from prefjudge.study.store import MARKETPLACE_FILE, SANDBOX, Study
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.people import Admin
 from tests.marketplace.postgres import Cluster
-from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo
 from tests.steps.test_farming import person
 from tests.steps.test_interruptions import listed, recorded
 from tests.steps.test_road import TRUTH, judge_all, kept_votes
-
-
-def change(study: Path, old: str, new: str) -> None:
-    config = study / "study.toml"
-    text = config.read_text()
-    assert old in text
-    config.write_text(text.replace(old, new))
 
 
 def committed(study: Path) -> Decimal:
@@ -50,48 +36,44 @@ def committed(study: Path) -> Decimal:
 
 
 def settle_by_hand(study: Path) -> None:
-    config = study / "study.toml"
-    config.write_text(config.read_text() + '\n[pay]\nwhen = "pay"\n')
+    edit(study, more='\n[pay]\nwhen = "pay"\n')
 
 
 def test_a_price_that_was_corrected_is_the_price_of_what_is_left(served: Path) -> None:
-    change(served, "reward = 2.00", "reward = 20.00")
-    change(served, "budget = 100.00", "budget = 30.00")
+    edit(served, ("reward = 2.00", "reward = 20.00"), ("budget = 100.00", "budget = 30.00"))
     with pytest.raises(BudgetError):
         publish(served, yes=True)
     assert (committed(served), status(served).hits) == (Decimal("24.00"), {"open": 1})
-    change(served, "reward = 20.00", "reward = 2.00")
-    change(served, "budget = 30.00", "budget = 100.00")
+    edit(served, ("reward = 20.00", "reward = 2.00"), ("budget = 30.00", "budget = 100.00"))
     assert publish(served, yes=True).total == 6 * Decimal("2.40")
     assert committed(served) == 24 + 6 * Decimal("2.40")
     assert listed(served) == recorded(served)
 
 
 def test_a_price_that_the_marketplace_refuses_costs_nothing(served: Path) -> None:
-    change(served, "reward = 2.00", "reward = 2000000000.00")
-    change(served, "budget = 100.00", "budget = 9000000000.00")
+    edit(served, ("reward = 2.00", "reward = 2000000000.00"), ("budget = 100.00", "budget = 9000000000.00"))
     with pytest.raises(CrowdError, match="refused create_hit"):
         publish(served, yes=True)
     assert (committed(served), status(served).hits) == (0, {})
-    change(served, "reward = 2000000000.00", "reward = 2.00")
+    edit(served, ("reward = 2000000000.00", "reward = 2.00"))
     assert publish(served, yes=True).published == 7
     assert committed(served) == 7 * Decimal("2.40")
 
 
 def test_pairs_that_a_budget_left_waiting_are_published_when_it_grows(served: Path) -> None:
-    change(served, "budget = 100.00", "budget = 16.80")
+    edit(served, ("budget = 100.00", "budget = 16.80"))
     publish(served, yes=True)
     work(served, workers=8, error=0.0, temper=["careless"] * 4, truth=TRUTH)
     with pytest.raises(BudgetError):
         collect(served)
-    change(served, "budget = 16.80", "budget = 100.00")
+    edit(served, ("budget = 16.80", "budget = 100.00"))
     assert collect(served).reissued > 0
     assert judge_all(served).finished
     assert set(kept_votes(served).values()) == {1}
 
 
 def test_what_never_came_is_given_back(served: Path) -> None:
-    change(served, "budget = 100.00", "budget = 20.00")
+    edit(served, ("budget = 100.00", "budget = 20.00"))
     with open_marketplace(Study(served)) as door:
         crowd = MTurkCrowd(door.endpoint)
         before = crowd.balance()
@@ -251,7 +233,7 @@ def test_several_collects_at_once_take_turns(served: Path) -> None:
 def test_several_collects_at_once_take_turns_on_postgresql(tmp_path: Path, cluster: Cluster) -> None:
     study = tmp_path / "study"
     init(study, config="demo")
-    change(study, "[pool]", f'store = "{cluster.new_database()}"\n[pool]')
+    edit(study, ("[pool]", f'store = "{cluster.new_database()}"\n[pool]'))
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     publish(study, yes=True)
@@ -325,10 +307,10 @@ def test_a_verb_that_waits_in_vain_for_its_turn_says_so(served: Path) -> None:
 
 
 def test_nobody_waits_while_publish_asks_and_what_was_agreed_to_is_what_is_paid(served: Path) -> None:
-    change(served, "budget = 100.00", "budget = 4.80")
+    edit(served, ("budget = 100.00", "budget = 4.80"))
     with pytest.raises(BudgetError):
         publish(served, yes=True)
-    change(served, "budget = 4.80", "budget = 100.00")
+    edit(served, ("budget = 4.80", "budget = 100.00"))
 
     def publish_beside(_: object) -> bool:
         began = time.monotonic()
@@ -356,30 +338,33 @@ def test_what_grows_while_publish_asks_is_asked_again(served: Path) -> None:
 def test_who_asks_for_experience_is_told_that_invited_people_have_none(served: Path) -> None:
     (warning,) = publish(served, dry_run=True).warnings
     assert "more than 10,000 approved HITs see these HITs" in warning
-    change(served, "approved_more_than = 10000", "")
+    edit(served, ("approved_more_than = 10000", ""))
     assert publish(served, dry_run=True).warnings == ()
-    change(served, "reward = 2.00", "reward = 0.10")
+    edit(served, ("reward = 2.00", "reward = 0.10"))
     assert "less than the floor" in publish(served, dry_run=True).warnings[0]
-    change(served, "reward = 0.10", "reward = 0")
+    edit(served, ("reward = 0.10", "reward = 0"))
     assert publish(served, dry_run=True).warnings == ()
 
 
 def test_who_lets_the_crowd_pay_before_gold_pairs_show_who_guesses_is_told(served: Path) -> None:
-    change(served, "approved_more_than = 10000", "")
-    change(served, 'policy = "first-miss"', 'policy = "ladder"')
-    change(served, "reward = 2.00", "reward = 2.00\nauto_approval_days = 2")
+    edit(
+        served,
+        ("approved_more_than = 10000", ""),
+        ('policy = "first-miss"', 'policy = "ladder"'),
+        ("reward = 2.00", "reward = 2.00\nauto_approval_days = 2"),
+    )
     assert publish(served, dry_run=True).warnings == ()
     for days, said in ((1, "pays after 1 day what"), (0, "pays at once what")):
-        change(served, f"auto_approval_days = {days + 1}", f"auto_approval_days = {days}")
+        edit(served, (f"auto_approval_days = {days + 1}", f"auto_approval_days = {days}"))
         (warning,) = publish(served, dry_run=True).warnings
         assert said in warning
         assert "wait 2 days" in warning
-    change(served, "reward = 2.00", "reward = 0")
+    edit(served, ("reward = 2.00", "reward = 0"))
     assert publish(served, dry_run=True).warnings == ()
 
 
 def test_an_unpaid_study_needs_no_bonus_for_an_early_exit(served: Path) -> None:
-    change(served, "reward = 2.00", "reward = 0")
+    edit(served, ("reward = 2.00", "reward = 0"))
     publish(served, yes=True)
     work(served, workers=3, error=0.0, temper=["quitter", "quitter", "quitter"], truth=TRUTH, most=1)
     state = collect(served)

@@ -8,19 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from prefjudge import agreement, audit, compare, pool, score, stability
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.tests import compare_runs
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
-from prefjudge.steps.agreement import agreement
-from prefjudge.steps.audit import audit
-from prefjudge.steps.compare import compare
 from prefjudge.steps.demo import demo
-from prefjudge.steps.pool import pool
-from prefjudge.steps.score.score import score
-from prefjudge.steps.stability import stability
 
 QUERIES, DOCS = 40, 12
 
@@ -71,27 +66,6 @@ def data(*words: object) -> dict[str, object]:
     result = invoke(*words, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)  # type: ignore[no-any-return]
-
-
-def test_compare_two_runs(files: Path) -> None:
-    low, high = files / "runs" / "low.txt.gz", files / "runs" / "high.txt.gz"
-    result = data("compare", low, high, "--qrels", f"official={files / 'qrels.txt'}", "--measure", "RR@100")
-    (comparison,) = result["comparisons"]  # type: ignore[misc]
-    (pair,) = comparison["pairs"]
-    assert (pair["a"], pair["b"], comparison["qrels"], comparison["queries"]) == (
-        "low",
-        "high",
-        "official",
-        40,
-    )
-    assert pair["difference"] > 0.2
-    assert pair["significant"] is True
-    assert pair["words"].startswith("high is significantly better")
-    assert pair["low"] < pair["difference"] < pair["high"]
-    (row,) = comparison["outcomes"]
-    assert row["neither"] + row["only_a"] + row["only_b"] + row["both"] == 40
-    assert row["difference"] == pytest.approx(pair["difference"])
-    assert {source["kind"] for source in result["inputs"]} == {"run", "qrels"}  # type: ignore[attr-defined]
 
 
 def test_compare_a_baseline_named_or_filed(files: Path) -> None:
@@ -188,13 +162,6 @@ def test_compare_prints_tables_and_sentences(files: Path) -> None:
 def test_compare_needs_runs_and_qrels(words: list[str], match: str) -> None:
     with pytest.raises(InputError, match=match):
         invoke("compare", *words)
-
-
-def test_too_few_resamples_are_an_error_of_ours(files: Path) -> None:
-    with pytest.raises(InputError, match="resamples"):
-        compare(
-            runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")], test="permutation", resamples=10
-        )
 
 
 def test_stability_over_all_and_held_out_queries(files: Path) -> None:

@@ -12,21 +12,14 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from prefjudge import collect, pay, publish, report, resolve, run, score, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.tasks import Task
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.operator import issue_key
 from prefjudge.marketplace.server import Server, start
-from prefjudge.steps.collect import collect
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import PublishResult, publish
-from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
+from prefjudge.steps.publish import PublishResult
 from prefjudge.study.answers import save_challenge
 from prefjudge.study.assignments import load_gold_records, save_barred
 from prefjudge.study.hits import load_hits
@@ -35,6 +28,7 @@ from prefjudge.study.progress import first_answers_since
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.people import Admin
+from tests.steps.conftest import edit
 from tests.steps.test_road import TRUTH, kept_votes
 
 
@@ -57,8 +51,7 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def point_live_at(study: Path, url: str) -> None:
-    config = study / "study.toml"
-    config.write_text(config.read_text() + f'\n[targets.live]\nurl = "{url}"\nlive = true\n')
+    edit(study, more=f'\n[targets.live]\nurl = "{url}"\nlive = true\n')
 
 
 def test_a_live_study_spends_the_requesters_own_money(pooled: Path, live: Server) -> None:
@@ -92,8 +85,7 @@ def test_a_live_target_that_is_switched_off_spends_nothing(pooled: Path, live: S
 
 def test_who_cannot_pay_for_all_is_told_before_anything_is_published(pooled: Path, live: Server) -> None:
     point_live_at(pooled, live.endpoint)
-    config = pooled / "study.toml"
-    config.write_text(config.read_text().replace("reward = 2.00", "reward = 12.00"))
+    edit(pooled, ("reward = 2.00", "reward = 12.00"))
     shown = prefjudge("publish", pooled, "--live", "--dry-run")
     assert "account   $50.00 to spend" in shown.stderr
     assert "the account holds $50.00, and refuses HITs that it cannot pay for" in shown.stderr
@@ -113,8 +105,7 @@ def test_a_target_is_asked_for(pooled: Path) -> None:
 
 def test_a_run_on_a_live_target_needs_no_sandbox(pooled: Path, live: Server) -> None:
     point_live_at(pooled, live.endpoint)
-    config = pooled / "study.toml"
-    config.write_text(config.read_text().replace("budget = 100.00", "budget = 2.00"))
+    edit(pooled, ("budget = 100.00", "budget = 2.00"))
     result = run(pooled, live=True, yes=True)
     assert result.stopped_by.startswith("the budget")
     assert not list(pooled.glob("marketplace.db*"))
@@ -127,8 +118,7 @@ def test_a_run_on_a_live_target_needs_no_sandbox(pooled: Path, live: Server) -> 
 def add_live(study: Path, url: str) -> None:
     """Have both targets."""
     point_live_at(study, url)
-    config = study / "study.toml"
-    config.write_text(config.read_text() + '\n[targets.sandbox]\nurl = ""\n')
+    edit(study, more='\n[targets.sandbox]\nurl = ""\n')
 
 
 def rehearse(study: Path) -> None:
@@ -145,8 +135,7 @@ def rehearse(study: Path) -> None:
 def test_nothing_of_a_rehearsal_counts_once_the_study_is_live(pooled: Path, live: Server) -> None:
     add_live(pooled, live.endpoint)
     rehearse(pooled)
-    config = pooled / "study.toml"
-    config.write_text(config.read_text().replace("budget = 100.00", "budget = 20.00"))
+    edit(pooled, ("budget = 100.00", "budget = 20.00"))
     before = status(pooled)
     assert (before.waiting, bool(before.barred), before.judgments > 40) == (0, True, True)
     offer = publish(pooled, live=True, dry_run=True)
@@ -250,8 +239,7 @@ def test_a_study_does_not_talk_to_another_marketplace(pooled: Path, live: Server
     point_live_at(pooled, live.endpoint)
     publish(pooled, live=True, yes=True)
     with start(f"sqlite:///{tmp_path / 'other.db'}") as other:
-        config = pooled / "study.toml"
-        config.write_text(config.read_text().replace(live.endpoint, other.endpoint))
+        edit(pooled, (live.endpoint, other.endpoint))
         with pytest.raises(StudyError, match=r"has published to the marketplace .* but .* answers now"):
             collect(pooled, live=True)
 
@@ -352,8 +340,7 @@ def test_a_sandbox_elsewhere_takes_the_key_that_the_environment_has(
         monkeypatch.setenv(name, str(tmp_path / "none"))
     store = f"sqlite:///{tmp_path / 'team.db'}"
     with start(store) as team:
-        config = pooled / "study.toml"
-        config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{team.endpoint}"\n')
+        edit(pooled, more=f'\n[targets.sandbox]\nurl = "{team.endpoint}"\n')
         assert publish(pooled, dry_run=True).hits == 7
         key = issue_key(store, "lab")
         with pytest.raises(CrowdError, match=r"not signed.*\nAsk its admin for a key .*AWS_ACCESS_KEY_ID"):
@@ -364,8 +351,7 @@ def test_a_sandbox_elsewhere_takes_the_key_that_the_environment_has(
 
 
 def test_a_sandbox_is_never_a_live_marketplace(pooled: Path, live: Server) -> None:
-    config = pooled / "study.toml"
-    config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{live.endpoint}"\n')
+    edit(pooled, more=f'\n[targets.sandbox]\nurl = "{live.endpoint}"\n')
     with pytest.raises(StudyError, match=r"is a live marketplace: .*\nPut its url into \[targets.live\]"):
         publish(pooled, yes=True)
 
@@ -413,8 +399,7 @@ def test_any_server_that_speaks_the_api_is_a_target(
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         try:
-            config = pooled / "study.toml"
-            config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{url}/"\n')
+            edit(pooled, more=f'\n[targets.sandbox]\nurl = "{url}/"\n')
             offer = publish(pooled, dry_run=True)
             assert (offer.hits, offer.endpoint) == (7, f"{url}/")
             assert any("does not say whether its money is play money" in told for told in offer.warnings)

@@ -4,20 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, init, pool, publish, report, score, winratio, work
 from prefjudge.core.planning.plans import power, wins_needed
 from prefjudge.core.pools import TopSplit
 from prefjudge.errors import InputError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.reading.pools import read_pool, write_pool
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pool import pool
-from prefjudge.steps.publish import publish
-from prefjudge.steps.report.report import report
-from prefjudge.steps.score.score import score
-from prefjudge.steps.winratio import winratio
-from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, let_all_work_at_once
 from tests.steps.test_road import TRUTH

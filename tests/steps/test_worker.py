@@ -8,12 +8,11 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from prefjudge import collect, publish, workers
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.steps.collect import collect
-from prefjudge.steps.publish import publish
-from prefjudge.steps.workers.workers import export_person, forget_person, workers
+from prefjudge.steps.workers.workers import export_person, forget_person
 from prefjudge.study import people
 from prefjudge.study.store import Study
 from tests.steps.conftest import climbing_study

@@ -10,17 +10,12 @@ from shutil import copytree
 import numpy as np
 import pytest
 
+from prefjudge import collect, import_votes, publish, resolve, status, work, workers
 from prefjudge.core.workers import SignKind
 from prefjudge.errors import InputError
-from prefjudge.steps.collect import collect
-from prefjudge.steps.import_votes import import_votes
-from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.status import status
-from prefjudge.steps.work import work
-from prefjudge.steps.workers.workers import WorkerModel, workers
+from prefjudge.steps.workers.workers import WorkerModel
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, edit
 
 
 @pytest.fixture
@@ -138,8 +133,7 @@ def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(serve
 
 
 def test_low_pay_is_a_notice(served: Path) -> None:
-    config = served / "study.toml"
-    config.write_text(config.read_text().replace("[design]", "[design]\nhourly_floor = 50.00"))
+    edit(served, ("[design]", "[design]\nhourly_floor = 50.00"))
     publish(served, yes=True)
     work(served, workers=3, error=0.0, most=1)
     collect(served)

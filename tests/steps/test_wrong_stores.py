@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import collect, gold, init, pay, publish, status, work
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import start
-from prefjudge.steps.collect import collect
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.pay import pay
-from prefjudge.steps.publish import publish
-from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import State, examine
-from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.test_recover import lose, there

@@ -47,16 +47,6 @@ def test_what_is_spent_counts_from_the_intent_on_and_what_comes_back_once_it_is_
     assert (committed_cents(db), committed_cents(db, "live")) == (2400, 1)
 
 
-def test_an_intent_is_found_again_as_it_was_recorded_whatever_is_asked_now(db: Connection) -> None:
-    intend(db, HIT, budget=Decimal("26.40"))
-    later = Intent(token="hit-1", operation="x", target="live", subject="y", cents=999_999, intended=99.0)
-    assert intend(db, later, budget=Decimal("0.00")) == HIT
-    settle(db, "hit-1", "published", 8.0)
-    assert intend(db, later, budget=Decimal("0.00")) == replace(HIT, outcome="published")
-    assert db.execute("SELECT outcome, settled FROM intents") == [("published", 8.0)]
-    assert committed_cents(db) == 2640
-
-
 def test_a_budget_may_be_spent_to_the_cent_and_no_further(db: Connection) -> None:
     intend(db, HIT, budget=Decimal("30"))
     more = replace(HIT, token="hit-2", cents=361)

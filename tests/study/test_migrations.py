@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import init, status
 from prefjudge.core.gold import GoldPair
 from prefjudge.database import Database
 from prefjudge.errors import PrefjudgeError, StudyError
-from prefjudge.steps.init import init
-from prefjudge.steps.status import status
 from prefjudge.study.pools import load_active_gold, load_gold, load_withdrawn, save_gold
 from prefjudge.study.store import STEPS, Study
 

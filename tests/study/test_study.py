@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from prefjudge import gold, init, status
 from prefjudge.errors import ConfigError, StudyError
 from prefjudge.steps.demo import demo
-from prefjudge.steps.gold import gold
-from prefjudge.steps.init import init
-from prefjudge.steps.status import status
 from prefjudge.study.store import Study
+from tests.steps.conftest import edit
 
 
 def prepend(study: Path, line: str) -> None:
@@ -50,8 +49,7 @@ def test_two_studies_never_share_a_store(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"shared\.db belongs to another study, .*\nGive .* its own"):
         status(second)
     status(first)
-    config = second / "study.toml"
-    config.write_text(config.read_text().replace(Study(second).config.id, Study(first).config.id))
+    edit(second, (Study(second).config.id, Study(first).config.id))
     status(second)
 
 
