@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from prefjudge import compare, pool, resolve, score
+from prefjudge import pool, resolve, score
 from prefjudge.core.runs import Order
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.findings.outputs import to_arrow
@@ -31,6 +31,7 @@ from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.unpacking import parts_of
 from prefjudge.show.tables import Column, Table
+from prefjudge.steps.compare import compare
 
 from .test_copies import text
 from .test_files import quick, run_files
