@@ -6,20 +6,19 @@ is that of the demo. Needs playwright (extra `browser`) and Chromium.
 """
 
 import contextlib
-import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import urllib.parse
-import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 import prefjudge
+from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.steps.demo import demo
+from prefjudge.steps.work import ask_admin
+from prefjudge.study.store import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "prefjudge" / "demo"
@@ -42,17 +41,6 @@ def make_study(folder: Path) -> None:
     prefjudge.publish(folder, sandbox=True, yes=True)
 
 
-def invite(address: str, token: str) -> str:
-    """Make a worker, and return the link that lets them in."""
-    asked = urllib.request.Request(
-        f"{address}/admin/workers",
-        data=urllib.parse.urlencode({"name": "Ann"}).encode(),
-        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
-    )
-    with urllib.request.urlopen(asked) as answer:
-        return str(json.load(answer)["invite_url"])
-
-
 def take(page: Page, out: Path, name: str) -> None:
     """Take a page's first screen on a desktop and on a phone, in the light and in the dark."""
     for screen, (width, height) in SCREENS.items():
@@ -73,14 +61,10 @@ def main(arguments: list[str]) -> int:
         make_study(folder)
         demo(Path("demo"))
         prefjudge.report(Path("demo/study"))
-        command = [sys.executable, "-m", "prefjudge", "serve", str(folder), "--port", "0"]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
-            assert server.stdout is not None
-            address = next(line.split()[-1] for line in server.stdout if line.startswith("worker site"))
-            token = (folder / "marketplace.db.admin-token").read_text(encoding="utf-8").strip()
+        study = Study(folder)
+        with keep_marketplace_open(study), open_marketplace(study) as address:
             page = engine.chromium.launch(executable_path=program).new_page()
-            page.goto(invite(address, token))
+            page.goto(ask_admin(address, "POST", "/workers", {"name": "Ann"}).json()["invite_url"])
             page.click("text=Begin")
             page.wait_for_url("**/hits")
             page.click("text=Accept and work")
@@ -90,9 +74,6 @@ def main(arguments: list[str]) -> int:
             take(page, out, "judging")
             page.goto(Path("demo/study/report.html").resolve().as_uri())
             take(page, out, "report")
-        finally:
-            server.terminate()
-            server.wait()
     return 0
 
 

@@ -64,10 +64,6 @@ def repeat_runs(arguments: list[str]) -> list[str]:
     return repeated
 
 
-def _told_to_end(number: int, _: object) -> NoReturn:
-    sys.exit(128 + number)
-
-
 def _end(code: int) -> NoReturn:
     if code == _INTERRUPTED:
         goes_on = sys.argv[1:2] != ["try"]  # whose sample is deleted if nobody judged it
@@ -109,7 +105,7 @@ def main() -> None:
         getattr(signal, "SIGHUP", signal.SIGTERM),
     ):  # as after Ctrl-C, a verb tidies up
         if signal.getsignal(told) is signal.SIG_DFL:
-            signal.signal(told, _told_to_end)
+            signal.signal(told, lambda number, _: sys.exit(128 + number))
     try:
         try:
             code = app(repeat_runs(sys.argv[1:]), standalone_mode=False)

@@ -187,10 +187,7 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         agreed = f", {result.agreed} of them pairs on which at least five agreed" if result.agreed else ""
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
-        say(
-            f"who chooses by the question's words, unread, gets {result.lexical:.0%} of them right; "
-            "the best gold pairs are near 50%"
-        )
+        say(f"choosing by the question's words alone gets {result.lexical:.0%} of them right; 50% is best")
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
