@@ -1,21 +1,26 @@
-"""Opens a challenge: the top results of new runs are compared with the best-known answers."""
+"""What brings candidates into a study: its pool, and challenges by the top results of new runs."""
 
+import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prefjudge.core.copies import copies_in, labels_of_candidates, merge_copies
+import numpy as np
+
+from prefjudge.core.copies import NO_COPIES, Copies, copies_in, labels_of_candidates, merge_copies
 from prefjudge.core.planning.rounds import (
     Challenge,
     conclude_challenge,
     gather_challenge,
+    of_size,
     parse_strategy,
     taken_out,
 )
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pools import (
     Candidate,
+    Pairs,
     Pools,
     QrelsPerQuery,
     build_pools,
@@ -27,7 +32,8 @@ from prefjudge.core.pools import (
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import load_best_answers
-from prefjudge.reading.given import input_files
+from prefjudge.reading.files import write_alike
+from prefjudge.reading.given import InputFile, input_files
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.texts.collections import read_texts
@@ -42,21 +48,29 @@ from prefjudge.study.answers import (
     save_conclusion,
 )
 from prefjudge.study.assignments import load_choices, load_judgments
+from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pools import (
+    is_published,
+    load_contributions,
     load_copies,
     load_inputs,
     load_passages,
+    load_pool_pairs,
     load_pools,
     save_copies,
     save_inputs,
+    save_pools,
     save_texts,
+    save_votes_wanted,
 )
+from prefjudge.study.progress import count_rows
 from prefjudge.study.store import BEING_REBUILT, RECOVERING, Study, command, current_target, load_setting
 from prefjudge.words import many
 
 USUAL_RULE = Sure(0.9, patience=400)
 """A challenge ends once a query's best answer has this probability, by all votes of all rounds, or where a
-further right winner would take more votes than this. ``scripts/upkeep`` compares it with other rules."""
+further right winner would take more votes than this, and more the more candidates have come in.
+``scripts/upkeep`` compares it with other rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +108,7 @@ def open_challenge(
             raise StudyError("a challenge is under way", f"Finish it first: {advice}")
         known = load_pools(db, newcomers=True)  # a former newcomer is no newcomer again
         same, shown = load_copies(db), load_passages(db)
-        rule = _rule(sure, load_setting(db, "strategy")).name
+        rule, first = usual_rule(sure, load_setting(db, "strategy")), load_pools(db)
         inputs = load_inputs(db)
     best, _ = load_best_answers(study)
     heads = reader.top(1, set(best.queries))
@@ -122,7 +136,8 @@ def open_challenge(
         if last_version(db) == 0:
             save_answers(db, 1, best)
         if challenge.newcomers:
-            save_challenge(db, rule, challenge.brought_by, time.time())
+            now = known.doc.size + sum(map(len, challenge.newcomers.values()))
+            save_challenge(db, grown(rule, first.doc.size, now).name, challenge.brought_by, time.time())
             save_texts(db, {}, texts)
     return Opened(
         newcomers=sum(len(docs) for docs in challenge.newcomers.values()),
@@ -163,12 +178,20 @@ def check_sure(sure: float | None) -> None:
         raise InputError(f"--sure {sure:g}", "Give a probability above 0 and up to 1, such as 0.8.")
 
 
-def _rule(sure: float | None, driven_by: str | None) -> Sure:
-    """Return how to judge a challenge: as sure as is asked for, or as the study was made, or as usual."""
-    strategy = None if driven_by is None or taken_out(driven_by) else parse_strategy(driven_by)
-    if sure is None and isinstance(strategy, Sure) and strategy.runs is None:
-        sure = strategy.level
-    return USUAL_RULE if sure is None else replace(USUAL_RULE, level=sure)
+def usual_rule(sure: float | None, driven_by: str | None) -> Sure:
+    """Return how to judge a challenge: as large pools of the study were, or as usual; as sure as asked."""
+    own = None if driven_by is None or taken_out(driven_by) else of_size(parse_strategy(driven_by), 10)
+    rule = USUAL_RULE
+    if isinstance(own, Sure) and own.runs is None:
+        rule = replace(USUAL_RULE, level=own.level, patience=own.patience)
+    return rule if sure is None else replace(rule, level=sure)
+
+
+def grown(rule: Sure, first: int, now: int) -> Sure:
+    """Return the rule with patience for so many candidates: the best of more of them is harder to find."""
+    if rule.patience is None:
+        return rule
+    return replace(rule, patience=round(rule.patience * max(now, first) / max(first, 1)))
 
 
 def resume_challenge(study: Study, challenge: OpenChallenge) -> Challenge:
@@ -201,3 +224,123 @@ def _texts(found: Mapping[str, str], challenge: Challenge) -> dict[str, str]:
             "Give the collection that the new runs were made from: --collection FILE",
         )
     return {doc: found[doc] for doc in wanted}
+
+
+# The pool of a study; one with published HITs is not replaced.
+
+
+def store_pool(
+    study: Study,
+    pools: Pools,
+    pairs: Pairs,
+    inputs: Sequence[InputFile],
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
+    copies: Copies,
+) -> bool:
+    """Store the pool with its texts and copies, and where its files are; return whether it is a new pool.
+
+    What imported votes are about stays in it.
+    """
+    pooled = {pools.queries[code] for code in np.unique(pools.query)}
+    documents = {pools.docs[code] for code in np.unique(pools.doc)}
+    shown = {key: text for key, text in passages.items() if key in documents}
+    # One transaction for the check and the writes: no HIT is recorded for the old pool in between.
+    with study.transaction() as db:
+        published, imported = is_published(db) or last_version(db) > 0, bool(load_imports(db))
+        same = _is_stored(db, pools, pairs, joined=imported)
+        if not same and published:
+            raise StudyError(
+                "the study has HITs or answers for another pool, which cannot be replaced",
+                "Make a new study for the new pool.",
+            )
+        if not same and imported:
+            _join(db, _contributions(pools), _compared(pairs))
+        elif not same:
+            save_pools(db, pools, pairs)
+        save_copies(db, (load_copies(db) if published else NO_COPIES) | copies.about(documents))
+        save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
+        save_inputs(db, _with_texts(inputs, shown))
+        if not published:  # pairs of published HITs keep the number of votes that they were published with
+            _ask_by_design(study, db, published=False)
+    return not same
+
+
+def follow_design(study: Study, target: str) -> None:
+    """Ask for as many judgments of each pair as the design in study.toml says now."""
+    with study.transaction() as db:
+        _ask_by_design(study, db, published=is_published(db, target))
+
+
+def asked_by_run(db: Connection) -> bool:
+    """Tell whether ``run`` decides which votes are asked for, and not the design in study.toml."""
+    return bool(load_setting(db, "strategy") or count_rows(db, "challenges"))
+
+
+def _ask_by_design(study: Study, db: Connection, *, published: bool) -> None:
+    if asked_by_run(db):
+        return
+    stored = load_pool_pairs(db)
+    wanted = _votes(study, len(stored))
+    if wanted == [row[4] for row in stored]:
+        return
+    if published:
+        raise StudyError(
+            f"study.toml asks for {many(sum(wanted), 'judgment')} of {many(len(stored), 'pair')}, "
+            f"but the published HITs were made for {sum(row[4] for row in stored):,}",
+            "Restore judgments_per_pair, overlap and overlap_judgments in [design], or make a new study.",
+        )
+    save_votes_wanted(db, {row[0]: votes for row, votes in zip(stored, wanted, strict=True)})
+
+
+def _is_stored(db: Connection, pools: Pools, pairs: Pairs, *, joined: bool) -> bool:
+    """Tell whether the study has this pool; with ``joined``, beside that of its imported votes."""
+    stored, given = load_contributions(db), _contributions(pools)
+    compared, known = _compared(pairs), [row[1:4] for row in load_pool_pairs(db)]
+    if joined:
+        names = pooled_by(db)
+        return given == {one for one in stored if one[2] in names} and {*compared} <= {*known}
+    return given == stored and compared == known
+
+
+def _join(db: Connection, given: set[tuple[str, str, str]], pairs: list[tuple[str, str, str]]) -> None:
+    """Store a pool beside what imported votes are about."""
+    theirs = {query for query, _, _ in load_contributions(db)}
+    ours = {query for query, _, _ in given}
+    if not theirs & ours:
+        raise StudyError(
+            f"no query of this pool, such as {min(given)[0]!r}, is one of those with imported votes, such as "
+            f"{min(theirs)!r}",
+            f"{write_alike('query_id', ours, theirs, 'votes and runs')} Or make a new study for the runs.",
+        )
+    join_pool(db, given, pairs)
+
+
+def _contributions(pools: Pools) -> set[tuple[str, str, str]]:
+    return {
+        (pools.queries[pools.query[row]], pools.docs[pools.doc[row]], pools.sources[source])
+        for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
+    }
+
+
+def _compared(pairs: Pairs) -> list[tuple[str, str, str]]:
+    columns = (pairs.query.tolist(), pairs.doc_a.tolist(), pairs.doc_b.tolist())
+    return [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
+
+
+def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
+    """Digest the texts taken from the collection, which as a whole may be large."""
+    state = hashlib.sha256()
+    for key in sorted(shown):
+        state.update(f"{key}\t{shown[key]}\n".encode())
+    texts = f"texts-sha256:{state.hexdigest()}"
+    return [replace(found, digest=texts) if found.kind == "collection" else found for found in inputs]
+
+
+def _votes(study: Study, count: int) -> list[int]:
+    """Return how often each pair is judged: a random share of them more often, to measure agreement."""
+    design = study.config.design
+    votes = np.full(count, design.judgments_per_pair)
+    more = study.rng("overlap").permutation(count)[: round(design.overlap * count)]
+    votes[more] = np.maximum(votes[more], design.overlap_judgments)
+    return [int(n) for n in votes]

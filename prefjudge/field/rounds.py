@@ -154,36 +154,28 @@ class Drive(Protocol):
         """Record that this drives the study from now on; a repeat changes nothing."""
 
 
+@dataclass
 class PoolDrive:
-    """A strategy over the study's pools."""
+    """A strategy over the study's pools; those that a model favours come ``first``."""
 
+    pools: Pools
+    strategy: Strategy
+    name: str
+    model: str
+    first: Qrels | None
+    gains: RunGains | None
     challenge: OpenChallenge | None = None
-
-    def __init__(
-        self,
-        pools: Pools,
-        strategy: Strategy,
-        driver: "_Driver",
-        first: Qrels | None,
-        gains: RunGains | None,
-    ) -> None:
-        self.name = driver.strategy
-        self._gains = gains
-        self._driver = driver
-        self._pools = pools
-        self._strategy = strategy
-        self._first = first
 
     def next(self, log: Judgments, most: int | None = None) -> Round:
         """Return what the strategy asks for next."""
-        by_worth = isinstance(self._strategy, Sure)
+        by_worth = isinstance(self.strategy, Sure)
         return next_round(
             log,
-            self._pools,
-            self._strategy,
-            best_known=self._first,
+            self.pools,
+            self.strategy,
+            best_known=self.first,
             most=most if by_worth else None,
-            gains=self._gains,
+            gains=self.gains,
         )
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
@@ -193,14 +185,14 @@ class PoolDrive:
         """
         last = self.next(log)
         # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
-        told = isinstance(self._strategy, Sure)
-        rows = np.flatnonzero(last.leaders & (told | ~last.open[self._pools.query]))
+        told = isinstance(self.strategy, Sure)
+        rows = np.flatnonzero(last.leaders & (told | ~last.open[self.pools.query]))
         return Qrels(
             name="preference",
-            queries=self._pools.queries,
-            docs=self._pools.docs,
-            query=self._pools.query[rows],
-            doc=self._pools.doc[rows],
+            queries=self.pools.queries,
+            docs=self.pools.docs,
+            query=self.pools.query[rows],
+            doc=self.pools.doc[rows],
             grade=np.ones(rows.size),
         ), ()
 
@@ -211,9 +203,9 @@ class PoolDrive:
         if settled is None:
             clear_votes_wanted(db)
         if settled is None or taken_out(settled):
-            save_setting(db, "strategy", self._driver.strategy)
+            save_setting(db, "strategy", self.name)
         if not load_setting(db, _MODEL):
-            save_setting(db, _MODEL, self._driver.model)
+            save_setting(db, _MODEL, self.model)
 
 
 class ChallengeDrive:
@@ -235,6 +227,28 @@ class ChallengeDrive:
 
     def settle(self, db: Connection) -> None:
         """Do nothing: the challenge was recorded with its strategy when it began."""
+
+    def doubts(self, last: Round) -> str:
+        """Say how many answers stay less sure than asked for, and where no newcomer is to blame."""
+        pools, level = self._challenge.pools, self._strategy.level
+        if last.chance is None:
+            return ""
+        first = np.searchsorted(pools.query, np.arange(len(pools.queries)))
+        order = np.lexsort((-last.chance, pools.query))
+        unsure = last.chance[order[first]] < level
+        two = [(order[first + place]).tolist() for place in (0, 1)]  # an answer and a newcomer at least
+        new = [
+            pools.docs[pools.doc[row]] in self._challenge.newcomers[pools.queries[pools.query[row]]]
+            for row in two[0] + two[1]
+        ]
+        old = unsure & ~np.array(new, dtype=bool).reshape(2, -1).any(axis=0)
+        if not unsure.any():
+            return ""
+        return (
+            f"answers below P(best) = {level:g}: {int(unsure.sum()):,} of {len(unsure):,} challenged; in "
+            f"{int(old.sum()):,} of them the doubt is between earlier candidates, who need more votes than "
+            "their newcomers ask for"
+        )
 
 
 def read_strategy(name: str | None) -> Strategy:
@@ -297,7 +311,7 @@ def find_drive(
         gains = find_gains(study, pools, chosen.runs, notices)
         for words in notices:
             tell(words)
-    return PoolDrive(pools, chosen, driver, first, gains)
+    return PoolDrive(pools, chosen, driver.strategy, driver.model, first, gains)
 
 
 def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | None) -> None:

@@ -424,7 +424,7 @@ def pool(
                 "copies": copies,
             }
             files = input_files(given.paths, heads.runs, others)
-            from prefjudge.field.pools import store_pool  # a pool in a file needs no store's memory
+            from prefjudge.field.challenge import store_pool  # a pool in a file needs no store's memory
 
             changed = store_pool(opened, pools, all_pairs(pools), files, texts or {}, passages, same)
         if out is not None:

@@ -12,9 +12,9 @@ from prefjudge.core.hits import CENT, Estimate, estimate
 from prefjudge.core.strategies import RoundRobin
 from prefjudge.crowd.protocol import Crowd, Prices, Recruiting, RefusedError
 from prefjudge.errors import StudyError, quoted
+from prefjudge.field.challenge import asked_by_run, follow_design
 from prefjudge.field.crowd import open_crowd
 from prefjudge.field.pay import lock_crowd, lock_spending, refuse_unknown_hits
-from prefjudge.field.pools import asked_by_run, follow_design
 from prefjudge.field.publish import (
     Progress,
     climbs,

@@ -18,7 +18,7 @@ from prefjudge.evaluation.correlation import RankShift
 from prefjudge.field.challenge import check_sure
 from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd
 from prefjudge.field.pay import refuse_unknown_hits, refuse_unwhole
-from prefjudge.field.rounds import Drive, find_drive, find_moves
+from prefjudge.field.rounds import ChallengeDrive, Drive, find_drive, find_moves
 from prefjudge.findings.answers import load_versions, write_versions
 from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
@@ -266,6 +266,8 @@ def run(
     last = drive.next(log)
     unfinished = int(last.open.sum())
     kept = keep_answers(opened, drive, log, through=not unfinished, tell=tell)
+    if not unfinished and isinstance(drive, ChallengeDrive) and (doubts := drive.doubts(last)):
+        tell(doubts)
     with opened.transaction(write=False) as db:
         committed, rehearsal = Decimal(committed_cents(db, target)) / 100, load_rehearsal(db)
     return RunResult(

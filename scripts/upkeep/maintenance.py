@@ -19,6 +19,7 @@ from prefjudge.core.pools import Pools, select_queries
 from prefjudge.core.resolving.scales import one_scale
 from prefjudge.core.runs import Qrels
 from prefjudge.core.strategies import Strategy
+from prefjudge.field.challenge import grown
 
 Answers = dict[str, frozenset[str]]
 """The best answers of each query."""
@@ -33,7 +34,6 @@ class Kept:
     Attributes
     ----------
     rule : str
-        The rule's name.
     newcomers, dethroned, rounds, votes : int
         Of all months: documents that no earlier pool had, answers that lost their place, rounds and votes.
     agrees : ndarray of float64, shape (n_queries,)
@@ -58,10 +58,8 @@ class Upkeep:
 
     Attributes
     ----------
-    first_votes : int
-        What the first judging took, which the kept answers began with.
-    votes : int
-        What one fresh judging of everything takes.
+    first_votes, votes : int
+        What the first judging took, which the kept answers began with, and one of everything.
     agrees, right : ndarray of float64, shape (n_queries,)
         Of a fresh judging, as `Kept` has it; it is compared with a second one, and more cannot be expected.
     kept : tuple of Kept
@@ -214,9 +212,11 @@ class _Crowd:
     ) -> tuple[Answers, dict[str, int]]:
         """Let each month's newcomers challenge; return the answers, and what all months took."""
         log, cost = _Log(votes), dict.fromkeys(("newcomers", "dethroned", "rounds"), 0)
+        first, usual = known.doc.size, rule
         for arrived in arrivals:
             challenge = gather_challenge(_to_qrels(best), known, arrived, past=known)
             known, left = merge_pools(known, arrived), challenge
+            rule = grown(usual, first, known.doc.size)
             while len((asked := next_challenge_round(left, log.judgments(), rule)).pairs):
                 self.vote(asked, log)
                 cost["rounds"] += 1

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from shutil import copytree
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 
 from prefjudge import collect, gold, init, pool, publish, resolve, run, score, status
-from prefjudge.core.planning.rounds import Duel
+from prefjudge.core.planning.rounds import Duel, gather_challenge, next_challenge_round
 from prefjudge.crowd.simulated import SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
+from prefjudge.field.challenge import USUAL_RULE, grown, usual_rule
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.field.publish import choose_excluded
-from prefjudge.field.rounds import find_gains
+from prefjudge.field.rounds import ChallengeDrive, find_gains
 from prefjudge.reading.labels import read_qrels
 from prefjudge.steps.pool import PoolResult
 from prefjudge.steps.work import simulated_truth
@@ -24,6 +26,7 @@ from prefjudge.study import store
 from prefjudge.study.pools import load_gold, load_passages, load_pools, load_queries
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
+from tests.core.tables import judgments_of, pools_of, qrels_of
 from tests.steps.conftest import COLLECTION, edit, fix_key
 from tests.steps.test_interruptions import Wire, listed, recorded
 from tests.steps.test_interruptions import wire as wire
@@ -323,6 +326,38 @@ def test_a_challenge_by_a_lead_goes_on_by_probability(young: Path) -> None:
     result = run(young, tell=said.append, **HONEST)  # type: ignore[arg-type]
     assert "the challenge began by lead, which is gone; it goes on as usual, with all its votes" in said
     assert (result.strategy, result.unfinished, result.version) == ("sure:90/400", 0, 2)
+    assert not any("P(best)" in words for words in said), "nobody erred"
+
+
+def test_a_challenge_says_where_its_newcomers_settle_nothing() -> None:
+    known, new = pools_of({"q": "ab", "p": "ab", "s": "ab"}), pools_of({"q": "x", "p": "x", "s": "x"})
+    drive = ChallengeDrive.__new__(ChallengeDrive)
+    drive._strategy = USUAL_RULE
+    drive._challenge = gather_challenge(
+        qrels_of([("q", "a", 1), ("p", "a", 1), ("s", "a", 1)]), known, new, past=known
+    )
+    asked = next_challenge_round(drive._challenge, judgments_of(), USUAL_RULE)
+    chance = np.array([0.5, 0.4, 0.1, 0.3, 0.1, 0.6, 0.95, 0.05, 0.0])  # of a, b, x each
+    assert drive.doubts(replace(asked, chance=chance)).startswith(
+        "answers below P(best) = 0.9: 2 of 3 challenged; in 1 of them the doubt is between earlier candidates"
+    )
+    assert drive.doubts(replace(asked, chance=np.array([0.95, 0.05, 0.0] * 3))) == ""
+
+
+@pytest.mark.parametrize(
+    ("driven", "rule"),
+    [
+        ("default", "sure:90/600"),
+        ("sure:80", "sure:80"),
+        ("sure:95/200", "sure:95/300"),
+        (None, "sure:90/600"),
+    ],
+)
+def test_a_challenge_is_judged_as_the_study_was_and_grows_with_what_came_in(
+    driven: str | None, rule: str
+) -> None:
+    assert grown(usual_rule(None, driven), first=10, now=15).name == rule
+    assert grown(usual_rule(0.5, driven), first=10, now=10).level == 0.5
 
 
 def test_a_published_study_is_not_driven(young: Path) -> None:
