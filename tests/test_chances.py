@@ -19,4 +19,4 @@ TEXTS = {
 @pytest.mark.parametrize("probability", TEXTS)
 def test_what_is_not_certain_does_not_look_so(probability: float) -> None:
     assert chance_text(probability) == TEXTS[probability]
-    assert write_cell(probability, Column(name="p_first", kind="chance")) == TEXTS[probability]
+    assert write_cell(probability, Column(name="p_best", kind="chance")) == TEXTS[probability]

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from math import isfinite, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prefjudge.core.pools import find_rows
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, Scores, encode, restrict
+from prefjudge.evaluation.firmness import Firmness, Standing, find_firmness
 from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, ideal_placings, number_in_group
@@ -315,213 +315,6 @@ def tie_sensitivity(
     return tuple(rows)
 
 
-# Tiers: which runs of a leaderboard do not differ significantly, and the ranks that each may have.
-
-_DRAWS = 4000
-"""Draws for the chances to be first: their standard error is 0.008 at most."""
-FIRST_TOLD_FROM = 50
-"""The fewest queries for which P(first) is told: of fewer it was up to twice too high in simulations."""
-_SHARES = 500
-"""Shares of noise that are told apart."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How firmly one run holds its place.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    tier : int
-        From 1. A tier is led by its best run and holds the runs that are not significantly worse than it.
-    highest, lowest : int
-        The rank interval: one more than the runs that are significantly better, and the number of runs less
-        those that are significantly worse.
-    first : float
-        The probability that the run is the best of all, as the mean over many more such queries would tell;
-        NaN where it was not computed, as from too few queries.
-    """
-
-    run: str
-    tier: int
-    highest: int
-    lowest: int
-    first: float = nan
-
-
-def standings_of(
-    scores: Scores, *, alpha: float = 0.05, first_from: int = FIRST_TOLD_FROM
-) -> tuple[Standing, ...]:
-    """Return tiers, rank intervals and the chances to be first, from so many queries on."""
-    firm = rank_intervals(scores, alpha=alpha)
-    if len(scores.queries) < first_from:
-        return firm
-    chances = dict(zip(scores.runs, _chances_first(direction(scores.measure) * scores.values), strict=True))
-    return tuple(replace(one, first=chances[one.run]) for one in firm)
-
-
-def rank_intervals(scores: Scores, *, alpha: float = 0.05) -> tuple[Standing, ...]:
-    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
-
-    All rank intervals hold together at ``1 - alpha``. Runs stand in order of the mean, then of the run tag.
-    """
-    count = len(scores.runs)
-    goodness = direction(scores.measure) * scores.values.mean(axis=0)
-    tested = paired_t_tests(scores)
-    told_apart = np.zeros((count, count), dtype=bool)
-    told_apart[tested.a, tested.b] = (tested.p <= alpha) & (tested.difference != 0)
-    lead = goodness[:, None] - goodness[None, :]
-    better = (told_apart | told_apart.T) & (lead > 0)  # [i, j]: i is significantly better than j
-    # Rounding differs with the way a mean was summed; twelve digits make runs of equal mean equal.
-    goodness = lead.mean(axis=1)  # the mean lead orders runs exactly as their means do
-    order = sorted(range(count), key=lambda run: (-round(float(goodness[run]), 12), scores.runs[run]))
-    tier = np.zeros(count, dtype=np.int64)
-    number = 0
-    for leader in order:
-        if not tier[leader]:
-            number += 1
-            tier[(tier == 0) & ~better[leader]] = number
-    return tuple(
-        Standing(
-            run=scores.runs[run],
-            tier=int(tier[run]),
-            highest=1 + int(better[:, run].sum()),
-            lowest=count - int(better[run].sum()),
-        )
-        for run in order
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedTests:
-    """The paired t tests of all pairs of runs."""
-
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    """Shape (n_pairs,): columns of the scores, ``a < b``."""
-    difference: Floats
-    """Shape (n_pairs,): the mean of b less that of a."""
-    p: Floats
-    """Shape (n_pairs,): the p-value with Holm's correction over all pairs."""
-
-
-def paired_t_tests(scores: Scores) -> PairedTests:
-    """Test all pairs of runs: the p-values of ``compare_runs(scores, test="t")``, from one matrix product."""
-    queries, count = scores.values.shape
-    means = scores.values.mean(axis=0)
-    centred = scores.values - means
-    covered = centred.T @ centred
-    squares = np.diag(covered)
-    # The sum of squared differences of i and j about their
-    # mean: |i|**2 + |j|**2 - 2 (i . j) for centred columns.
-    around = np.maximum(squares[:, None] + squares[None, :] - 2 * covered, 0.0)
-    # the product leaves rounding where two runs are the same: their difference is 0 there, and so is t
-    a, b = np.triu_indices(count, 1)
-    total = queries * (means[b] - means[a])
-    # t_test takes raw sums of squares: those about the mean, and n times the mean squared.
-    _, p = t_test(total, around[a, b] + total**2 / queries, queries)
-    return PairedTests(a=a, b=b, difference=total / queries, p=adjust(p, Correction.HOLM))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearlySame:
-    """Two runs that score the same on nearly all queries.
-
-    Attributes
-    ----------
-    a, b : str
-        The run tags, the better one first.
-    queries : int
-        The queries on which either has more than the worst score: the others cannot tell runs apart.
-    same : int
-        On how many of these they have the same score. The rest alone decides which run is better.
-    """
-
-    a: str
-    b: str
-    queries: int
-    same: int
-
-
-def nearly_same(scores: Scores, *, least: float = 0.95, fewest: int = 20) -> tuple[NearlySame, ...]:
-    """Return the runs that score the same on nearly all queries, the best ones first.
-
-    Each run is compared with the five that follow it: such runs have nearly the same mean.
-    """
-    if len(scores.values) < fewest:
-        return ()
-    sign = direction(scores.measure)
-    order = sorted(
-        range(len(scores.runs)), key=lambda run: (-sign * scores.values[:, run].mean(), scores.runs[run])
-    )
-    worst = (sign * scores.values).min(initial=0.0)
-    found = []
-    for place, a in enumerate(order):
-        for b in order[place + 1 : place + 6]:
-            one, other = sign * scores.values[:, a], sign * scores.values[:, b]
-            hit = (one > worst) | (other > worst)
-            queries, same = int(hit.sum()), int((one == other)[hit].sum())
-            if queries >= fewest and same >= least * queries:
-                found.append(NearlySame(a=scores.runs[a], b=scores.runs[b], queries=queries, same=same))
-    return tuple(found)
-
-
-def _chances_first(goodness: Floats) -> list[float]:
-    """Return how often each run is first where the means are drawn by their covariance over queries.
-
-    The error of means over many queries is normal, and over few of them Student's, as their variances are not
-    known either. Nor do n queries rule out what chance makes of them: where one run is ahead on each, the
-    sign test has p = 2 ** (1 - n), and so has this for two runs. ``goodness`` has a row a query and a column
-    a run; higher is better.
-    """
-    # Runs that are the same on every query are drawn once, and are first together: a draw of each would part
-    # them by rounding, which differs with the machine. Adding 0 makes one zero of the two.
-    columns: dict[bytes, int] = {}
-    same = [columns.setdefault(column.tobytes(), len(columns)) for column in goodness.T + 0.0]
-    _, drawn_from = np.unique(same, return_index=True)
-    distinct = goodness[:, drawn_from]
-    means = distinct.mean(axis=0)
-    # A root of the covariance with positive diagonal is the only one, so that all machines draw alike.
-    _, root = np.linalg.qr(distinct - means)
-    queries = len(goodness)
-    root *= np.where(np.diag(root) < 0, -1.0, 1.0)[:, None] / np.sqrt(queries * (queries - 1))
-    # The same draws for all boards: a board is a function of its scores.
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((_DRAWS, len(root))) @ root
-    noise /= np.sqrt(rng.chisquare(queries - 1, _DRAWS) / (queries - 1))[:, None]
-    kept = 1.0 - _noisy_shares(means, root, rng)
-    # The posterior of such a share shrinks means by it, and the noise by its root: only the ratio counts.
-    wins = np.bincount((noise + np.sqrt(kept)[:, None] * means).argmax(axis=1), minlength=means.size) / _DRAWS
-    by_chance = 2.0 ** (1 - queries)
-    found: list[float] = (
-        (1.0 - by_chance) * (wins / np.bincount(same))[same] + by_chance / len(same)
-    ).tolist()
-    return found
-
-
-def _noisy_shares(means: Floats, root: Floats, rng: np.random.Generator) -> Floats:
-    """Draw which share of the variance between runs is noise, shape (_DRAWS,).
-
-    The best of many runs was lucky, too: of thirty that are as good as each other the first is no better than
-    the rest. How far runs truly are apart, all of them show; each variance is as probable before (C. Morris,
-    Parametric empirical Bayes inference, JASA 1983). Two or three runs do not show it: nothing is shrunk.
-    """
-    centred = root - root.mean(axis=1, keepdims=True)
-    spread = centred.T @ centred
-    noise, seen = float(np.trace(spread)), float(((means - means.mean()) ** 2).sum())
-    if noise <= 0.0:
-        return np.zeros(_DRAWS)
-    # Satterthwaite: runs whose noise is alike are fewer than they seem.
-    freedom = noise**2 / float((spread**2).sum())
-    if freedom <= 2.0:
-        return np.zeros(_DRAWS)
-    share = (np.arange(_SHARES) + 0.5) / _SHARES
-    logs = (freedom / 2.0 - 2.0) * np.log(share) - share * freedom / 2.0 * seen / noise
-    weight = np.exp(logs - logs.max())
-    return rng.choice(share, _DRAWS, p=weight / weight.sum())
-
-
 # Boards: a leaderboard with everything that says how firm it is.
 
 
@@ -542,6 +335,8 @@ class Board:
         The score of each query under each run.
     perfect : Scores or None
         The score of the perfect ranking, on the queries that it has labels for.
+    firmness : Firmness or None
+        What the board tells apart, and how little overturns it; None where there are no standings.
     """
 
     leaderboard: Leaderboard
@@ -549,6 +344,7 @@ class Board:
     ties: tuple[TieSensitivity, ...]
     scores: Scores
     perfect: Scores | None = None
+    firmness: Firmness | None = None
 
     @property
     def matrices(self) -> tuple[Scores, ...]:
@@ -569,15 +365,17 @@ def make_board(
     ties: Sequence[TieSensitivity] = (),
 ) -> Board:
     """Order the runs of a score matrix, and put them into tiers by paired t tests with Holm's correction."""
-    firm: tuple[Standing, ...] = ()
+    standings: tuple[Standing, ...] = ()
+    firmness = None
     if statistic == "mean" and len(scores.runs) > 1 and len(scores.queries) > 1:
-        firm = standings_of(scores)
+        standings, firmness = find_firmness(scores)
     return Board(
         leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
-        standings=firm,
+        standings=standings,
         ties=tuple(ties),
         scores=scores,
         perfect=perfect,
+        firmness=firmness,
     )
 
 

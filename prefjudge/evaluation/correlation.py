@@ -5,12 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from prefjudge.core.runs import Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Leaderboard
 from prefjudge.evaluation.measures.measures import direction
 from prefjudge.evaluation.measures.placings import Floats
-from prefjudge.words import many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,64 +260,3 @@ def _shared_runs(reference: Leaderboard, other: Leaderboard) -> tuple[list[str],
 
 def _name(board: Leaderboard) -> str:
     return f"{board.measure} {board.qrels}"
-
-
-# Query samples: does a sample of the queries rank the runs as all of them do?
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleAgreement:
-    """How leaderboards from random samples of the queries agree with that of all queries.
-
-    Attributes
-    ----------
-    measure, qrels : str
-        What the scores are.
-    queries, size, samples : int
-        All queries, queries of a sample, and samples drawn.
-    tau, tau_ap : ndarray of float64, shape (samples,)
-        Each sample's correlation with the ranking by all queries, which is taken for the truth.
-    identical : float
-        The share of samples that rank all runs exactly as all queries do.
-    """
-
-    measure: str
-    qrels: str
-    queries: int
-    size: int
-    samples: int
-    tau: Floats
-    tau_ap: Floats
-    identical: float
-
-
-def sample_agreement(
-    scores: Scores, *, size: int, samples: int = 1000, rng: np.random.Generator
-) -> SampleAgreement:
-    """Draw samples of queries without replacement and compare their rankings of the runs with the full one.
-
-    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.1 and Figure 5: one sample of 500
-    of 6,980 queries, which kept the order of all runs.
-    """
-    count = len(scores.queries)
-    if not 0 < size <= count:
-        raise InputError(f"a sample of {many(size, 'query')} cannot be drawn from {count}")
-    sign = direction(scores.measure)
-    whole = sign * scores.values.mean(axis=0)
-    order = np.sign(whole[:, None] - whole[None, :])
-    tau, tau_top, same = np.empty(samples), np.empty(samples), 0
-    for number in range(samples):
-        means = sign * scores.values[rng.permutation(count)[:size]].mean(axis=0)
-        tau[number], tau_top[number] = kendall_tau(whole, means), tau_ap(whole, means)
-        # Compared pair by pair, so that a tie which the sample breaks counts as a change.
-        same += bool(np.array_equal(np.sign(means[:, None] - means[None, :]), order))
-    return SampleAgreement(
-        measure=scores.measure,
-        qrels=scores.qrels,
-        queries=count,
-        size=size,
-        samples=samples,
-        tau=tau,
-        tau_ap=tau_top,
-        identical=same / samples,
-    )

@@ -16,8 +16,8 @@ from prefjudge.core.resolving.tournaments import Index
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation import intervals as resampling
-from prefjudge.evaluation.boards import rank_intervals
 from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
+from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.intervals import BLOCK, Column, Matrix, to_grid
 from prefjudge.evaluation.measures.measures import Measure, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, relabel

@@ -23,16 +23,14 @@ from prefjudge.evaluation.boards import (
     by_people,
     label_board,
     make_board,
-    nearly_same,
     on_common_queries,
 )
 from prefjudge.evaluation.correlation import (
     RankCorrelation,
-    SampleAgreement,
     TwoVotings,
     correlate,
-    sample_agreement,
 )
+from prefjudge.evaluation.firmness import Recount, near_copies, recount
 from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, positions
@@ -125,6 +123,22 @@ class VoteSet:
     def scores(self, measure: Measure) -> Scores:
         """Return the scores of the runs under the votes as they were cast."""
         return self._scores(measure, self.labels)
+
+    def audit(self, board: Board, labels: Qrels, measure: Measure) -> Board:
+        """Return a board with what overturns it among these votes, if its labels rest on them."""
+        if board.firmness is None:
+            return board
+        how: HowResolved | None = None
+        if not self.made(labels):
+            why = "the labels are not what the rule makes of the votes at hand"
+        elif self._kept or RULES[self._how.rule].weighs_workers:
+            rule = self._kept.strategy.name if self._kept else self._how.rule
+            why = f"{rule} weighs the votes of all queries together"
+        else:
+            how, why = self._how, ""
+        votes = Recount(self.judgments, self._pools, self._asked, how, partial(self._scores, measure), why)
+        checks = (*board.firmness.checks[:-2], *recount(board.scores, votes))
+        return replace(board, firmness=replace(board.firmness, checks=checks))
 
     def noise(
         self,
@@ -265,6 +279,10 @@ class Boards:
                 for measure in by_pairs
             ]
             self.votes, self.agreement = own_votes(found), pair_agreement(compared, pairs)
+            by_label = [(one, measure) for one in labels for measure in self.by_labels]
+            self.all[: len(by_label)] = [
+                self.votes.audit(board, *made) for board, made in zip(self.all, by_label, strict=False)
+            ]
             self.tops = found.note_judged_tops(pairs)
 
     @cached_property
@@ -287,7 +305,7 @@ class Boards:
             )
             found.note("Kendall's τ", why)
         tau = tuple(correlations(self.all, found, votings))
-        found.notices.extend((*few_hits(self.all), *near_copies(self.all)))
+        found.notices.extend((*few_hits(self.all), *copies_noted(self.all)))
         return tau
 
     @cached_property
@@ -320,13 +338,6 @@ class Boards:
             return ()
         sets = [pooled if pooled and labels.name == pooled.name else labels for labels in found.qrels]
         return tuple(pairings(found.compared, labels) for labels in sets)
-
-    def samples(self, size: int) -> tuple[SampleAgreement, ...]:
-        """Say how far boards over samples of this many queries agree with those over all of them."""
-        rng = self.found.rng("query samples")
-        # judgments may cover fewer
-        large = [board for board in self.all if len(board.scores.queries) >= size]
-        return tuple(sample_agreement(board.scores, size=size, rng=rng) for board in large or self.all)
 
 
 def pooled_labels(found: Findings, labels: Sequence[Qrels]) -> Qrels | None:
@@ -410,25 +421,14 @@ def few_hits(boards: Sequence[Board]) -> Iterator[Notice]:
             )
 
 
-def near_copies(boards: Sequence[Board]) -> Iterator[Notice]:
+def copies_noted(boards: Sequence[Board]) -> Iterator[Notice]:
     """Tell of runs that score the same on nearly all queries: which is better rests on the few others."""
     for board in boards:
+        found = near_copies(board.scores)
+        left = len(found) - _COPIES
+        more = [f"{left:,} more pairs of runs are nearly the same"] if left > 0 else []
         where = f"{board.leaderboard.measure} {board.leaderboard.qrels}"
-        pairs = nearly_same(board.scores)
-        for one in pairs[:_COPIES]:
-            differ = one.queries - one.same
-            rest = (
-                f"{many(differ, 'query tells', 'queries tell')} them apart"
-                if differ
-                else "nothing tells them apart"
-            )
-            what = (
-                f"{one.a} and {one.b} are nearly the same by this measure: of the {one.queries:,} "
-                f"queries that either hits, they score alike on {100 * one.same // one.queries}%; {rest}"
-            )
-            yield Notice(where=where, what=what)
-        if len(pairs) > _COPIES:
-            yield Notice(where=where, what=f"{len(pairs) - _COPIES:,} more pairs of runs are nearly the same")
+        yield from (Notice(where=where, what=what) for what in (*found[:_COPIES], *more))
 
 
 def runs_left_out(found: Findings, measure: Measure, teams: "TeamsOf | None" = None) -> tuple[LeftOut, ...]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from prefjudge.evaluation.boards import Board, paired_t_tests
+from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.firmness import paired_t_tests
 from prefjudge.show.cells import Bold, Cell, Column, Table, bare, write_cell
 from prefjudge.words import many
 
@@ -206,7 +207,7 @@ def _board(board: Board, place: dict[str, int]) -> dict[str, Json]:
     standings: list[Json] = []
     for run in scores.runs:
         row, one = rows[run], firm.get(run)
-        known = [one.tier, one.highest, one.lowest, _rounded(one.first)] if one else []
+        known = [one.tier, one.highest, one.lowest] if one else []
         standings.append([row.rank, _rounded(row.score), _rounded(row.low), _rounded(row.high), *known])
     values, cells = _cells(scores.values.T)
     tested = board.standings and paired_t_tests(scores)

@@ -202,10 +202,10 @@
     const parts = [make("h1", {tabindex: "-1"}, make("bdi", {}, name))];
     const own = data.boards.filter((board) => board.runs.includes(name)).map(scoresOf);
     const column = (board) => board.runs.indexOf(name), level = own.length ? `${Math.round(100 * own[0].confidence)} % interval` : "";
-    parts.push(grid("Its places", [["qrels"], ["measure"], ["rank", true], ["of", true], ["score", true], [`${level}, from`, true], ["to", true], ["tier", true], ["rank from", true], ["rank to", true], ["P(first)", true]],
+    parts.push(grid("Its places", [["qrels"], ["measure"], ["rank", true], ["of", true], ["score", true], [`${level}, from`, true], ["to", true], ["tier", true], ["rank from", true], ["rank to", true]],
       own.map((board) => {
-        const [rank, score, low, high, tier, highest, lowest, first] = board.standings[column(board)];
-        return [board.qrels, board.measure, rank, board.runs.length, shown(score), shown(low), shown(high), ...[tier, highest, lowest].map((one) => one ?? null), probable(first)];
+        const [rank, score, low, high, tier, highest, lowest] = board.standings[column(board)];
+        return [board.qrels, board.measure, rank, board.runs.length, shown(score), shown(low), shown(high), ...[tier, highest, lowest].map((one) => one ?? null)];
       })));
     for (const board of own) parts.push(tests(board, column(board)));
     for (const measure of new Set(own.map((board) => board.measure))) parts.push(scoresTable(own.filter((board) => board.measure === measure), column, name));

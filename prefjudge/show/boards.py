@@ -13,23 +13,21 @@ from prefjudge.core.planning.plans import Power
 from prefjudge.core.pools import TopSplit
 from prefjudge.core.runs import Scores
 from prefjudge.evaluation.boards import (
-    FIRST_TOLD_FROM,
     Board,
     Leaderboard,
     LeaderboardRow,
     NotJudged,
-    Standing,
     TieSensitivity,
     by_people,
 )
 from prefjudge.evaluation.correlation import (
     Over,
     RankCorrelation,
-    SampleAgreement,
     Tau,
     TwoVotings,
     kendall_tau,
 )
+from prefjudge.evaluation.firmness import Firmness, Standing
 from prefjudge.evaluation.intervals import T_NEEDS
 from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.outcomes import write_p
@@ -39,7 +37,7 @@ from prefjudge.evaluation.winratios import Example, TopAgainstQrel, WinRatios
 from prefjudge.show.cells import RING, table
 from prefjudge.show.results import Screen, plain, plain_fields
 from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
-from prefjudge.words import chance_text, many
+from prefjudge.words import many
 
 if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
@@ -73,7 +71,6 @@ def leaderboard_table(
             "tier": of(firm, "tier", Column("integer", priority=2)),
             "rank_low": of(firm, "highest", Column("integer", "rank from", priority=4)),
             "rank_high": of(firm, "lowest", Column("integer", "to", priority=4)),
-            "p_first": of(firm, "first", Column("chance", "P(first)", priority=4)),
             "ties_low": of(loose, "lowest", Column("number", "ties from", priority=5)),
             "ties_high": of(loose, "highest", Column("number", "to", priority=5)),
         },
@@ -91,6 +88,7 @@ def board_document(board: Board) -> dict[str, Any]:
         **plain_fields(found, "rows"),
         "interval": found.interval,
         "perfect": perfect and {"name": perfect.run, "score": perfect.score, "queries": perfect.queries},
+        "firmness": plain(board.firmness),
         "rows": [one | more for one, more in rows],
     }
 
@@ -128,12 +126,6 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
     return Unsure(value) if row.above_perfect_by > 0 else value
 
 
-def _first_words(board: Leaderboard) -> str:
-    if board.queries < FIRST_TOLD_FROM:
-        return f"P(first) is not given for fewer than {FIRST_TOLD_FROM} queries: it would promise too much."
-    return "P(first): how probable it is that the run is the best of these over many such queries."
-
-
 def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tuple[str, ...]:
     centre = "Mean" if board.statistic == "mean" else "Median"
     notes = [
@@ -145,7 +137,7 @@ def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) 
         notes.append(
             "Runs of a tier are not significantly worse than its leader; the ranks from and to are those "
             "that no significant difference rules out (paired t tests of all pairs, Holm's correction, 5 %). "
-            f"{_first_words(board)} All of this allows for the chance in the queries and, under labels "
+            "All of this allows for the chance in the queries and, under labels "
             "from votes, in the votes."
         )
         if any(one.tier > after.tier for one, after in pairwise(standings)):
@@ -562,17 +554,70 @@ def first_words(board: Board) -> tuple[str, ...]:
         f"{found.qrels}: {lead[0].score:.3f} ({lead[0].low:.3f} to {lead[0].high:.3f}) over "
         f"{many(found.queries, 'query')}."
     )
-    may = sum(one.highest == 1 for one in board.standings)
-    if not may:
-        return (first,)
-    tests = "paired t tests of all pairs, Holm's correction, 5 %"
-    if may == 1:
-        return first, f"No other run may be first ({tests})."
-    chance = next((one.first for one in board.standings if one.run == lead[0].run), nan)
-    best = "" if isnan(chance) else f" P({lead[0].run} is the best of them) = {chance_text(chance)}."
-    every = len(board.standings)
-    who = f"All {every:,} runs" if may == every else f"{may:,} of the {every:,} runs"
-    return first, f"{who} may be first ({tests}).{best}"
+    return (first, board.firmness.words) if board.firmness else (first,)
+
+
+def firmness_table(
+    boards: Sequence[Board], votes: float | None = None, dollars: float | None = None
+) -> Table:
+    """Return what was asked of the order of each board, and how it fared.
+
+    A query has taken so many ``votes`` and ``dollars``, where that is known.
+    """
+    firm = [(one.leaderboard, one.firmness) for one in boards if one.firmness]
+    several = len(firm) > 1
+    return table(
+        "Does the order stand?",
+        [(board, found, check) for board, found in firm for check in found.checks],
+        {
+            "measure": Column(priority=1) if several else None,
+            "qrels": Column(priority=1) if several else None,
+            "check": Column(priority=0),
+            "holds": Column(priority=0, value=lambda *row: _HOLDS[row[-1].holds]),
+            "words": Column(head="found"),
+        },
+        notes=[_settled_words(board, found, votes, dollars) for board, found in firm],
+    )
+
+
+_HOLDS = {True: "yes", False: "no", None: "skipped"}
+
+
+def _settled_words(board: Leaderboard, found: Firmness, votes: float | None, dollars: float | None) -> str:
+    """Say what difference a board sees, and what would settle its first place."""
+    apart = "do not vary" if isnan(found.sees) else f"are told apart from a difference of {found.sees:.4f} on"
+    sees = f"{board.measure} under {board.qrels}: two usual neighbours {apart}"
+    if found.may_lead == 1:
+        return f"{sees}; the first place is settled."
+    if math.isinf(found.settles):
+        return f"{sees}; {found.rival} has the mean of the first run, and no number of queries parts them."
+    more = max(found.settles - found.queries, 0.0)
+    return (
+        f"{sees}; to settle the first place, against {found.rival} too, takes at least "
+        f"{found.settles:,.0f} queries like these{_cost_words(more, votes, dollars)} (t tests of the first "
+        "run against all others, Holm's correction, 5 %, found four times in five)."
+    )
+
+
+def _cost_words(queries: float, votes: float | None, dollars: float | None) -> str:
+    """Say what so many more queries take."""
+    if votes is None:
+        return f", {queries:,.0f} more"
+    money = "" if dollars is None else f" and ${queries * dollars:,.0f}"
+    return f": {queries:,.0f} more, about {queries * votes:,.0f} votes{money}"
+
+
+FEWEST = 10
+"""Fewer queries say nothing of which run is better."""
+
+
+def too_few_words(board: Leaderboard, votes: float | None, dollars: float | None) -> str:
+    """Say what a board of too few queries lacks; empty where there are enough."""
+    if board.queries >= FEWEST or len(board.ranked) < 2:
+        return ""
+    lacks = _cost_words(FEWEST - board.queries, votes, dollars)
+    have = many(board.queries, "query says", "queries say")
+    return f"{have} nothing of which run is better: have {FEWEST} judged at least{lacks}."
 
 
 def main_boards(boards: Sequence[Board]) -> tuple[Board, Board | None]:
@@ -731,31 +776,6 @@ def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, who
         yield f"The scores with and without what each {whose} alone contributed agree at τ = {tau:.2f}."
     if two_votings and two_votings.pairs:
         yield f"Other votes move ranks, too. {voting_sentence(two_votings)}"
-
-
-def samples_table(rows: Sequence[SampleAgreement]) -> Table:
-    """Return how far samples of the queries rank the runs as all of them do."""
-    return table(
-        "Samples of the queries against all",
-        rows,
-        {
-            "measure": Column(priority=0),
-            "qrels": Column(priority=0),
-            "queries": Column("integer", priority=3),
-            "size": Column("integer", "in a sample"),
-            "samples": Column("integer", priority=4),
-            "tau": Column("number", "mean τ", value=lambda row: float(row.tau.mean())),
-            "tau_low": Column(
-                "number", "τ from", priority=2, value=lambda row: float(np.quantile(row.tau, 0.025))
-            ),
-            "tau_high": Column(
-                "number", "to", priority=2, value=lambda row: float(np.quantile(row.tau, 0.975))
-            ),
-            "tau_ap": Column("number", "mean τ_AP", priority=3, value=lambda row: float(row.tau_ap.mean())),
-            "identical": Column("percent", "same order", digits=1, priority=2),
-        },
-        notes=("From and to: the middle 95 % of the samples.",),
-    )
 
 
 # One run's top passages against the qrels, as tables (shallow pooling, section 3).

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prefjudge.evaluation.boards import Leaderboard, LeaderboardRow, Standing
+from prefjudge.evaluation.boards import Leaderboard, LeaderboardRow
 from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.evaluation.firmness import Standing
 from prefjudge.evaluation.intervals import Matrix
 from prefjudge.evaluation.stability import RankStability
 from prefjudge.evaluation.submissions import OfficialBoard, Submission

@@ -592,9 +592,7 @@ def conditions_table(named: Sequence[Named]) -> Table:
     return table(
         "Ranks side by side",
         dict.fromkeys(run for _, result in named for run in result.runs),
-        {
-            **columns,
-        },
+        columns,
         notes=(
             *(f"({number}) {label(part, result)}" for number, (part, result) in enumerate(named, 1)),
             *_notes([result for _, result in named]),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from votings import Crowd
 
-from prefjudge.evaluation.boards import paired_t_tests, rank_intervals
 from prefjudge.evaluation.correlation import kendall_tau
+from prefjudge.evaluation.firmness import paired_t_tests, rank_intervals
 
 QUERIES, POOL, VOTES, ERROR, RUNS, ALPHA = (3, 50, 500), 5, 3, 0.33, 8, 0.05
 HEAD = ("queries", "first", "same", "tau", "others", "tau", "from", "to", "told", "wrong")

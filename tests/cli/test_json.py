@@ -112,7 +112,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     asked = ["--per-query", "--sensitivity", "--rule", "most-wins", "--rule", "copeland"]
     verb("resolve", "--judgments", folder / "votes", *asked)
     many = ["--measure", "RR@10", "--measure", "nDCG@10", "--judgments", folder / "votes"]
-    verb("score", *TWO, *many, "--per-query", "--health", "--sample", 5, "--out", folder / "x.csv")
+    verb("score", *TWO, *many, "--per-query", "--health", "--out", folder / "x.csv")
     verb("score", *TWO, "--leaderboard", folder / "board.csv")
     verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")

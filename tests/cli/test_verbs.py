@@ -103,7 +103,7 @@ def test_the_demo_walks_the_road_and_its_commands_can_be_typed(tmp_path: Path) -
         check=True,
     )
     assert f"where prefjudge is {command}, which" in done.stderr  # the shell does not find it by its name
-    for shown in ("is first by RR@10 under preference", "under original", "may be first", "agree at τ"):
+    for shown in ("is first by RR@10 under preference", "under original", "may lead", "agree at τ"):
         assert shown in done.stdout
     for step in ("Pooled", "Published", "simulated workers", "Every pair is judged", "Resolved"):
         assert step in done.stderr

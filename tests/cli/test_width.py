@@ -24,7 +24,7 @@ LABELS = ("--qrels", f"labels={COLLECTION / 'qrels.txt'}")
 LABELS_FILE = ("--qrels", str(COLLECTION / "qrels.txt"))
 BOTH = (*LABELS, "--qrels", "preference=PLACE/driven/preference.qrels", "--measure", "RR@10")
 VERBS = {
-    "score": ("--runs", "PLACE/runs", *BOTH, "--sample", "5"),
+    "score": ("--runs", "PLACE/runs", *BOTH),
     "compare": ("--runs", "PLACE/runs", "--baseline", "PLACE/runs/03.txt", *LABELS, "--measure", "RR@10"),
     "stability": ("--runs", "PLACE/runs", *BOTH, "--trials", "20"),
     "agreement": ("--runs", "PLACE/runs", *BOTH, "--splits", "5"),

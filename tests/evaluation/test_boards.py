@@ -10,9 +10,9 @@ from prefjudge.evaluation.boards import (
     make_board,
     on_common_queries,
     perfect_scores,
-    standings_of,
     tie_sensitivity,
 )
+from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 
@@ -40,7 +40,7 @@ def test_a_board_under_labels_is_made_of_its_parts(statistic: Statistic) -> None
     assert board.perfect.values.tolist() == perfect.values.tolist()
     # written out, as records that hold NaN are not equal from Python 3.13 on
     assert repr(board.leaderboard) == repr(leaderboard(scores, statistic=statistic, perfect=perfect))
-    assert board.standings == (standings_of(scores) if statistic == "mean" else ())
+    assert board.standings == (rank_intervals(scores) if statistic == "mean" else ())
     assert board.ties == tie_sensitivity(RANKS, QRELS, RR, statistic=statistic)
     assert [tie.queries for tie in board.ties] == [1, 0]
     assert board.scores.values.tolist() == scores.values.tolist()
@@ -57,7 +57,7 @@ def test_a_board_without_other_labels_has_no_perfect_ranking_and_orders_by_means
 
 def test_tiers_need_means_two_runs_and_two_queries() -> None:
     two = scores_of({"a": [1, 0.5], "b": [0, 0.1]})
-    assert make_board(two).standings == standings_of(two) != ()
+    assert make_board(two).standings == rank_intervals(two) != ()
     assert make_board(two).ties == ()
     assert make_board(two, statistic="median").standings == ()
     assert make_board(scores_of({"a": [1, 0.5]})).standings == ()

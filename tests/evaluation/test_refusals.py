@@ -11,7 +11,7 @@ from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.agreement import split_half
 from prefjudge.evaluation.boards import leaderboard
-from prefjudge.evaluation.correlation import correlate, sample_agreement
+from prefjudge.evaluation.correlation import correlate
 from prefjudge.evaluation.intervals import named_statistic, to_grid
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
 from prefjudge.evaluation.measures.placings import relabel
@@ -180,11 +180,6 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "measure 'APpref@0' cuts the ranking off before its first document",
         "Start at 1.",
     ),
-    (
-        lambda: sample_agreement(TWO, size=4, rng=rng()),
-        "a sample of 4 queries cannot be drawn from 3",
-        "",
-    ),
     (lambda: score_lists(depth=13), "lists of 13 documents", "Ask for 1 to 12: there are 2 to that power."),
     (lambda: compare(alpha=0.0), "alpha is 0", "Give a level between 0 and 1, such as 0.05."),
     (lambda: compare(alpha=1.0), "alpha is 1", "Give a level between 0 and 1, such as 0.05."),
@@ -314,7 +309,6 @@ def test_what_is_just_allowed_is_not_refused() -> None:
     check_resamples(1, 1, 0.5, Correction.NONE)
     check_resamples(19, 1, 0.05, Correction.NONE)
     assert Measure.parse("ERR").score(RUN, make_qrels({"1": {"d": 4}})).shape == (1,)
-    assert sample_agreement(TWO, size=3, samples=1, rng=rng()).size == 3
     assert len(score_lists(depth=12).lists) == 4096
     assert len(score_lists(depth=1).lists) == 2
     assert compare(queries(2), test="t") is not None

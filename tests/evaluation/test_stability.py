@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.errors import InputError
-from prefjudge.evaluation.boards import rank_intervals
+from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.intervals import bootstrap_counts
 from prefjudge.evaluation.stability import (
     RankStability,

@@ -2,16 +2,24 @@ import numpy as np
 import pytest
 
 from prefjudge.core.runs import Order, Scores
-from prefjudge.evaluation.boards import Board, Standing, TieSensitivity, leaderboard
+from prefjudge.evaluation.boards import (
+    Board,
+    TieSensitivity,
+    leaderboard,
+    make_board,
+)
 from prefjudge.evaluation.correlation import correlate
+from prefjudge.evaluation.firmness import Standing
 from prefjudge.evaluation.measures.preferences import PairAgreement
 from prefjudge.show.boards import (
     board_document,
     correlation_table,
+    firmness_table,
     leaderboard_table,
     per_query_table,
     scores_table,
     side_by_side_table,
+    too_few_words,
 )
 from prefjudge.show.tables import Bold, Unsure, render_terminal, to_records
 from prefjudge.steps.score.score import ScoreResult
@@ -85,7 +93,7 @@ def test_every_form_says_the_same_of_a_run_above_the_perfect_ranking() -> None:
 def test_a_board_takes_in_tiers_and_ties() -> None:
     table = leaderboard_table(
         BOARDS[1],
-        [Standing(run="a", tier=1, highest=1, lowest=2, first=0.75)],
+        [Standing(run="a", tier=1, highest=1, lowest=2)],
         [TieSensitivity(run="a", measure="RR@10", lowest=0.25, score=0.5, highest=0.75, queries=1)],
     )
     assert to_records(table)[0] | {"low": 0, "high": 0} == {
@@ -97,7 +105,6 @@ def test_a_board_takes_in_tiers_and_ties() -> None:
         "tier": 1,
         "rank_low": 1,
         "rank_high": 2,
-        "p_first": 0.75,
         "ties_low": 0.25,
         "ties_high": 0.75,
     }
@@ -190,5 +197,28 @@ def test_agreement_on_no_pair_has_no_table() -> None:
 
 
 def scored(*agreement: PairAgreement) -> ScoreResult:
-    empty = dict.fromkeys(("boards", "tau", "left_out", "samples", "health", "inputs", "out", "notices"), ())
+    empty = dict.fromkeys(("boards", "tau", "left_out", "health", "inputs", "out", "notices"), ())
     return ScoreResult(pair_agreement=agreement, winratio=None, provenance={}, rehearsal=None, **empty)
+
+
+def test_a_board_says_what_would_settle_it_in_votes_and_dollars() -> None:
+    rng = np.random.default_rng(1)
+    few, enough = (
+        make_board(board_scores("RR@10", "few", {name: rng.random(queries).tolist() for name in "ab"}))
+        for queries in (4, 10)
+    )
+    assert too_few_words(few.leaderboard, 30.0, 2.5) == (
+        "4 queries say nothing of which run is better: have 10 judged at least: 6 more, "
+        "about 180 votes and $15."
+    )
+    assert too_few_words(few.leaderboard, None, None).endswith("at least, 6 more.")
+    assert too_few_words(enough.leaderboard, 30.0, 2.5) == ""
+    firm = enough.firmness
+    assert firm is not None
+    more = firm.settles - 10
+    (note,) = firmness_table([enough], 30.0, 2.5).notes
+    assert (
+        f"{firm.settles:,.0f} queries like these: {more:,.0f} more, about {30 * more:,.0f} votes and $"
+        in note
+    )
+    assert [row[1] for row in firmness_table([enough]).rows] == ["no", "no", "no", "skipped", "skipped"]

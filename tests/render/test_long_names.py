@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from prefjudge.core.runs import Order, Scores
-from prefjudge.evaluation.boards import leaderboard, rank_intervals
+from prefjudge.evaluation.boards import leaderboard
+from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.stability import RankStability, bootstrap_ranks
 from prefjudge.evaluation.submissions import Submission
 from prefjudge.evaluation.winratios import WinRatio, WinRatios

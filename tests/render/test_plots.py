@@ -11,8 +11,8 @@ import pytest
 from prefjudge.core.runs import Order, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import leaderboard, make_board
-from prefjudge.evaluation.boards import rank_intervals as intervals_of
 from prefjudge.evaluation.correlation import TwoVotings, correlate
+from prefjudge.evaluation.firmness import rank_intervals as intervals_of
 from prefjudge.evaluation.stability import bootstrap_ranks
 from prefjudge.evaluation.submissions import Submission
 from prefjudge.evaluation.winratios import WinRatio, WinRatios

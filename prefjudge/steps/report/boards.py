@@ -119,8 +119,9 @@ def first_screen(
         f"The best {FIRST_SHOWN} of {len(one.ranked)} runs" if len(one.ranked) > FIRST_SHOWN else "The runs"
     )
     notes = [f"Bars: the {one.confidence:.0%} interval over queries."]
-    if firm:
+    if board.firmness:
         notes.append("May rank: the ranks that no test rules out. Runs in blue may be the best.")
+        notes.append(board.firmness.words)
     if shifts:
         notes.append(f"Was: the rank under the {pair.qrels[0] if pair else ''} labels.")
     whose = _whose(judges) if of_people else f"the {one.qrels} labels"
@@ -161,10 +162,6 @@ def _result(board: Board, judges: str) -> str:
         others = f"any of the {len(rows):,} runs may be the best"
     else:
         others = f"{rivals:,} of the other {many(rest, 'run')} may be the best"
-    first = board.standings[0].first if len(leaders) == 1 else float("nan")
-    if isfinite(first):
-        sure = f"{first:.0%}" if 0.005 <= first <= 0.995 else "over 99%" if first > 0.5 else "under 1%"
-        return f"{by}: {sure} sure that it leads; {others}."
     if rivals > 0 and judges:  # "prefer" would say more than is known
         by = f"{names} {verb} by {_whose(judges)}"
     return f"{by}, but {others}." if rivals > 0 else f"{by}: {others}."

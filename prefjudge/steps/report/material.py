@@ -216,11 +216,8 @@ def rank_picture(material: Material, board: Board) -> Picture:
             Column(name="rank_low", head="from", kind="integer"),
             Column(name="rank_high", head="to", kind="integer"),
             Column(name="tier", kind="integer"),
-            Column(name="p_first", head="P(first)", kind="chance"),
         ),
-        rows=tuple(
-            (one.run, ranks[one.run], one.highest, one.lowest, one.tier, one.first) for one in board.standings
-        ),
+        rows=tuple((one.run, ranks[one.run], one.highest, one.lowest, one.tier) for one in board.standings),
     )
     words = (
         f"The ranks that no significant difference rules out for each run: {board.leaderboard.measure}, "

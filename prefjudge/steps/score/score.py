@@ -11,7 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged, count_judged, on_common_queries
-from prefjudge.evaluation.correlation import RankCorrelation, SampleAgreement, TwoVotings
+from prefjudge.evaluation.correlation import RankCorrelation, TwoVotings
 from prefjudge.evaluation.intervals import Statistic, named_statistic
 from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.stability import LeftOut
@@ -49,6 +49,7 @@ from prefjudge.show.boards import (
     boards_screen,
     boards_tables,
     correlation_document,
+    firmness_table,
     left_out_table,
     left_out_tau,
     main_boards,
@@ -56,8 +57,8 @@ from prefjudge.show.boards import (
     pair_agreement_table,
     pairings_table,
     per_query_table,
-    samples_table,
     scores_table,
+    too_few_words,
     winratio_matrix,
 )
 from prefjudge.show.cells import Table as ShownTable
@@ -94,7 +95,6 @@ class ScoreResult(Shown):
     winratio: WinRatios | None
     pair_agreement: tuple[PairAgreement, ...]
     left_out: tuple[LeftOut, ...]
-    samples: tuple[SampleAgreement, ...]
     health: tuple[RunHealth, ...]
     provenance: dict[str, str]
     inputs: tuple[InputDigest, ...]
@@ -107,6 +107,8 @@ class ScoreResult(Shown):
     not_judged: tuple[NotJudged, ...] = ()
     judged_tops: tuple[NotJudged, ...] = ()
     left_out_votings: TwoVotings | None = None
+    votes_per_query: float | None = None
+    dollars_per_query: float | None = None
     per_query: bool = False
 
     def document(self) -> dict[str, Any]:
@@ -120,7 +122,8 @@ class ScoreResult(Shown):
             "leave_one_out": plain(self.left_out),
             "leave_one_out_tau": plain(self.left_out_tau),
             "leave_one_out_two_votings": plain(self.left_out_votings),
-            "samples": to_records(samples_table(self.samples)),
+            "votes_per_query": self.votes_per_query,
+            "dollars_per_query": self.dollars_per_query,
             "out": self.out[0] if self.out else None,
             "files": list(self.out),
             **({"per_query": to_records(per_query_table(self.matrices))} if self.per_query else {}),
@@ -135,10 +138,13 @@ class ScoreResult(Shown):
         """Return the runs in their order by people's answers, and how sure that order is."""
         asked = [
             *([left_out_table(self.left_out, self.left_out_votings)] if self.left_out else []),
-            *([samples_table(self.samples)] if self.samples else []),
             *([official_table(self.official)] if self.official else []),
         ]
         shown = boards_screen(self.boards, self.tau, asked)
+        if self.boards:
+            main, _ = main_boards(self.boards)
+            lacks = too_few_words(main.leaderboard, self.votes_per_query, self.dollars_per_query)
+            shown = replace(shown, sure=(*([lacks] if lacks else []), *shown.sure))
         if not self.not_judged:
             return shown
         waits = many(len(self.not_judged), "run waits", "runs wait")
@@ -165,15 +171,15 @@ class ScoreResult(Shown):
 
     def tables(self) -> tuple[ShownTable, ...]:
         """Return the boards, and what was asked for beside them."""
-        ratios = self.winratio
+        ratios, firm = self.winratio, (self.boards, self.votes_per_query, self.dollars_per_query)
         judged = any(row.agree + row.disagree for row in self.pair_agreement)  # not of one document a query
         return (
             *boards_tables(self.boards, self.tau, self.not_judged, provenance=self.provenance),
+            *([firmness_table(*firm)] if any(one.firmness for one in self.boards) else []),
             *([winratio_matrix(ratios, shown=best_runs(ratios, RUNS_SHOWN))] if ratios else []),
             *([pair_agreement_table(self.pair_agreement)] if judged else []),
             *([pairings_table(self.pairings, self.cycles)] if self.pairings else []),
             *([left_out_table(self.left_out, self.left_out_votings)] if self.left_out else []),
-            *([samples_table(self.samples)] if self.samples else []),
             *([official_table(self.official)] if self.official else []),
         )
 
@@ -290,6 +296,14 @@ def compared_boards(result: ScoreResult) -> list[tuple[Leaderboard, Leaderboard]
     ]
 
 
+def _price(study: Study) -> float:
+    """Return what a vote costs as the study pays."""
+    from prefjudge.field.crowd import read_prices  # and with it what crowds need
+
+    hit = read_prices(study.config).submission(study.config.hit.reward, 1)
+    return float(hit) / study.config.design.new_pairs_per_hit
+
+
 # How much of the runs that wait for a challenge to end is judged already.
 
 
@@ -337,7 +351,6 @@ def score(
     pool: Pooled | None = None,
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
-    sample: Annotated[int, Ge(1)] | None = None,
     seed: Annotated[int, Ge(0)] | None = None,
     engine: Engine | Literal["files", "spark"] = Engine.FILES,
     out: str | Path | None = None,
@@ -389,10 +402,8 @@ def score(
         the first label set (on all its queries, and on those of the second) and under the second.
     order_by : str or Path, optional
         Draw the runs in the order of a board: the name of a label set, or a leaderboard's CSV.
-    sample : int, optional
-        Draw 1,000 samples of this many queries, and say how far their boards agree with those of all queries.
     seed : int, optional
-        The seed of the samples; a study has its own.
+        The seed of what is drawn; a study has its own.
     engine : Engine
         What reads the runs: this machine, or a cluster that Spark knows.
     out : Path, optional
@@ -453,7 +464,6 @@ def score(
             Boards(found, measure, chosen),
             leave_one_out=leave_one_out,
             team_of=team_of,
-            sample=sample,
             health=health,
             leaderboard=leaderboard,
         )
@@ -475,7 +485,6 @@ def scored(
     *,
     leave_one_out: bool = False,
     team_of: TeamsOf | None = None,
-    sample: int | None = None,
     health: bool = False,
     leaderboard: str | Path | None = None,
 ) -> ScoreResult:
@@ -490,6 +499,7 @@ def scored(
             queries = frozenset(votes.labels.queries)
             left_out_votings = boards.votings.of(str(boards.by_labels[0]), queries)
     labels = found.qrels[0] if found.qrels else None
+    each = len(found.judgments) / len(votes.labels.queries) if votes and found.judgments else None
     result = ScoreResult(
         boards=tuple(boards.all),
         tau=tau,
@@ -497,7 +507,6 @@ def scored(
         pair_agreement=boards.agreement,
         left_out=left_out,
         left_out_votings=left_out_votings,
-        samples=boards.samples(sample) if sample is not None else (),
         health=tuple(health_of(found.reader, labels)) if health else (),
         out=(),
         official=official_scores(leaderboard, found, boards.by_labels[0], boards.all)
@@ -507,6 +516,8 @@ def scored(
         cycles=votes.resolutions.counts()["cycle"] if votes else None,
         not_judged=apart,
         judged_tops=boards.tops,
+        votes_per_query=each,
+        dollars_per_query=_price(found.study) * each if found.study and each else None,
         **found.made_from(),
     )
     return replace(result, provenance=result.provenance | in_words(apart))

@@ -19,7 +19,7 @@ from prefjudge.findings.outputs import stamp_of
 from prefjudge.pages.page import Fact, Page, Picture, Section, is_web_address, version_address
 from prefjudge.reading.given import QRELS_NAME
 from prefjudge.reading.leaderboards import RunMetadata, leaderboard_text
-from prefjudge.show.boards import boards_tables, leaderboard_table, official_table
+from prefjudge.show.boards import boards_tables, firmness_table, leaderboard_table, official_table
 from prefjudge.show.cells import Cell, Column, Table, bare
 from prefjudge.show.figures import render_figure
 from prefjudge.show.plots import plot_progress
@@ -238,7 +238,12 @@ def _beside_labels(state: SiteState) -> list[Section]:
     boards = [*state.boards.labels, *state.boards.current.boards]
     if not state.boards.labels:
         return []
-    return [Section(heading="Under the labels", tables=tuple(boards_tables(boards, tau=state.taus)))]
+    return [
+        Section(
+            heading="Under the labels",
+            tables=(*boards_tables(boards, tau=state.taus), firmness_table(boards)),
+        )
+    ]
 
 
 def _official(state: SiteState) -> list[Section]:
