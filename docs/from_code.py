@@ -17,7 +17,7 @@ import prefjudge
 from prefjudge import GROUPS, VERBS, Verb, errors
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
-from prefjudge.steps.reproduce.papers import GUIDED, Exhibit, load_paper
+from prefjudge.steps.reproduce.papers import PAPERS, Exhibit, load_paper
 from prefjudge.study.config import schema_text
 
 _MARK = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
@@ -184,7 +184,7 @@ def library() -> Iterator[str]:
 
 def papers() -> Iterator[str]:
     """Return every table and figure of the papers, with the command that makes it alone."""
-    for paper in map(load_paper, GUIDED):
+    for paper in map(load_paper, PAPERS):
         yield f"## {paper.name}\n\n{paper.citation}\n\n{paper.lead} {paper.own}\n"
         by_command: dict[str, list[str]] = {}
         for exhibit in paper.exhibits:

@@ -3,7 +3,6 @@
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.given import paths_of
 from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import take_runs
-from prefjudge.steps.reproduce.papers import PAPERS
+from prefjudge.resources import resource_dir
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION as DEMO
@@ -229,16 +228,13 @@ def test_a_paper_of_memory_is_that_of_files(tmp_path: Path, monkeypatch: pytest.
     assert prefjudge.check(RUNS[0], qrels=LABELS, queries=QUERY_TEXTS).ok
     with pytest.raises(InputError, match="row 1: document 'd' is in the pool of query 'q' already, in row 0"):
         prefjudge.winratio(runs=FRAMES, judgments=table, pool={"q": ["d", "d"]})
-    pooling = PAPERS["shallow-pooling"]
-    few = replace(pooling, exhibits=pooling.exhibits[:4])
-    monkeypatch.setitem(PAPERS, "shallow-pooling", few)
+    text = resource_dir("configs").joinpath("papers", "shallow-pooling.toml").read_text()
+    Path("few.toml").write_text("[[exhibits]]".join(text.split("[[exhibits]]")[:5]))
     monkeypatch.setattr(
         "prefjudge.steps.reproduce.reproduce.write_figure", lambda path, figure, stamp: path.touch()
     )
     for folder, runs, qrels, given in (("a", RUNS, QRELS, "votes.txt"), ("b", FRAMES, LABELS, table)):
-        prefjudge.reproduce(
-            "shallow-pooling", out=folder, runs=runs, qrels=qrels, judgments=given, sample=5, seed=1
-        )
+        prefjudge.reproduce("few.toml", out=folder, runs=runs, qrels=qrels, judgments=given, seed=1)
     for path in Path("a").glob("*.csv"):
         assert path.read_bytes() == (Path("b") / path.name).read_bytes()
 

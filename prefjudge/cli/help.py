@@ -58,7 +58,7 @@ USUAL = {
     "board": Usual("check .", "base head submitter out format json"),
     "reproduce": Usual(
         "shallow-pooling --runs 'runs/*' --qrels qrels.txt --simulate --out paper",
-        "out study runs qrels judgments leaderboard simulate details json",
+        "out init study runs qrels judgments leaderboard simulate details json",
     ),
     "judge": Usual("my-study --worth", "url model worth most most_cost prompt_price reply_price json"),
     "workers": Usual("my-study", "judgments model ids forget export unpaid details json"),

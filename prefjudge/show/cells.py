@@ -1,7 +1,7 @@
 """Cells: a table as a record of columns and rows, and the words for a cell in the width there is."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from operator import attrgetter
@@ -76,6 +76,12 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def only(self, names: Collection[str]) -> "Table":
+        """Return the table with the columns of these names."""
+        kept = [place for place, column in enumerate(self.columns) if column.name in names]
+        rows = tuple(tuple(row[place] for place in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[place] for place in kept), rows=rows)
 
     def stamped(self, stamp: str) -> "Table":
         """Return the table with a stamp above its notes; unchanged where there is none."""

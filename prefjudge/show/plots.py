@@ -120,10 +120,11 @@ def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | No
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
         words = ""
         if tau is not None and math.isfinite(tau.tau):
-            words = f"\nKendall's τ {tau.tau:.2f}{votings_words(tau)}"
+            words = f"Kendall's τ {tau.tau:.2f}{votings_words(tau)}"
         queries = " and ".join(f"{count:,}" for count in dict.fromkeys((x.queries, y.queries)))
         plural = "query" if queries == "1" else "queries"
-        axes.set_title(f"{many(len(shared), 'run')}, {queries} {plural}, two label sets{words}")
+        title = f"{many(len(shared), 'run')}, {queries} {plural}, two label sets"
+        axes.set_title("\n".join((title, *wrap(words, 72))))
     return figure
 
 
@@ -285,7 +286,7 @@ def plot_official(board: OfficialBoard) -> "Figure":
         axes.margins(0.08)
         label_points(axes, points, ([], []))
         axes.grid()
-        axes.set_xlabel("evaluation score on the leaderboard")
+        axes.set_xlabel(printable(f"{board.measure.partition('@')[0]} on the leaderboard's evaluation set"))
         axes.set_ylabel(printable(f"{board.measure}, {board.original} qrels"))
         tau = f", Kendall's τ {board.tau:.2f}" if math.isfinite(board.tau) else ""
         queries = many(board.selected, "selected query")

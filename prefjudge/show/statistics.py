@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.core.resolving.resolutions import Change
+from prefjudge.core.runs import Scores
 from prefjudge.core.workers import Sign
 from prefjudge.evaluation.agreement import Agreement
 from prefjudge.evaluation.correlation import RankShift
@@ -122,7 +123,7 @@ _DIFFERENCE = "Δ: the score of b less that of a."
 
 
 def outcomes_table(
-    rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
+    rows: Sequence[tuple[Significance | Scores, Outcomes]], *, provenance: Mapping[str, str] | None = None
 ) -> Table:
     """Return the outcome breakdown, one row a contender, with every p-value raw (Table 2 of the paper)."""
 
@@ -133,7 +134,7 @@ def outcomes_table(
         return lambda _tested, row: Bold(p) if (p := getattr(row, name)) <= row.alpha else p
 
     def verdict(name: str) -> Callable[..., Cell]:
-        def told(_tested: Significance, row: Outcomes) -> Cell:
+        def told(_tested: object, row: Outcomes) -> Cell:
             found = getattr(row, name)
             return found.value if found is Harm.NOT_TOLD_APART else Bold(found.value)
 
@@ -175,7 +176,7 @@ def outcomes_table(
     )
 
 
-def _level(rows: Sequence[tuple[Significance, Outcomes]], name: str) -> str:
+def _level(rows: Sequence[tuple[Significance | Scores, Outcomes]], name: str) -> str:
     levels = sorted({float(getattr(row, name)) for _, row in rows})
     return f" at p ≤ {' or '.join(f'{level:.2g}' for level in levels)}" if levels else ""
 
@@ -189,7 +190,7 @@ def _split(rows: Sequence[Outcomes]) -> tuple[str, ...]:
 
 
 def naive_table(
-    rows: Sequence[tuple[Significance, Outcomes]], *, provenance: Mapping[str, str] | None = None
+    rows: Sequence[tuple[Significance | Scores, Outcomes]], *, provenance: Mapping[str, str] | None = None
 ) -> Table:
     """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
     return table(

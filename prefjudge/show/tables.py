@@ -4,7 +4,8 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from html import escape
 from pathlib import PurePath
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 LONG = 40
 """A table of more rows does not fit a page."""
-
-_WIDE = 8
-"""A table of more columns is set small and close, so that a matrix of a dozen runs fits a page."""
 
 _LETTERS = frozenset(
     "ßæÆøØœŒłŁı"
@@ -103,62 +101,123 @@ def _typeset(found: re.Match[str]) -> str:
     return character if character.isascii() or character in _LETTERS else f"U+{ord(character):04X}"
 
 
-def to_latex(table: Table) -> str:
-    """Return a ``table`` environment: caption, booktabs rules, notes; the provenance as comments."""
-    # More than `LONG` rows are a ``longtable``, which continues over pages. The first comment names the
-    # packages that a document needs for it.
-    long = len(table.rows) > LONG
-    comments = [
-        rf"% needs \usepackage{{booktabs,{'longtable,' * long}textcomp}}",
-        *(f"% {_one_line(key)}: {_one_line(text)}" for key, text in table.provenance.items()),
-    ]
-    shape = "".join("r" if column.right_aligned else "l" for column in table.columns)
-    caption = rf"\caption{{{escape_latex(table.title)}}}"
-    head = [r"\toprule", _row([escape_latex(column.heading) for column in table.columns]), r"\midrule"]
-    rows = [_row(cells) for cells in _cells(table)]
-    small = r"\scriptsize\setlength{\tabcolsep}{2.5pt}" if len(shape) > _WIDE else ""
-    sentences = " ".join(note if note.endswith(".") else f"{note}." for note in table.notes)
-    notes = rf"{{\footnotesize {escape_latex(sentences)}}}" if sentences else ""
-    body = _long if long else _short
-    return "\n".join([*comments, *body(shape, caption, head, rows, small, notes)]) + "\n"
+COLUMN, TEXT = 241.1, 506.3
+"""How wide a column and the text of a page of a proceedings volume are, in points."""
+_SIZES = (("", 1.0, 6.0), (r"\small", 0.9, 5.0), (r"\footnotesize", 0.8, 4.0), (r"\scriptsize", 0.7, 2.5))
+"""Sizes of type, what they are of the normal one, and the space on each side of a column, in points."""
+_NARROW, _WIDE = frozenset(" ijltfrI.,;:!|'()[]-"), frozenset("mwMWNOQGDHKU%@&+=<>−×≤≥±…")
+_BROKEN = 90.0
+"""Points that a column of sentences takes at least; its cells are broken into lines."""
 
 
-def _short(shape: str, caption: str, head: list[str], rows: list[str], small: str, notes: str) -> list[str]:
-    return [
-        r"\begin{table}",
-        r"\centering",
-        caption,
-        *([small] if small else []),
-        rf"\begin{{tabular}}{{{shape}}}",
-        *head,
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(["", r"\smallskip", rf"\parbox{{\linewidth}}{notes}"] if notes else []),
-        r"\end{table}",
-    ]
+def to_latex(table: Table, column: float = COLUMN, text: float = TEXT) -> str:
+    """Return a ``table`` that fits a column, or a ``table*`` that fits the text, in large type.
 
-
-def _long(shape: str, caption: str, head: list[str], rows: list[str], small: str, notes: str) -> list[str]:
-    over = rf"\multicolumn{{{len(shape)}}}{{r}}{{\footnotesize to be continued}} \\"
-    return [
-        *(["{" + small] if small else []),
-        rf"\begin{{longtable}}{{{shape}}}",
-        rf"{caption} \\",
-        *head,
-        r"\endfirsthead",
-        *head,
-        r"\endhead",
+    What does not fit gives way, the least important columns first, and is named below.
+    """
+    # More than `LONG` rows are a ``longtable``, which continues over pages of one column. The first comment
+    # names the packages that a document needs.
+    long, kept, left_out = len(table.rows) > LONG, _without_constants(table), list[str]()
+    while (fits := _fitting(measured := _measured(kept), column, text, long=long)) is None:
+        last = max(kept.columns, key=lambda one: one.priority)
+        if last.priority < 2:
+            fits = len(_SIZES) - 1, text
+            break
+        left_out.append(last.heading)
+        kept = kept.only({one.name for one in kept.columns} - {last.name})
+    size, room = fits
+    name, scale, space = _SIZES[size]
+    free = (
+        room - 2 * space * len(measured) - sum(scale * width for _, width, broken in measured if not broken)
+    )
+    sentences = sum(width for _, width, broken in measured if broken)
+    shape = "".join(
+        rf"p{{{max(0.6 * _BROKEN, free * width / sentences):.0f}pt}}" if broken else "lr"[one.right_aligned]
+        for one, (_, width, broken) in zip(kept.columns, measured, strict=True)
+    )
+    notes = [*kept.notes, *([f"Left out: {', '.join(left_out)}"] if left_out else [])]
+    said = escape_latex(" ".join(note if note.endswith(".") else f"{note}." for note in notes))
+    below = rf"{{\footnotesize {said}}}" if said else ""
+    scaled = not long and _width(measured, size) > 0.8 * room  # the fonts of the document may be wider
+    small = [rf"{name}\setlength{{\tabcolsep}}{{{space:g}pt}}"] if name else []
+    caption, star = rf"\caption{{{escape_latex(table.title)}}}", "*" * (room > column)
+    head = [
+        r"\toprule",
+        _row([_heading(*one) for one in zip(kept.columns, measured, strict=True)]),
         r"\midrule",
-        over,
-        r"\endfoot",
-        r"\bottomrule",
-        r"\endlastfoot",
-        *rows,
-        r"\end{longtable}",
-        *(["}"] if small else []),
-        *([rf"\noindent{notes}"] if notes else []),
     ]
+    rows = [*map(_row, _cells(kept)), r"\bottomrule"]
+    packages = ",".join(["booktabs", *["graphicx"] * scaled, *["longtable"] * long, "textcomp"])
+    lines = [
+        rf"% needs \usepackage{{{packages}}}",
+        *(f"% {_one_line(key)}: {_one_line(words)}" for key, words in table.provenance.items()),
+    ]
+    if long:
+        over = rf"\multicolumn{{{len(measured)}}}{{r}}{{\footnotesize to be continued}} \\"
+        lines += ["{" + one for one in small]
+        lines += [rf"\begin{{longtable}}{{{shape}}}", rf"{caption} \\", *head, r"\endfirsthead", *head]
+        lines += [r"\endhead", r"\midrule", over, r"\endfoot", r"\bottomrule", r"\endlastfoot", *rows[:-1]]
+        lines += [r"\end{longtable}", *("}" for _ in small), *([rf"\noindent{below}"] if below else [])]
+    else:
+        fitted = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+        lines += [rf"\begin{{table{star}}}", r"\centering", caption, *small, *([fitted] if scaled else [])]
+        lines += [rf"\begin{{tabular}}{{{shape}}}", *head, *rows, r"\end{tabular}" + "}" * scaled]
+        lines += ["", r"\smallskip", rf"\parbox{{\linewidth}}{below}"] if below else []
+        lines.append(rf"\end{{table{star}}}")
+    return "\n".join(lines) + "\n"
+
+
+Measured = Sequence[tuple[list[str], float, bool]]
+
+
+def _without_constants(table: Table) -> Table:
+    """Return a table whose columns of one text are told in a note."""
+    same = {
+        column.name: f"{column.heading}: {bare(values[0])}"
+        for column, *values in zip(table.columns, *table.rows, strict=True)
+        if column.kind == "text" and column.priority > 1 and len({*map(bare, values)}) == 1 < len(values)
+    }
+    kept = {column.name for column in table.columns} - same.keys()
+    return replace(table.only(kept), notes=(*table.notes, *(["; ".join(same.values())] if same else [])))
+
+
+def _fitting(columns: Measured, column: float, text: float, *, long: bool) -> tuple[int, float] | None:
+    """Return the size of type in which a table fits, and the width that it fits."""
+    places = [(size, column) for size in range(3) if not long]
+    places += [(size, text) for size in range(len(_SIZES))]
+    return next((one for one in places if _width(columns, one[0]) <= one[1]), None)
+
+
+def _width(columns: Measured, size: int) -> float:
+    """Return about how wide a table is, in points."""
+    _, scale, space = _SIZES[size]
+    return sum(2 * space + (_BROKEN if broken else scale * width) for _, width, broken in columns)
+
+
+def _measured(table: Table) -> Measured:
+    """Return each column's heading in lines, its width in normal type, and whether it holds sentences."""
+    found = []
+    cells = [*zip(*cells_for_people(table), strict=True)] or [()] * len(table.columns)
+    for column, words in zip(table.columns, cells, strict=True):
+        width = max(map(_points, words), default=0.0)
+        lines = column.heading.split() if _points(column.heading) > width else []
+        lines = lines or [column.heading]
+        broken = any(said.count(" ") > 6 and len(said) > 40 for said in words)
+        found.append((lines, max(width, *map(_points, lines)), broken))
+    return found
+
+
+def _heading(column: Column, measured: tuple[list[str], float, bool]) -> str:
+    lines = [*map(escape_latex, measured[0])]
+    stack = r" \\ ".join(lines)
+    return rf"\shortstack[{'lr'[column.right_aligned]}]{{{stack}}}" if len(lines) > 1 else stack
+
+
+def _points(text: str) -> float:
+    """Return about how wide a text is in normal type, in points."""
+    return sum(
+        3.4 if one in _NARROW else 8.4 if one in _WIDE else 6.9 if one.isupper() else 5.2 for one in text
+    )
 
 
 def _row(cells: list[str]) -> str:

@@ -408,7 +408,8 @@ def pool(
         if texts is not None:
             pools = select_queries(pools, tuple(texts))
         notices += heads_beside_each_other(heads, pools.queries, depth)
-        pools = given.sampled(pools, sample, min_size)
+        if sample or not duels:  # section 3 takes all queries; what a config samples is section 4's
+            pools = given.sampled(pools, sample, min_size)
         judging = set(pools.queries)
         gone = {one: doc for one, doc in gone.items() if one[0] in judging}
         notices += copies_pooled(gone, given.collection or copies)

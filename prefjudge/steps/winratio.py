@@ -236,7 +236,7 @@ def winratio(
         winratio=ratios,
         shown=runs_to_show(ratios, runs_shown),
         against_qrel=against,
-        examples=_with_texts(drawn, found.study),
+        examples=with_texts(drawn, found.study),
         out=str(out) if out else None,
         **made,
     )
@@ -257,7 +257,7 @@ def _need_common(judgments: Judgments, heads: Heads) -> None:
             )
 
 
-def _with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":
+def with_texts(examples: "tuple[Example, ...]", study: "Study | None") -> "tuple[Example, ...]":
     """Return the examples with the texts that a study has."""
     if study is None:
         return examples

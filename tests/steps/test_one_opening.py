@@ -62,7 +62,6 @@ OTHERS: dict[str, Verb] = {
     "reproduce": lambda study: reproduce(
         "significant-improvements",
         study=study,
-        baseline=["lexical"],
         out=folder_of(study).parent / "exhibits",
     ),
     "work": lambda study: work(study, workers=2, most=1),

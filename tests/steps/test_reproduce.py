@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 import prefjudge
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
+from prefjudge.resources import resource_dir
 from prefjudge.steps.demo import demo
 from prefjudge.steps.reproduce.exhibits import hits_of, paper_price
-from prefjudge.steps.reproduce.papers import GUIDED, PAPERS, Exhibit, load_paper
+from prefjudge.steps.reproduce.papers import PAPERS, Exhibit, Paper, load_paper
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
@@ -25,7 +26,15 @@ BOARD = (
     "id,date,description,team,eval\n"
     "lexical,2021/01/02,words,A,0.30\nreranker-large,2021/02/03,a BERT of size,B,0.40\n"
 )
-EXHIBITS = [(paper.name, one) for paper in map(load_paper, GUIDED) for one in paper.exhibits]
+EXHIBITS = [(paper.name, one) for paper in map(load_paper, PAPERS) for one in paper.exhibits]
+
+
+def told(paper: str, **keys: object) -> Path:
+    """Write a paper's own file into the working directory, with more keys that hold for all experiments."""
+    path = Path(f"{paper}.toml")
+    own = (resource_dir("configs") / "papers" / path.name).read_text(encoding="utf-8")
+    path.write_text("".join(f"{key} = {json.dumps(said)}\n" for key, said in keys.items()) + own)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +65,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.usefixtures("unfigured")
 def test_few_queries_tell_no_share_of_a_rank(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    found = prefjudge.reproduce("benchmarking", out="few", runs="runs", qrels="QRELS", held_out="QUERIES")
+    found = prefjudge.reproduce(
+        told("benchmarking", held_out="QUERIES"), out="few", runs="runs", qrels="QRELS"
+    )
     missing = {one.name: one.missing for one in found.exhibits}
     for name in ("Table 1", "Table 2", "Figure 3"):
         assert "fewer than 30 queries tell no share of a rank" in missing[name]
@@ -66,8 +77,8 @@ def test_few_queries_tell_no_share_of_a_rank(home: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("unfigured")
 def test_the_benchmarking_paper_keeps_its_own_intervals(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    given = {key: GIVEN["benchmarking"][key] for key in ("runs", "qrels", "held_out")}
-    page = Path(prefjudge.reproduce("benchmarking", out="paper", **given).index).read_text(encoding="utf-8")
+    file = told("benchmarking", **GIVEN["benchmarking"])
+    page = Path(prefjudge.reproduce(file, out="paper").index).read_text(encoding="utf-8")
     assert "the ranks in the middle 95 % of the trials, as in the paper" in page
     assert "Holm" not in page.partition(">Figure 4</h3>")[2].partition("<h3")[0]
 
@@ -83,13 +94,13 @@ def unfigured(monkeypatch: pytest.MonkeyPatch) -> None:
 GIVEN = {
     "shallow-pooling": {"study": "demo/study", "leaderboard": "LEADERBOARD.csv"},
     "significant-improvements": {
-        "runs": "runs",
-        "qrels": "QRELS",
+        "runs": ["runs"],
+        "qrels": ["QRELS"],
         "leaderboard": "LEADERBOARD.csv",
         "baseline": ["lexical"],
     },
     "benchmarking": {
-        "runs": "MANY/runs",
+        "runs": ["MANY/runs"],
         "qrels": ["sparse=MANY/QRELS", "graded=MANY/QRELS"],
         "held_out": "MANY/QUERIES",
         "leaderboard": "LEADERBOARD.csv",
@@ -98,24 +109,88 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
-def test_every_table_and_figure_is_made(paper: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def afm(name: str) -> dict[str, float]:
+    """Return how wide the letters of a PostScript font are, in thousandths of its size."""
+    from matplotlib import get_data_path
+
+    text = (Path(get_data_path()) / "fonts" / "afm" / name).read_text(encoding="latin-1")
+    widths = re.findall(r"^C -?\d+ ; WX ([\d.]+) ; N (\w+) ;", text, re.MULTILINE)
+    return {name: float(width) for width, name in widths}
+
+
+GLYPHS = {
+    "0": "zero",
+    "1": "one",
+    "2": "two",
+    "3": "three",
+    "4": "four",
+    "5": "five",
+    "6": "six",
+    "7": "seven",
+    "8": "eight",
+    "9": "nine",
+    ".": "period",
+    "%": "percent",
+    "-": "hyphen",
+    "(": "parenleft",
+    "@": "at",
+    " ": "space",
+    ",": "comma",
+    ":": "colon",
+    "$": "dollar",
+    "/": "slash",
+    ")": "parenright",
+}
+SIZES = {r"\small": 9, r"\footnotesize": 8, r"\scriptsize": 7}
+
+
+def width_of(tex: str, font: dict[str, float]) -> float:
+    """Set a table's rows in a font: how wide is it, in points, without what scales it?"""
+    size = next((points for name, points in SIZES.items() if name in tex), 10)
+    space = float((re.findall(r"tabcolsep}{([\d.]+)pt", tex) or ["6"])[0])
+    kind = "longtable" if "longtable}" in tex else "tabular"
+    body = tex.partition(rf"\begin{{{kind}}}")[2].partition(rf"\end{{{kind}}}")[0]
+    widths: dict[int, float] = {}
+    for row in re.split(r" \\\\\n", body.partition("\\toprule\n")[2]):
+        for place, cell in enumerate(row.replace("\\midrule\n", "").split(" & ")):
+            words = re.sub(r"\\shortstack\[.\]{(.*)}$", r"\1", cell)
+            for line in words.split(r" \\ "):
+                plain = re.sub(r"\\textbf{(.*?)}|\\\((.*?)\\\)|\\textless{}", r"\1-", line).replace("\\", "")
+                points = sum(font.get(GLYPHS.get(one, one), 500.0) for one in plain) * size / 1000
+                widths[place] = max(widths.get(place, 0.0), points)
+    broken = [float(one) for one in re.findall(r"p{(\d+)pt}", body.partition("\n")[0])]
+    plain = sorted(widths.values())[: len(widths) - len(broken)]
+    return sum(plain) + sum(broken) + 2 * space * len(widths)
+
+
+def overfull(path: Path, paper: Paper) -> list[str]:
+    """Say in which of two fonts a table does not fit its page, with what may be scaled by a fifth."""
+    tex = path.read_text()
+    room = paper.text if r"\begin{table*}" in tex else paper.column
+    most = (1.2 if "resizebox" in tex else 1) * room
+    fonts = ("cmr10.afm", "ptmr8a.afm")
+    return [
+        f"{path.name} {font}: {wide:.0f} pt" for font in fonts if (wide := width_of(tex, afm(font))) > most
+    ]
+
+
+@pytest.mark.parametrize("paper", [*map(load_paper, GIVEN)], ids=lambda paper: paper.name)
+def test_every_table_and_figure_is_made(paper: Paper, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    name = paper.name  # type: ignore[attr-defined]
-    found = prefjudge.reproduce(name, out=f"out-{name}", **GIVEN[name])
+    name = paper.name
+    found = prefjudge.reproduce(told(name, **GIVEN[name]), out=f"out-{name}")
     impossible = {one.name for _, one in EXHIBITS if one.impossible}
     assert {one.name: one.missing for one in found.exhibits if not one.files} == {
-        one.name: one.impossible
-        for one in paper.exhibits
-        if one.impossible  # type: ignore[attr-defined]
+        one.name: one.impossible for one in paper.exhibits if one.impossible
     }
-    assert [one.name for one in found.exhibits] == [one.name for one in paper.exhibits]  # type: ignore[attr-defined]
+    assert [one.name for one in found.exhibits] == [one.name for one in paper.exhibits]
     folder = Path(found.folder)
     for one in found.exhibits:
         stem = re.sub("[^a-z0-9]+", "-", one.name.lower()).strip("-")
         assert all(file.startswith(stem) for file in one.files)
         assert all((folder / file).stat().st_size for file in one.files)
         assert one.files or one.name in impossible
+    assert [said for path in folder.glob("*.tex") for said in overfull(path, paper)] == []
     page = Path(found.index).read_text(encoding="utf-8")
     places = [page.index(f">{one.name}</h3>") for one in found.exhibits]
     assert places == sorted(places)
@@ -192,13 +267,12 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path("runs", f"{run}.txt").symlink_to(RUNS / f"{run}.txt")
         prefjudge.resolve(judgments="JUDGMENTS", out="PREFERENCE.qrels")
         prefjudge.reproduce(
-            "shallow-pooling",
+            told("shallow-pooling", against_qrel="lexical"),
             runs="runs",
             qrels="QRELS",
             judgments="JUDGMENTS",
             pool="POOL",
             leaderboard="LEADERBOARD.csv",
-            against_qrel="lexical",
             out="out",
         )
     return folder
@@ -225,8 +299,12 @@ def test_each_command_makes_exactly_its_exhibit(
 
 
 def _said(path: Path) -> list[str]:
-    """Return the lines of a file, without TeX's comments."""
-    return [line for line in path.read_text().splitlines() if line[:1] != "%"]
+    """Return the lines of a file; of TeX those of the rows and the notes, whatever the width of the page."""
+    return [
+        line
+        for line in path.read_text().splitlines()
+        if path.suffix != ".tex" or " & " in line or "parbox" in line
+    ]
 
 
 def test_the_command_of_table_4_makes_its_cells_in_the_order_of_the_runs(
@@ -253,10 +331,8 @@ def test_exhibits_are_of_the_judged_pool_and_say_so(judged: Path) -> None:
     out = judged / "out"
     labelled = {line.split()[0] for line in (judged / "QRELS").read_text().splitlines()}
     both = {line.split()[0] for line in (judged / "JUDGMENTS").read_text().splitlines()} & labelled
-    words = f"Of {len(both)} labelled queries in the judged pools; the qrels label 12."
-    assert words in (out / "index.html").read_text()
     with (out / "table-1.csv").open() as file:
-        assert int([*csv.DictReader(file)][-1]["queries"]) == len(both)
+        assert int([*csv.DictReader(file)][-1]["queries"]) == len(labelled) > len(both)
     assert (out / "figure-4.svg").read_bytes() == (judged / "figure-4.svg").read_bytes()
     pairs = len((judged / "JUDGMENTS").read_text().splitlines())
     assert f"Judging each pair once takes {pairs:,} comparisons" in (out / "index.html").read_text()
@@ -279,11 +355,18 @@ def test_the_public_leaderboard_has_the_best_runs_of_both_versions(exhibit: Exhi
     assert exhibit.own.endswith(f"R1 to R{len(found.audit.records)}.")
 
 
+def few_queries(count: int) -> Path:
+    """Write shallow pooling's file with a small sample."""
+    path = told("shallow-pooling")
+    path.write_text(path.read_text().replace("sample = 500", f"sample = {count}"))
+    return path
+
+
 @pytest.mark.usefixtures("unfigured")
-def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
-    found = prefjudge.reproduce(
-        "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
-    )
+def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paper = few_queries(10)
+    found = prefjudge.reproduce(paper, runs=RUNS, qrels=QRELS, simulate=True, seed=3, out=tmp_path / "out")
     folder = tmp_path / "out"
     made = {one.name for one in found.exhibits if one.files}
     assert {"Table 1", "Table 2", "Figure 2", "Figure 4", "Table 4", "Figure 6 (top)"} <= made
@@ -294,16 +377,14 @@ def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path) -> None:
     assert stamp in (folder / "table-2.rehearsal.txt").read_text()
     assert (folder / "simulated-judgments.txt").read_text().startswith("# rehearsal")
     first = (folder / "simulation.csv").read_bytes()
-    again = prefjudge.reproduce(
-        "shallow-pooling", runs=RUNS, qrels=QRELS, simulate=True, sample=10, seed=3, out=tmp_path / "out"
-    )
+    again = prefjudge.reproduce(paper, runs=RUNS, qrels=QRELS, simulate=True, seed=3, out=tmp_path / "out")
     assert again == found
     assert (folder / "simulation.csv").read_bytes() == first
     listed = json.loads((folder / "reproduce.json").read_text())["files"]
     assert {path.name for path in folder.iterdir()} <= {*listed, "reproduce.json"}, "a repeat clears the rest"
 
 
-@pytest.mark.parametrize("option", ["runs", "qrels", "judgments", "leaderboard", "held_out", "pool"])
+@pytest.mark.parametrize("option", ["runs", "qrels", "judgments", "leaderboard", "pool"])
 def test_a_file_that_cannot_be_read_is_named_once_and_nothing_is_written(option: str, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"
     wrong.write_bytes(b"q01 \xff\x00\n")
@@ -341,17 +422,19 @@ def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path
 
 
 @pytest.mark.usefixtures("unfigured")
-def test_table_4_and_figure_6_are_in_the_official_order(tmp_path: Path) -> None:
+def test_table_4_and_figure_6_are_in_the_official_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The better run on the leaderboard is the worse one under the qrels."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "board.csv").write_text(BOARD.replace("0.30", "0.90"))
     runs = [RUNS / "reranker-large.txt", RUNS / "lexical.txt"]
     prefjudge.reproduce(
-        "shallow-pooling",
+        few_queries(20),
         runs=runs,
         qrels=QRELS,
         leaderboard=tmp_path / "board.csv",
         simulate=True,
-        sample=20,
         seed=1,
         out=tmp_path / "out",
     )
@@ -376,7 +459,7 @@ def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:
     missing = {one.name: one.missing for one in found.exhibits if not one.files}
     assert missing["Table 2"] == "it needs side-by-side judgments (--judgments or --study)"
     assert "--leaderboard" in missing["Table 3"]
-    assert {one.name for one in found.exhibits if one.files} == {"Figure 3", "Figure 4"}
+    assert {one.name for one in found.exhibits if one.files} == {"Table 1", "Figure 3", "Figure 4"}
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
@@ -415,3 +498,89 @@ def test_too_little_is_said_and_nothing_is_written(
     with pytest.raises(InputError, match=message):
         prefjudge.reproduce("shallow-pooling", out=tmp_path / "out", **given)  # type: ignore[arg-type]
     assert not list((tmp_path / "out").glob("*.html"))
+
+
+@pytest.mark.usefixtures("unfigured")
+def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Section 3's votes are no tournaments: given apart they change no board; joined, it is said."""
+    monkeypatch.chdir(judged)
+    labels = [line.split() for line in Path("QRELS").read_text().splitlines()]
+    duels = "".join(f"{query} {doc} {doc}x {doc}x\n" for query, _, doc, _ in labels)
+    text = told("shallow-pooling", runs=["runs"], qrels=["QRELS"]).read_text()
+    names = '[names]\nB = "lexical"\nA = "reranker-large"\n\n[experiments.top]\njudgments = "duels"\n'
+    apart = text.replace("[experiments.top]\n", names).replace("sample = 500", 'judgments = "JUDGMENTS"')
+    (tmp_path / "duels").write_text(duels)
+    Path("duels").write_text(duels)
+    duels += "".join(f"more{number} a b a\n" for number in range(20))
+    Path("joined").write_text(Path("JUDGMENTS").read_text() + duels)
+    Path("apart.toml").write_text(apart)
+    made = prefjudge.reproduce("apart.toml", out=tmp_path / "apart")
+    alone = prefjudge.score(
+        runs="runs", qrels=["original=QRELS", "preference=PREFERENCE.qrels"], measure="RR@10", common=True
+    )
+    scores = {row.run: row.score for row in alone.leaderboards[1].rows}
+    with (tmp_path / "apart" / "figure-6-bottom.csv").open() as file:
+        rows = {row["run"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert {"A", "B"} < set(rows)
+    assert "lexical" not in rows
+    assert rows["B"] == pytest.approx(scores["lexical"])
+    assert rows["A"] == pytest.approx(scores["reranker-large"])
+    assert not any("one pair alone" in one for one in made.notices)
+    joined = prefjudge.reproduce(
+        "shallow-pooling", runs="runs", qrels="QRELS", judgments="joined", out=tmp_path / "joined"
+    )
+    assert any("one pair alone" in one for one in joined.notices)
+
+
+def test_init_writes_the_papers_own_file_with_what_is_given(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    folder = tmp_path / "deep"
+    folder.mkdir()
+    given = ["--runs", "runs", "--qrels", "QRELS", "--leaderboard", "LEADERBOARD.csv", "--init"]
+    _printed(["prefjudge", "reproduce", "significant-improvements", *given, "--out", str(folder / "my.toml")])
+    with pytest.raises(InputError, match="there already"):
+        prefjudge.reproduce("significant-improvements", init=True, out=folder / "my.toml")
+    monkeypatch.chdir(folder)  # its paths are seen from the file, wherever one stands
+    text = Path("my.toml").read_text()
+    Path("my.toml").write_text(f'until = "2021-01-31"\ntested = [["lexical", "first-try"]]\n{text}')
+    found = prefjudge.reproduce("my.toml")
+    assert found.folder == "my"
+    with Path("my", "figure-1.csv").open() as file:
+        assert [row["name"] for row in csv.DictReader(file)] == ["lexical"]
+    with Path("my", "table-2.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["a"], row["b"]) == ("lexical", "first-try")
+    assert "0.05 (bold)" in Path("my", "table-2.md").read_text(), "of one pair the level is not divided"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("runs = [", "Invalid|Unclosed|Expected|my.toml"),
+        ("name = 'x'\nexhibits = []\ncolour = 'red'", "colour: there is no such key"),
+        ("name = 'x'\nexhibits = [{name='T', shows='s', experiment='two'}]", "no experiment 'two'"),
+        ("name = 'x'\nexhibits = []\nsample = 0", "sample: Input should be greater"),
+    ],
+)
+def test_what_is_wrong_in_a_papers_file_is_said(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(text)
+    with pytest.raises(InputError) as raised:
+        prefjudge.reproduce(tmp_path / "my.toml")
+    assert re.search(message, str(raised.value))
+
+
+def test_section_3_takes_all_queries_in_a_study_that_samples(tmp_path: Path) -> None:
+    prefjudge.init(tmp_path / "study", config="paper2021")
+    config = tmp_path / "study" / "study.toml"
+    config.write_text(config.read_text().replace("sample = 500", "sample = 4"))
+    given = {
+        "qrels": QRELS,
+        "queries": COLLECTION / "queries.tsv",
+        "collection": COLLECTION / "collection.tsv",
+    }
+    found = prefjudge.pool(tmp_path / "study", runs=RUNS / "lexical.txt", design="top-against-qrel", **given)
+    assert found.queries == len({line.split()[0] for line in QRELS.read_text().splitlines()})

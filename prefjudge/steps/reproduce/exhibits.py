@@ -1,62 +1,32 @@
 """Makes the exhibits of the papers: tables and figures, by the names that ``configs/papers`` calls them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from prefjudge.core.hits import estimate
-from prefjudge.core.pools import Pools, chosen_qrels, top_pairs
+from prefjudge.core.pools import Pools, top_pairs
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
-from prefjudge.evaluation.outcomes import Outcomes
+from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
-from prefjudge.evaluation.submissions import OfficialBoard
-from prefjudge.evaluation.tests import Significance
-from prefjudge.evaluation.winratios import PERFECT, TopAgainstQrel, WinRatios
-from prefjudge.reading.given import expand
+from prefjudge.evaluation.winratios import PERFECT, WinRatios, draw_examples, runs_to_show
+from prefjudge.findings.boards import official_scores, runs_left_out
 from prefjudge.reading.labels import write_judgments
-from prefjudge.reading.opened import tag_of
-from prefjudge.show.boards import (
-    categories_table,
-    correlation_table,
-    examples_table,
-    leaderboard_table,
-    left_out_table,
-    official_table,
-    pair_agreement_table,
-    pairings_table,
-    preferred_table,
-    winratio_matrix,
-)
-from prefjudge.show.plots import (
-    plot_conditions,
-    plot_examples,
-    plot_leaderboard,
-    plot_official,
-    plot_pool_sizes,
-    plot_progress,
-    plot_ranks,
-    plot_shares,
-    plot_two_boards,
-    plot_win_ratios,
-)
-from prefjudge.show.statistics import (
-    agreement_matrix,
-    conditions_table,
-    institutions_table,
-    naive_table,
-    outcomes_table,
-    shares_table,
-    top_table,
-)
+from prefjudge.show import boards, plots, statistics
+from prefjudge.show.cells import Column, Table, table
 from prefjudge.show.studies import result_lists_table
-from prefjudge.show.tables import Column, Table
-from prefjudge.steps.reproduce.material import Material
+from prefjudge.steps.agreement import agreement
+from prefjudge.steps.audit import AuditResult, audit
+from prefjudge.steps.reproduce.material import MEASURES, Material
 from prefjudge.steps.reproduce.papers import CannotMakeError, Exhibit
+from prefjudge.steps.winratio import with_texts
 from prefjudge.study.store import generator
 from prefjudge.words import Rehearsal, many
 
@@ -76,37 +46,38 @@ class Made:
 # Shallow Pooling for Sparse Labels (2021).
 
 
-def _against_qrel(material: Material) -> TopAgainstQrel:
-    found = material.won.against_qrel
-    if found is None:
-        raise CannotMakeError("no run was compared with the qrels", "Give --qrels FILE.")
-    return found
+def _categories(of: Material) -> Made:
+    return Made(tables=(boards.categories_table(of.split, of.called(of.run)),))
 
 
-def _categories(material: Material) -> Made:
-    found = _against_qrel(material)
-    labelled, counted = len(chosen_qrels(material.original)), found.split.queries
-    words = f"Of {many(counted, 'labelled query')} in the judged pools; the qrels label {labelled:,}."
-    return Made(
-        tables=(categories_table(found.split, found.run),), words=(words,) if counted < labelled else ()
-    )
+def _preferred(of: Material) -> Made:
+    return Made(tables=(boards.preferred_table(of.called(of.against)),))
 
 
-def _examples(material: Material) -> Made:
-    found = material.won.examples
+def _shares(of: Material) -> Made:
+    found = of.called(of.against)
+    return Made(figures=(partial(plots.plot_shares, found),), tables=(boards.preferred_table(found),))
+
+
+def _examples(of: Material) -> Made:
+    rng = of.found.rng("examples")
+    found = with_texts(draw_examples(of.votes, of.heads, of.original, of.run, rng=rng), of.found.study)
     if not found:
         raise CannotMakeError(
             "no pair of the run's top passage and the qrel is decided", "Have them judged first."
         )
-    return Made(tables=(examples_table(found),), figures=(partial(plot_examples, found),))
+    return Made(tables=(boards.examples_table(found),), figures=(partial(plots.plot_examples, found),))
+
+
+def _official(of: Material) -> Made:
+    assert of.told.leaderboard is not None
+    made = of.boards
+    found = of.called(official_scores(of.told.leaderboard, made.found, made.by_labels[0], made.all))
+    return Made(tables=(boards.official_table(found),), figures=(partial(plots.plot_official, found),))
 
 
 def _sizes(pools: Pools) -> Made:
     sizes = pools.histogram
-    return Made(figures=(partial(plot_pool_sizes, sizes),), words=(_pools_in_words(sizes),))
-
-
-def _pools_in_words(sizes: dict[int, int]) -> str:
     queries = sum(sizes.values())
     if not queries:
         raise CannotMakeError(
@@ -114,23 +85,29 @@ def _pools_in_words(sizes: dict[int, int]) -> str:
         )
     pairs = sum(count * size * (size - 1) // 2 for size, count in sizes.items())
     ordered = [size for size, count in sizes.items() for _ in range(count)]
-    return (
+    words = (
         f"{many(queries, 'query')}; {sizes.get(1, 0):,} have a pool of one. The mean size is "
         f"{sum(ordered) / queries:.2f}, the median {median(ordered):g}. Judging each pair once takes "
         f"{many(pairs, 'comparison')}, which is {paper_price(pairs)} at the paper's rates."
     )
+    columns = (Column("integer", name="documents"), Column("integer", name="queries"))
+    table = Table(title="Sizes of the pools", columns=columns, rows=tuple(sorted(sizes.items())))
+    return Made(figures=(partial(plots.plot_pool_sizes, sizes),), tables=(table,), words=(words,))
 
 
-def _win_ratios(material: Material) -> Made:
-    found = material.won.winratio
-    first = [run for run in found.runs if run == PERFECT]
-    ordered = replace(
-        found, runs=(*first, *(run for run in material.official_order.runs if run in found.runs))
-    )
+_MOST = 16
+"""Runs whose win ratios a printed table holds."""
+
+
+def _win_ratios(of: Material) -> Made:
+    found = of.called(of.ratios)
+    shown = of.called(of.told.shown) or (_MOST if len(found.runs) > _MOST + 1 else found.runs)
+    matrix = boards.winratio_matrix(found, shown=runs_to_show(found, shown))
+    every = (boards.winratio_list(found),) if len(found.runs) > _MOST + 1 else ()
     return Made(
-        tables=(winratio_matrix(ordered),),
-        figures=(partial(plot_win_ratios, ordered),),
-        words=_better_than_perfect(ordered),
+        tables=(matrix, *every),
+        figures=(partial(plots.plot_win_ratios, found),),
+        words=_better_than_perfect(found),
     )
 
 
@@ -153,32 +130,39 @@ def _better_than_perfect(found: WinRatios) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _two_boards(material: Material) -> Made:
-    a, b = (one.leaderboard for one in material.two_boards)
-    tau = next((one for one in material.common.tau if set(one.qrels) == {a.qrels, b.qrels}), None)
-    tables = (correlation_table([tau]),) if tau else ()
-    return Made(figures=(partial(plot_two_boards, a, b, tau=tau),), tables=tables)
+def _pairings(of: Material) -> Made:
+    votes = of.boards.votes
+    cycles = votes.resolutions.counts()["cycle"] if votes else None
+    return Made(tables=(boards.pairings_table(of.boards.pairings, cycles),))
 
 
-def _official_scores(material: Material) -> OfficialBoard:
-    found = material.scored.official
-    if found is None:
-        raise CannotMakeError(
-            "no run of the leaderboard is among the runs", "Check the runs' names against the CSV's."
-        )
-    return found
-
-
-def _board_in_official_order(material: Material, qrels: str | None) -> Made:
-    board = material.board(qrels)
-    order = material.official_order
-    figure = partial(
-        plot_leaderboard, board.leaderboard, board.standings, order=order.runs, order_name=order.name
+def _two_boards(of: Material) -> Made:
+    a, b = (of.called(of.board(name).leaderboard) for name in ("", PREFERENCE_NAME))
+    tau = next((one for one in of.common.tau if {*one.qrels} == {a.qrels, b.qrels}), None)
+    tables = (
+        boards.side_by_side_table((a, b)),
+        *([boards.correlation_table([of.called(tau)])] if tau else []),
     )
+    return Made(figures=(partial(plots.plot_two_boards, a, b, tau=tau),), tables=tables)
+
+
+def _board_in_order(of: Material, qrels: str) -> Made:
+    found, order = of.board(qrels), of.called(of.order)
+    board, standings = of.called(found.leaderboard), of.called(found.standings)
+    figure = partial(plots.plot_leaderboard, board, standings, order=order.runs, order_name=order.name)
     place = {run: number for number, run in enumerate(order.runs)}
-    rows = sorted(board.leaderboard.rows, key=lambda row: -1 if row.perfect else place[row.run])
-    listed = replace(board.leaderboard, rows=tuple(rows))
-    return Made(figures=(figure,), tables=(leaderboard_table(listed, board.standings),))
+    rows = sorted(board.rows, key=lambda row: -1 if row.perfect else place[row.run])
+    return Made(
+        figures=(figure,), tables=(boards.leaderboard_table(replace(board, rows=tuple(rows)), standings),)
+    )
+
+
+def _left_out(of: Material) -> Made:
+    made, measure, votings = of.boards, of.boards.by_labels[0], None
+    rows = runs_left_out(made.found, measure)
+    if made.votes and made.votings:
+        votings = made.votings.of(str(measure), frozenset(made.votes.labels.queries))
+    return Made(tables=(boards.left_out_table(of.called(rows), votings),))
 
 
 # What comparisons cost at the paper's rates.
@@ -209,8 +193,6 @@ def paper_price(pairs: int) -> str:
 
 # The same with simulated workers: what would this study cost, find and show?
 
-JUDGMENTS_FILE = "simulated-judgments.txt"
-POOLED_FILE = "simulated-judgments-of-pools.txt"
 STAMP = "rehearsal: every judgment is simulated, and no person judged anything here"
 
 SIMULATION = Exhibit(
@@ -223,30 +205,23 @@ SIMULATION = Exhibit(
 )
 
 
-def rehearse(material: Material) -> tuple[SimulatedPaper, str]:
-    """Simulate the judgments of both experiments; those of one study are written, and given to the material.
+def rehearse(top: Material, pooled: Material, files: Sequence[Path]) -> tuple[Made, str]:
+    """Simulate the judgments of both experiments, and write those of one study, each into its file.
 
     Returns what many studies find, and the representative run.
     """
-    heads = material.heads
-    run = material.ranking[0]
-    if material.against_qrel is not None:
-        run = tag_of(material.against_qrel, expand(material.runs), heads.runs, "--against-qrel")
-    rng = generator(None, "rehearsal", material.seed)
-    top = top_pairs(heads, material.original, run)
-    pools = material.selected
-    labels = restrict(material.original, pools.queries)
-    with material.reading() as reader:
-        ranks, known = reader.judged_all([pooled_documents(pools), labels])
+    heads, run, pools = top.heads, top.run, pooled.selected
+    labels = restrict(pooled.original, pools.queries)
+    ranks, known = pooled.found.reader.judged_all([pooled_documents(pools), labels])
     original = score_matrix(known, labels, Measure.parse("RR@10")).values.mean(axis=0)
-    votes, pooled, found = simulate_paper(pools, top, heads, ranks, original, rng=rng)
-    paths = material.folder / JUDGMENTS_FILE, material.folder / POOLED_FILE
-    for path, written in zip(paths, (votes, pooled), strict=True):
+    rng = generator(None, "rehearsal", pooled.told.seed)
+    *votes, found = simulate_paper(
+        pools, top_pairs(heads, top.original, run), heads, ranks, original, rng=rng
+    )
+    for path, written in zip(files, votes, strict=True):
         every = Rehearsal(simulated=len(written), judgments=len(written))
         write_judgments(path, written, comment=str(every))
-    material.judgments, material.pooled_judgments = paths
-    material.against_qrel = run
-    return found, run
+    return Made(tables=(rehearsal_table(found, run),)), run
 
 
 def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
@@ -299,30 +274,42 @@ def _number(spread: Spread) -> str:
 # MS MARCO: Benchmarking Ranking Models in the Large-Data Regime (SIGIR 2021).
 
 
-def progress(material: Material) -> Made:
-    """Return the leaderboard over time, its records in red."""
-    found = material.audited
-    return Made(
-        figures=(
-            partial(
-                plot_progress,
-                found.submissions,
-                found.audit.records,
-                measure=found.measure,
-                highlight=material.highlight,
-            ),
-        )
+def _audited(of: Material) -> AuditResult:
+    assert of.told.leaderboard is not None
+    return of.noting(audit(of.told.leaderboard, until=of.told.until))
+
+
+def _progress(of: Material) -> Made:
+    found, highlight = _audited(of), of.told.highlight
+    dated = sorted(found.submissions, key=lambda one: one.date)
+    submissions = table(
+        "Submissions",
+        [one for one in dated if one.eval is not None],
+        {
+            "date": Column(value=lambda one: str(one.date)),
+            "name": Column(head="submission"),
+            "team": Column(),
+            "eval": Column("number", found.measure or "score"),
+            "best": Column("flag", "best so far", value=lambda one: one.name in found.audit.records),
+        },
     )
+    drawn = found.submissions, found.audit.records
+    figure = partial(plots.plot_progress, *drawn, measure=found.measure, highlight=highlight)
+    return Made(figures=(figure,), tables=(submissions,))
 
 
-def _conditions(material: Material) -> list[tuple[str, RankStability]]:
+Conditions = list[tuple[str, RankStability]]
+
+
+def _conditions(of: Material) -> tuple[Conditions, tuple[str, ...]]:
     """Return the ranks with the paper's own intervals, which `stability` no longer takes for true ones."""
-    return [(one.part, in_the_middle(one.stability)) for one in material.stable.conditions]
+    found = of.stable
+    return of.called([(one.part, in_the_middle(one.stability)) for one in found.conditions]), found.shown
 
 
-def _drawn(material: Material) -> list[tuple[str, RankStability]]:
+def _drawn(of: Material) -> Conditions:
     """Return those with as many queries as tell the share of a rank."""
-    drawn = [(part, ranks) for part, ranks in _conditions(material) if ranks.share is not None]
+    drawn = [(part, ranks) for part, ranks in _conditions(of)[0] if ranks.share is not None]
     if not drawn:
         raise CannotMakeError(
             f"samples of fewer than {SHARES_FROM} queries tell no share of a rank", "Give more queries."
@@ -330,24 +317,32 @@ def _drawn(material: Material) -> list[tuple[str, RankStability]]:
     return drawn
 
 
-def _top_ranks_of_others(material: Material) -> Made:
-    others = _drawn(material)[1:]
+def _top_ranks_of_others(of: Material) -> Made:
+    others = _drawn(of)[1:]
     if not others:
         raise CannotMakeError(
             f"there is only one condition of {SHARES_FROM} queries or more",
             "Give a second --qrels NAME=FILE, or --held-out.",
         )
-    return Made(tables=tuple(top_table(*one) for one in others))
+    return Made(tables=tuple(statistics.top_table(*one) for one in others))
 
 
-def _all_ranks(material: Material) -> Made:
-    part, ranks = _drawn(material)[0]
-    return Made(figures=(partial(plot_ranks, ranks),), tables=(shares_table([(part, ranks)]),))
+def _all_ranks(of: Material) -> Made:
+    part, ranks = _drawn(of)[0]
+    return Made(
+        figures=(partial(plots.plot_ranks, ranks),), tables=(statistics.shares_table([(part, ranks)]),)
+    )
 
 
-def _conditions_compared(material: Material) -> Made:
-    named, drawn = _conditions(material), material.stable.shown
-    return Made(figures=(partial(plot_conditions, named, drawn),), tables=(conditions_table(named),))
+def _conditions_compared(of: Material) -> Made:
+    named, drawn = _conditions(of)
+    figure = partial(plots.plot_conditions, named, of.called(drawn))
+    return Made(figures=(figure,), tables=(statistics.conditions_table(named),))
+
+
+def _agreement(of: Material) -> Made:
+    found = of.asked(agreement, measure=MEASURES)
+    return Made(tables=tuple(map(statistics.agreement_matrix, found.agreements)))
 
 
 # Significant Improvements over the State of the Art? (SIGIR 2021).
@@ -357,44 +352,37 @@ _SENTENCES = 12
 """Sentences on outcomes that are shown."""
 
 
-def _rows(material: Material) -> list[tuple[Significance, Outcomes]]:
-    found = material.compared.comparisons
-    rows = [(one.significance, row) for one in found for row in one.outcomes]
-    if not rows:
-        raise CannotMakeError("; ".join(filter(None, (one.no_outcomes for one in found))) or "no outcomes")
-    return rows
-
-
-def _outcomes(material: Material) -> Made:
-    words = [line for one in material.compared.comparisons for line in one.outcome_words]
-    return Made(tables=(outcomes_table(_rows(material)),), words=tuple(words[:_SENTENCES]))
+def _outcomes(of: Material) -> Made:
+    rows = of.called(of.outcomes)
+    words = tuple(describe_outcomes(row) for _, row in rows[:_SENTENCES])
+    return Made(tables=(statistics.outcomes_table(rows),), words=words)
 
 
 MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "categories": _categories,
-    "preferred": lambda of: Made(tables=(preferred_table(_against_qrel(of)),)),
+    "preferred": _preferred,
     "examples": _examples,
-    "shares": lambda of: Made(figures=(partial(plot_shares, _against_qrel(of)),)),
-    "official": lambda of: Made(tables=(official_table(_official_scores(of)),)),
+    "shares": _shares,
+    "official": lambda of: replace(_official(of), figures=()),
     "pool-sizes": lambda of: _sizes(of.pools),
     "selected-sizes": lambda of: _sizes(of.selected),
-    "official-against-sample": lambda of: Made(figures=(partial(plot_official, _official_scores(of)),)),
+    "official-against-sample": _official,
     "win-ratios": _win_ratios,
-    "pair-agreement": lambda of: Made(tables=(pair_agreement_table(of.scored.pair_agreement),)),
-    "pairings": lambda of: Made(tables=(pairings_table(of.scored.pairings, of.scored.cycles),)),
+    "pair-agreement": lambda of: Made(tables=(boards.pair_agreement_table(of.called(of.boards.agreement)),)),
+    "pairings": _pairings,
     "two-boards": _two_boards,
-    "original-board": lambda of: _board_in_official_order(of, None),
-    "preference-board": lambda of: _board_in_official_order(of, "preference"),
-    "left-out": lambda of: Made(tables=(left_out_table(of.left_out.left_out, of.left_out.left_out_votings),)),
-    "progress": progress,
-    "naive": lambda of: Made(tables=(naive_table(_rows(of)),)),
+    "original-board": lambda of: _board_in_order(of, ""),
+    "preference-board": lambda of: _board_in_order(of, PREFERENCE_NAME),
+    "left-out": _left_out,
+    "progress": _progress,
+    "naive": lambda of: Made(tables=(statistics.naive_table(of.called(of.outcomes)),)),
     "outcomes": _outcomes,
-    "top-ranks": lambda of: Made(tables=(top_table(*_drawn(of)[0]),)),
+    "top-ranks": lambda of: Made(tables=(statistics.top_table(*_drawn(of)[0]),)),
     "top-ranks-of-others": _top_ranks_of_others,
     "all-ranks": _all_ranks,
     "conditions-compared": _conditions_compared,
-    "institutions": lambda of: Made(tables=(institutions_table(of.audited.audit),)),
+    "institutions": lambda of: Made(tables=(statistics.institutions_table(_audited(of).audit),)),
     "result-lists": lambda of: Made(tables=(result_lists_table(score_lists("RR@10")),)),
-    "agreement": lambda of: Made(tables=tuple(agreement_matrix(one) for one in of.agreed.agreements)),
+    "agreement": _agreement,
 }
 """What makes an exhibit, by the name that its paper's description gives it."""

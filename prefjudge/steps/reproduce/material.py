@@ -1,346 +1,354 @@
-"""What a paper's exhibits are made from: what was given, and what the verbs made of it, each asked once."""
+"""What an experiment's exhibits are made from: its runs and votes, opened once, and what follows."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from prefjudge.core.pools import Pools, build_pools, chosen_qrels, sample_queries, select_queries
-from prefjudge.core.runs import Heads, Order, OrderLike, Qrels
+import numpy as np
+
+from prefjudge.core.judgments import Judgments, only_queries
+from prefjudge.core.pools import (
+    PoolDesign,
+    Pools,
+    build_pools,
+    candidates_of,
+    chosen_qrels,
+    sample_queries,
+    select_queries,
+    top_pairs,
+)
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, to_qrels
+from prefjudge.core.runs import Heads, Qrels, Scores, select_labels, without_runs
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_pairs
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
-from prefjudge.evaluation.tests import Correction
-from prefjudge.findings.boards import RunOrder
-from prefjudge.reading.given import expand, paths_of
+from prefjudge.evaluation.winratios import TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
+from prefjudge.findings.boards import Boards, RunOrder
+from prefjudge.findings.findings import Findings, gather
 from prefjudge.reading.held import Held
-from prefjudge.reading.labels import ENDING, read_judgments, read_qrels
+from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
-from prefjudge.reading.lines import read_text
-from prefjudge.reading.opened import reading
+from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
-from prefjudge.reading.pools import read_pool
-from prefjudge.reading.runs.heads import Reader
-from prefjudge.steps.agreement import AgreementResult, agreement
-from prefjudge.steps.audit import AuditResult, audit
-from prefjudge.steps.compare import CompareResult, compare
-from prefjudge.steps.reproduce.papers import CannotMakeError, Need
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import ScoreResult, score
+from prefjudge.steps.reproduce.papers import CannotMakeError, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
-from prefjudge.steps.winratio import WinRatioResult, winratio
-from prefjudge.study.pools import load_inputs, load_pools
-from prefjudge.study.store import Study, generator
+from prefjudge.study.judgments import LogColumns, load_judgment_log
+from prefjudge.study.pools import load_inputs
+from prefjudge.study.store import Study
+from prefjudge.words import many
 
 ORIGINAL = "original"
+_OPENED = ("found", "boards", "common")
+MEASURES = ("RR@100", "nDCG@10")
 LEADERBOARD = "the leaderboard"
-PREFERENCE_FILE = "preference.qrels"
+T = TypeVar("T")
 
 
-def file_of(named: str | Path) -> str | Path:
-    """Return the file of ``NAME=FILE``, or of a bare name; what is in memory stays."""
-    if isinstance(named, Held):
-        return named
-    text = str(named)
-    return Path(text if "=" not in text or Path(text).exists() else text.partition("=")[2])
-
-
-class Noticing(Protocol):
-    """A verb's result that has notices."""
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What was odd."""
-
-
-R = TypeVar("R", bound=Noticing)
-
-
-@dataclass(kw_only=True)
 class Material:
-    """Files or a study, how runs are read, and what the verbs make of them when it is first needed.
+    """One experiment as it was told, and what its exhibits are made from, each found once when it is needed.
 
-    ``folder`` is for files that are made on the way. ``pooled_judgments`` are those of the pools, from which
-    preference qrels are made: all judgments, unless they are simulated.
+    ``names`` are what the paper calls runs, by their tags. What is opened stays so until ``opened`` closes.
     """
 
-    folder: Path
-    study: Study | None
-    runs: tuple[str | Path, ...]
-    qrels: tuple[str | Path, ...]
-    judgments: str | Path | None
-    pooled_judgments: str | Path | None
-    pool: str | Path | None
-    leaderboard: Path | None
-    held_out: Path | None
-    against_qrel: str | Path | None
-    baseline: tuple[str | Path, ...]
-    draw: tuple[str | Path, ...]
-    highlight: str
-    order: OrderLike | None
-    sample: int
-    seed: int | None
-    how: ReadOptions
-    notices: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        told: Experiment,
+        study: Study | None,
+        names: Mapping[str, str],
+        how: ReadOptions,
+        opened: ExitStack,
+    ) -> None:
+        self.told, self.study, self.names, self.how = told, study, names, how
+        self._notices: list[str] = []
+        self._opened = opened
 
-    def check_files(self) -> None:
-        """Read the given files, so that a wrong one is reported once, before anything is made."""
-        for labels in self.qrels:
-            read_qrels(file_of(labels))
-        if self.judgments is not None:
-            read_judgments(self.judgments)
-        if self.pool is not None:
-            read_pool(self.pool)
-        if self.leaderboard is not None:
-            read_leaderboard(self.leaderboard)
-        if self.held_out is not None:
-            read_text(self.held_out)
+    def take(self, judgments: Path, run: str) -> None:
+        """Go on with these judgments, and with a run that is compared with the qrels."""
+        told = self.told.model_copy(update={"judgments": judgments, "against_qrel": run})
+        fresh = vars(Material(told, self.study, self.names, self.how, self._opened))
+        vars(self).clear()
+        vars(self).update(fresh)
 
     @property
-    def all_runs(self) -> tuple[str | Path, ...]:
-        """The run files, those of the study first."""
-        return (*self._of_study("run"), *self.runs)
+    def noticed(self) -> list[str]:
+        """What was odd in what was read."""
+        founds = [getattr(one, "found", one) for name, one in vars(self).items() if name in _OPENED]
+        return [*(str(one) for found in founds for one in found.notices), *self._notices]
+
+    def has(self, need: str) -> bool:
+        """Return whether something that an exhibit needs was given."""
+        told, texts = self.told, need == "texts"
+        given = need in ("runs", "qrels", "judgments", "texts") and self.study is not None
+        return given or (not texts and bool(getattr(told, need.replace("-", "_"))))
 
     @property
-    def original_file(self) -> str | Path:
-        """The original qrels: the study's, if it has any."""
-        found = (*self._of_study("qrels"), *map(file_of, self.labels))
-        if not found:
-            raise CannotMakeError("the study has no qrels", "Give --qrels FILE.")
-        return found[0]
+    def label_files(self) -> list[Any]:
+        """The files of the label sets."""
+        named = [one if isinstance(one, Held) else str(one) for one in self.told.qrels]
+        bare = [isinstance(one, Held) or "=" not in one or Path(one).exists() for one in named]
+        return [one if alone else one.partition("=")[2] for one, alone in zip(named, bare, strict=True)]
 
-    def _of_study(self, kind: str) -> tuple[str | Path, ...]:
-        study = self.study
-        if study is None:
-            return ()
-        with study.transaction(write=False) as db:
-            return tuple(paths_of(load_inputs(db), kind, study.folder))
+    def called(self, found: T) -> T:
+        """Return a result in which the runs have the paper's names."""
+        return _called(found, self.names) if self.names else found
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label sets as ``NAME=FILE``; a single one without a name is ``original``."""
+        given = tuple(one if isinstance(one, Held) else str(one) for one in self.told.qrels)
+        if len(given) != 1 or self.label_files != [*given]:
+            return given
+        (one,) = given
+        return (Held(ORIGINAL, one.content) if isinstance(one, Held) else f"{ORIGINAL}={one}",)
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """The qrels as ``NAME=FILE``; a single file without a name is ``original``."""
-        named = [one if isinstance(one, Held) else str(one) for one in self.qrels]
-        if len(named) == 1 and isinstance(named[0], Held):
-            return (Held(ORIGINAL, named[0].content),)
-        bare = len(named) == 1 and ("=" not in named[0] or Path(named[0]).exists())
-        return (f"{ORIGINAL}={named[0]}",) if bare else tuple(named)
+    def found(self) -> Findings:
+        """The runs, label sets and votes; votes in a file make preference qrels as the paper makes them."""
+        return self._open(self.labels)
 
-    @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """Open the runs."""
-        with reading(expand(self.all_runs), Order(self.order or Order.SCORE), [], **self.how) as reader:
-            yield reader
+    @cached_property
+    def preference(self) -> Qrels | None:
+        """The preference qrels that votes in files, or of some stages, make; a study has its own."""
+        found = self.found
+        if found.judgments is None or found.best is not None or not found.qrels:
+            return None
+        return to_qrels(found.tournaments, name=PREFERENCE_NAME)
+
+    def _open(self, labels: Sequence[str], *, common: bool = False) -> Findings:
+        told = self.told
+        duels = told.design is PoolDesign.TOP_AGAINST_QREL
+        found = gather(
+            self.study,
+            verb="reproduce",
+            runs=told.runs,
+            qrels=labels,
+            judgments=told.judgments,
+            common=common,
+            pool=None if duels else told.pool,
+            run_names=[told.against_qrel] if told.against_qrel else [],
+            preference=not (duels or told.stage),
+            order=told.order,
+            seed=told.seed,
+            how=self.how,
+        )
+        if told.stage and found.study:
+            found.judgments = _of_stage(found.study, told.stage)
+            found.judgments = only_queries(
+                found.judgments, found.qrels[0].queries if common or not found.pools else found.pools.queries
+            )
+        return self._opened.enter_context(found.reading(digest=False))
+
+    def _boards(self, *, common: bool = False) -> Boards:
+        labels = self.labels
+        if self.preference is not None:
+            labels = (*labels, Held(PREFERENCE_NAME, self.preference))
+        return Boards(self._open(labels, common=common), ["RR@10"])
 
     @cached_property
     def heads(self) -> Heads:
         """The first two passages of each query of each run."""
-        with self.reading() as reader:
-            return reader.top(2)
+        return self.found.heads(self.found.reader.top(2))
+
+    @property
+    def votes(self) -> Judgments:
+        """The judgments."""
+        assert self.found.judgments is not None
+        return self.found.judgments
 
     @cached_property
     def original(self) -> Qrels:
-        """The original qrels."""
-        return read_qrels(self.original_file, name=ORIGINAL)
+        """The original qrels of all queries; of those that were pooled, the qrels that were judged."""
+        found = self.found
+        if not found.qrels:
+            raise CannotMakeError("there are no qrels", "Give --qrels FILE.")
+        every = found.qrels[0]
+        if found.study and not self.told.qrels:
+            with found.study.transaction(write=False) as db:
+                inputs = [one for one in load_inputs(db) if one.kind == "qrels"]
+            every = read_qrels(Path(inputs[0].path), name=inputs[0].name) if inputs else every
+        judged = found.official
+        if judged is None or self.told.design is not PoolDesign.TOP_AGAINST_QREL:
+            return every
+        rows = set(candidates_of(judged))
+        pooled = {query for query, _ in rows}
+        keep = [query not in pooled or (query, doc) in rows for query, doc in candidates_of(every)]
+        return select_labels(every, np.array(keep, dtype=np.bool_))
 
     @cached_property
     def pools(self) -> Pools:
         """The first passage of each run and the qrel, of each query that has a qrel (section 4.1)."""
+        return self._pools(self.heads)
+
+    def _pools(self, heads: Heads) -> Pools:
         labels = self.original
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
-        return select_queries(build_pools(self.heads, labels, depth=1), tuple(known))
-
-    @property
-    def judged(self) -> Pools | None:
-        """The pools that were judged, as the study or a file has them, else the judged documents."""
-        if self.study is not None:
-            with self.study.transaction(write=False) as db:
-                return load_pools(db)
-        if self.pool is not None:
-            return read_pool(self.pool)
-        return judged_pools(read_judgments(votes), self.heads) if (votes := self.pooled_judgments) else None
+        return select_queries(build_pools(heads, labels, depth=1), tuple(known))
 
     @cached_property
     def selected(self) -> Pools:
-        """The judged pools, or those of a sample of queries where none was judged (section 4.1)."""
-        judged = self.judged
-        if judged is not None:
-            return judged
-        eligible = int((self.pools.sizes >= 2).sum())
+        """The pools that were judged, or else those of a sample of queries (section 4.1)."""
+        found, told = self.found, self.told
+        if found.pools is not None:
+            return found.pools
+        heads = without_runs(self.heads, {*self.heads.runs} - {*told.pooled} if told.pooled else ())
+        if found.judgments is not None:
+            pools = judged_pools(found.judgments, heads)
+            alone, most = int((pools.sizes == 2).sum()), int(pools.sizes.max(initial=0))
+            if most > 2 and 2 * alone > len(pools.queries):
+                self._notices.append(
+                    f"{alone:,} of {many(len(pools.queries), 'judged query', 'judged queries')} have "
+                    "one pair alone: if another experiment asked it, give its votes apart, or --pool"
+                )
+            return pools
+        pools = self._pools(heads)
+        eligible = int((pools.sizes >= 2).sum())
         if not eligible:
             raise CannotMakeError("no query has two passages to compare", "Give more runs, or other qrels.")
-        rng = generator(None, "sample", self.seed)
-        return sample_queries(self.pools, min(self.sample, eligible), rng=rng)
+        return sample_queries(pools, min(told.sample, eligible), rng=found.rng("sample"))
 
     @cached_property
     def ranking(self) -> tuple[str, ...]:
         """The runs, best first by RR@10 under the original qrels of all queries."""
-        with self.reading() as reader:
-            scores = score_matrix(reader.judged(self.original), self.original, Measure.parse("RR@10"))
+        scores = self._scores("RR@10")
         means = dict(zip(scores.runs, scores.values.mean(axis=0).tolist(), strict=True))
         return tuple(sorted(scores.runs, key=lambda run: -means[run]))
 
+    def _scores(self, measure: str) -> Scores:
+        return score_matrix(self.found.placed(self.original)[0], self.original, Measure.parse(measure))
+
     @cached_property
-    def official_order(self) -> RunOrder:
-        """The runs in the order of the leaderboard's CSV if it lists any, else by the original qrels."""
-        entries = read_leaderboard(self.leaderboard) if self.leaderboard else ()
+    def order(self) -> RunOrder:
+        """The runs as the leaderboard orders them if it lists any, else as they are named or score."""
+        board = self.told.leaderboard
+        entries = read_leaderboard(board) if board else ()
         if any(find_entry(run, entries) for run in self.ranking):
             return RunOrder(name=LEADERBOARD, runs=official_order(self.ranking, entries))
-        return RunOrder(name="the original qrels of all queries", runs=self.ranking)
+        place = {run: number for number, run in enumerate(self.names)}
+        runs = tuple(sorted(self.ranking, key=lambda run: place.get(run, len(place))))
+        return RunOrder(name="the paper" if place else "the original qrels of all queries", runs=runs)
+
+    @cached_property
+    def run(self) -> str:
+        """The run that is compared with the qrels: the best of those whose pairs were judged most."""
+        told, heads = self.told, self.heads
+        if told.against_qrel is not None:
+            return tag_of(told.against_qrel, self.found.reader.sources, heads.runs, "--against-qrel")
+        votes = self.found.judgments
+        if votes is None:
+            return self.ranking[0]
+        judged = {votes.queries[query] for query in np.unique(votes.query).tolist()}
+
+        def share(run: str) -> float:
+            b = top_against_qrel(votes, heads, self.original, run, queries=judged).b
+            return 1 - b.unjudged / b.queries if b.queries else 0.0
+
+        return max(self.ranking, key=share)
+
+    @cached_property
+    def against(self) -> TopAgainstQrel:
+        """The run's top passages against the qrels, over all labelled queries."""
+        return top_against_qrel(self.votes, self.heads, self.original, self.run)
 
     @property
-    def own_files(self) -> tuple[str, ...]:
-        """The files that are made on the way."""
-        return (PREFERENCE_FILE, f"{Path(PREFERENCE_FILE).stem}.{ENDING}") if self.judgments else ()
-
-    def has(self, need: Need) -> bool:
-        """Return whether something that an exhibit needs was self."""
-        match need:
-            case Need.LEADERBOARD:
-                return self.leaderboard is not None
-            case Need.HELD_OUT:
-                return self.held_out is not None
-        given = {Need.RUNS: self.runs, Need.QRELS: self.qrels, Need.JUDGMENTS: self.judgments}
-        return self.study is not None or bool(given.get(need))
+    def split(self) -> Any:
+        """How the labelled queries split by the run's top passage, with votes or without."""
+        return top_pairs(self.heads, self.original, self.run).split
 
     @cached_property
-    def preference(self) -> tuple[str, ...]:
-        """The preference qrels of a file of judgments, resolved as the paper does; a study has its own."""
-        if self.pooled_judgments is None:
-            return ()
-        path = self.folder / PREFERENCE_FILE
-        self._note(
-            resolve(judgments=self.pooled_judgments, rule=["shallow-pooling"], sparse_rule="none", out=path)
-        )
-        return (f"preference={path}",)
+    def ratios(self) -> WinRatios:
+        """The win ratios of the pooled runs, in the paper's order, and the tests of these pairs alone."""
+        found, notices = self.found, list(self.found.notices)
+        heads = pooled_only(self.heads, self.selected, notices)
+        if self.told.pooled:
+            heads = without_runs(heads, {*heads.runs} - {*self.told.pooled})
+        queries = found.pools.queries if found.pools else None
+        ratios = win_ratios(self.votes, heads, found.official, queries=queries)
+        place = {run: number for number, run in enumerate(self.order.runs)}
+        return replace(ratios, runs=tuple(sorted(ratios.runs, key=lambda run: place.get(run, -1))))
 
     @cached_property
-    def common(self) -> ScoreResult:
-        """The boards by RR@10 over the queries that all label sets judge."""
-        return self._score(common=True)
+    def boards(self) -> Boards:
+        """The boards by RR@10, each over all of its queries, and what the votes say beside them."""
+        return self._boards()
 
     @cached_property
-    def scored(self) -> ScoreResult:
-        """The boards by RR@10, each over all of its queries, beside the leaderboard if it lists a run."""
-        listed = self.official_order.name == LEADERBOARD
-        return self._score(leaderboard=self.leaderboard if listed else None)
+    def common(self) -> Boards:
+        """The same over the queries that all label sets judge."""
+        return self._boards(common=True)
+
+    def board(self, qrels: str = "") -> Board:
+        """Return the board under a label set over the common queries; the original one by default."""
+        named = {one.leaderboard.qrels: one for one in reversed(self.common.all)}
+        named[""] = self.common.all[0]
+        if qrels not in named:
+            raise CannotMakeError(f"there are no {qrels} qrels", "Give --judgments or --study.")
+        return named[qrels]
 
     @cached_property
-    def left_out(self) -> ScoreResult:
-        """The boards by RR@10, and each run's scores without the passages that it alone contributed."""
-        return self._score(leave_one_out=True)
-
-    def _score(self, **options: Any) -> ScoreResult:
-        return self._note(
-            score(
-                self.study,
-                runs=self.runs,
-                qrels=(*self.labels, *self.preference),
-                measure=["RR@10"],
-                judgments=self.pooled_judgments,
-                pool=self.pool,
-                order=self.order,
-                seed=self.seed,
-                write=False,
-                **options,
-                **self.how,
-            )
-        )
-
-    def board(self, qrels: str | None = None) -> Board:
-        """Return the board under the label set of this name; the original one by default."""
-        boards = self.common.boards
-        found = [one for one in boards if qrels is None or one.leaderboard.qrels == qrels]
-        if not found:
-            raise CannotMakeError(f"there is no board under {qrels} qrels", "Give --judgments or --study.")
-        return found[0]
-
-    @property
-    def two_boards(self) -> tuple[Board, Board]:
-        """The boards under the original and under the preference qrels, over their common queries."""
-        return self.board(), self.board("preference")
-
-    @cached_property
-    def won(self) -> WinRatioResult:
-        """The win ratios of all runs, and one run's top passages against the qrels."""
-        return self._note(
-            winratio(
-                self.study,
-                runs=self.runs,
-                judgments=self.judgments,
-                qrels=file_of(self.labels[0]) if self.labels else None,
-                against_qrel=self.against_qrel or self._best_pooled(),
-                examples=3 if self.study else 0,
-                pool=self.pool,
-                order=self.order,
-                seed=self.seed,
-                **self.how,
-            )
-        )
-
-    def _best_pooled(self) -> str:
-        """Return the best run that was pooled: of another one few top passages were judged."""
-        pools = self.judged
-        pooled = [run for run in self.ranking if pools and run in pools.sources]
-        return next(iter(pooled or self.ranking))
-
-    @cached_property
-    def compared(self) -> CompareResult:
-        """The runs compared with the baselines by RR@100, over the original qrels."""
-        return self._note(
-            compare(
-                runs=self.all_runs,
-                qrels=[f"{ORIGINAL}={self.original_file}"],
-                baseline=self.baseline,
-                measure=["RR@100"],
-                correction=Correction.BONFERRONI,
-                order=self.order,
-                seed=self.seed,
-                **self.how,
-            )
-        )
+    def outcomes(self) -> list[tuple[Scores, Outcomes]]:
+        """The outcomes of the pairs of runs that are tested, by RR@100 over the original qrels."""
+        scores, told = self._scores("RR@100"), self.told
+        place = {run: number for number, run in enumerate(self.names)}
+        runs = sorted(scores.runs, key=lambda run: place.get(run, len(place)))
+        sources = self.found.reader.sources
+        leads = [tag_of(one, sources, scores.runs, "--baseline") for one in told.baseline]
+        pairs: Sequence[tuple[str, str]] = told.tested or [
+            (a, b) for number, a in enumerate(leads) for b in runs if b != a and b not in leads[:number]
+        ]
+        return [(scores, row) for row in outcomes_of_pairs(scores, pairs or [*combinations(runs, 2)])]
 
     @cached_property
     def stable(self) -> StabilityResult:
         """The ranks under bootstrapping by RR and nDCG@10, under each label set, public and held out."""
-        return self._note(
-            stability(
-                self.study,
-                runs=self.runs,
-                qrels=self.labels,
-                measure=["RR@100", "nDCG@10"],
-                held_out=self.held_out,
-                draw=self.draw,
-                order=self.order,
-                seed=self.seed,
-                **self.how,
-            )
-        )
+        return self.asked(stability, measure=MEASURES, held_out=self.told.held_out, draw=self.told.shown)
 
-    @cached_property
-    def agreed(self) -> AgreementResult:
-        """The agreement of random halves of the queries, by RR and nDCG."""
-        return self._note(
-            agreement(
-                self.study,
-                runs=self.runs,
-                qrels=self.labels,
-                measure=["RR@100", "nDCG@10"],
-                order=self.order,
-                seed=self.seed,
-                **self.how,
-            )
-        )
+    def asked(self, verb: Callable[..., T], **options: Any) -> T:
+        """Return what a verb finds in the same files."""
+        told, found = self.told, options
+        options = {"runs": told.runs, "qrels": self.labels, "order": told.order, "seed": told.seed, **found}
+        return self.noting(verb(self.study, **options, **self.how))
 
-    @cached_property
-    def audited(self) -> AuditResult:
-        """The leaderboard's submissions, checked against its rules."""
-        assert self.leaderboard is not None
-        return self._note(audit(self.leaderboard))
-
-    def _note(self, result: R) -> R:
-        """Keep a verb's notices, each once."""
-        self.notices += [one for one in result.notices if one not in self.notices]
+    def noting(self, result: T) -> T:
+        """Keep a result's notices."""
+        self._notices += result.notices  # type: ignore[attr-defined]
         return result
+
+
+def _of_stage(study: Study, stage: Sequence[str]) -> Judgments:
+    """Return a study's votes of some phases."""
+    with study.transaction(write=False) as db:
+        rows = load_judgment_log(db)
+    kept = [one for one in rows if one.phase in stage and not one.dropped]
+    if not kept:
+        phases = ", ".join(dict.fromkeys(one.phase for one in rows)) or "none yet"
+        raise CannotMakeError(
+            f"{study.folder} has no votes of the stage {', '.join(stage)}", f"Its stages: {phases}."
+        )
+    columns = LogColumns()
+    query, left, right, choice, strength, _, worker, *_ = zip(*kept, strict=True)
+    columns.add(query, left, right, choice, strength, worker)
+    return columns.judgments(sides=True)
+
+
+_NOT_RUNS = frozenset({"query", "queries", "qrels", "measure", "docs", "doc", "labels", "values"})
+"""Fields whose texts name something else."""
+
+
+def _called(found: Any, names: Mapping[str, str]) -> Any:
+    """Return a result with other names of runs, wherever it tells of them."""
+    if isinstance(found, str):
+        return names.get(found, found)
+    if isinstance(found, list | tuple):
+        return type(found)(_called(one, names) for one in found)
+    if isinstance(found, dict):
+        return {_called(key, names): _called(value, names) for key, value in found.items()}
+    if is_dataclass(found) and not isinstance(found, type):
+        told = [one.name for one in fields(found) if one.init and one.name not in _NOT_RUNS]
+        return replace(found, **{name: _called(getattr(found, name), names) for name in told})
+    return found

@@ -1,43 +1,100 @@
-"""The papers: their exhibits as ``configs/papers`` describes them, and the page of recipes."""
+"""A paper as a file: its experiments, what each is made from, and its exhibits in the paper's order."""
 
+import json
 import tomllib
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from os.path import normpath, relpath
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prefjudge.core.pools import PoolDesign
+from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
+from prefjudge.reading.given import in_memory, is_address
 from prefjudge.resources import resource_dir
+from prefjudge.show.tables import COLUMN, TEXT
 
-
-class Need(StrEnum):
-    """What an exhibit is made from, in the words of the command line."""
-
-    RUNS = "runs (--runs)"
-    QRELS = "qrels (--qrels)"
-    JUDGMENTS = "side-by-side judgments (--judgments or --study)"
-    LEADERBOARD = "the leaderboard's CSV (--leaderboard)"
-    HELD_OUT = "held-out queries (--held-out)"
-    TEXTS = "the texts of queries and passages (a study that was pooled with --queries and --collection)"
+NEEDS = {
+    "runs": "runs (--runs)",
+    "qrels": "qrels (--qrels)",
+    "judgments": "side-by-side judgments (--judgments or --study)",
+    "leaderboard": "the leaderboard's CSV (--leaderboard)",
+    "held-out": "held-out queries (held_out in the paper's file)",
+    "texts": "the texts of queries and passages (a study that was pooled with --queries and --collection)",
+}
+"""What exhibits are made from, in the words of the command line."""
 
 
 class CannotMakeError(InputError):
     """An exhibit cannot be made from what was given; the hint says what it needs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Names = tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+class Experiment(_Told):
+    """What one experiment of a paper is made from; what it does not say is as the whole paper has it.
+
+    ``design`` is which pairs were judged. ``judgments``, ``pool``, ``held_out`` and ``leaderboard`` are
+    files; ``stage`` names phases of a study whose votes alone count. Runs are called by their tags or the
+    paper's names: ``pooled`` gave the pools, ``shown`` are drawn, ``tested`` are pairs that are compared.
+    """
+
+    design: PoolDesign = PoolDesign.SHALLOW
+    study: str | None = None
+    runs: _Names = ()
+    qrels: _Names = ()
+    judgments: str | None = None
+    stage: _Names = ()
+    pool: str | None = None
+    leaderboard: str | None = None
+    until: str | None = None
+    held_out: str | None = None
+    against_qrel: str | None = None
+    baseline: _Names = ()
+    pooled: _Names = ()
+    shown: _Names = ()
+    tested: tuple[tuple[str, str], ...] = ()
+    highlight: str = ""
+    simulate: bool = False
+    sample: Annotated[int, Field(ge=1)] = 500
+    order: Order | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+
+    @property
+    def given(self) -> Sequence[str]:
+        """The keys that are told, in their order."""
+        told = ((key, getattr(self, key)) for key in Experiment.model_fields if key in self.model_fields_set)
+        return [key for key, said in told if said is not None and said is not False and said != ()]
+
+
+_FILES = ("study", "runs", "qrels", "judgments", "pool", "leaderboard", "held_out")
+_RUNS = ("against_qrel", "baseline", "pooled", "shown", "tested")
+
+
+class Exhibit(_Told):
     """One table or figure of a paper, by the name that it has there: ``Table 2``, ``Figure 6 (top)``.
 
-    ``shows`` says in a few words what it holds, and ``reading`` in one sentence how to read it. ``command``
-    makes it alone, and ``make`` names what makes it here; empty where ``impossible`` says why it cannot be
-    made. ``own`` says what the paper's own values take, where that is other than for the rest of the paper.
+    ``shows`` says in a few words what it holds, and ``reading`` in one sentence how to read it. ``make``
+    names what makes it of an experiment, the first one by default, and ``columns`` those that are printed.
+    ``command`` makes it alone; ``impossible`` says why it cannot be made. ``own`` says what the paper's own
+    values take, where that is other than for the rest of the paper.
     """
 
     name: str
     shows: str
     reading: str = ""
-    needs: tuple[Need, ...] = ()
-    command: str = ""
+    experiment: str = ""
+    needs: tuple[Literal["runs", "qrels", "judgments", "leaderboard", "held-out", "texts"], ...] = ()
     make: str = ""
+    columns: _Names = ()
+    command: str = ""
     impossible: str = ""
     own: str = ""
 
@@ -48,42 +105,133 @@ class Exhibit:
         return "-".join(kept.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
-    """A paper: its name in ``reproduce``, how it is cited, and its exhibits in its own order.
+class Paper(Experiment):
+    """A paper: how it is cited, the names of its runs, its experiments, and its exhibits in its own order.
 
-    ``own`` says what its own values take: the exhibits are made for the user's data.
+    ``own`` says what its own values take: the exhibits are made for the user's data. ``column`` and ``text``
+    are the widths of its venue's page, in points.
     """
 
     name: str
-    citation: str
-    lead: str
-    own: str
+    citation: str = ""
+    lead: str = ""
+    own: str = ""
+    column: Annotated[float, Field(ge=100)] = COLUMN
+    text: Annotated[float, Field(ge=100)] = TEXT
+    names: Mapping[str, str] = {}
+    experiments: Mapping[str, Experiment] = {}
     exhibits: tuple[Exhibit, ...]
 
+    def with_options(self, given: Experiment) -> "Paper":
+        """Return the paper with what is given in the place of what it tells of all its experiments."""
+        return self.model_copy(update={key: getattr(given, key) for key in given.given})
 
-def load_paper(name: str) -> Paper:
-    """Return the paper that ``configs/papers`` describes under this name."""
-    told = tomllib.loads((resource_dir("configs") / "papers" / f"{name}.toml").read_text(encoding="utf-8"))
-    for one in (exhibits := told.pop("exhibits")):
-        one["needs"] = tuple(Need[need.upper().replace("-", "_")] for need in one.get("needs", ()))
-    return Paper(**told, exhibits=tuple(Exhibit(**one) for one in exhibits))
+    def experiment(self, name: str) -> Experiment:
+        """Return an experiment, the first one by default; its runs are called by their tags."""
+        own = self.experiments[name] if name else next(iter(self.experiments.values()), Experiment())
+        told = {key: getattr(self, key) for key in Experiment.model_fields}
+        told |= {key: getattr(own, key) for key in own.model_fields_set}
+        return Experiment.model_construct(**told | {key: self._tags(told[key]) for key in _RUNS})
 
-
-class PaperName(StrEnum):
-    """The papers that can be reproduced."""
-
-    SHALLOW_POOLING = "shallow-pooling"
-    SIGNIFICANT_IMPROVEMENTS = "significant-improvements"
-    BENCHMARKING = "benchmarking"
+    def _tags(self, runs: Any) -> Any:
+        return tuple(map(self._tags, runs)) if isinstance(runs, tuple) else self.names.get(runs, runs)
 
 
-PAPERS = {name: load_paper(name) for name in PaperName}
-GUIDED = (
+PAPERS = (
     "shallow-pooling",
     "significant-improvements",
     "significant-improvements-preprint",
     "benchmarking",
     "trec-2020-deep-learning-guidelines",
 )
-"""What the page of recipes holds: both versions of a paper, and guidelines, which have no results."""
+"""What comes with prefjudge, and what the page of recipes holds: guidelines have no results to make again."""
+
+
+def load_paper(paper: str | Path) -> Paper:
+    """Return a paper by its name, or as a file of one's own tells it, its paths seen from its folder."""
+    if str(paper) in PAPERS:
+        return _read(_shipped(str(paper)), str(paper))
+    if Path(paper).suffix != ".toml":
+        known = ", ".join(PAPERS)
+        raise InputError(
+            f"there is no paper {str(paper)!r}", f"Choose one of: {known}; or give a .toml file."
+        )
+    try:
+        text = Path(paper).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        way = "Write one to start from: prefjudge reproduce shallow-pooling --init"
+        raise InputError(f"{paper} cannot be read: {error}", way) from None
+    return _seen_from(_read(text, str(paper)), Path(paper).parent)
+
+
+def _shipped(name: str) -> str:
+    return (resource_dir("configs") / "papers" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _read(text: str, where: str) -> Paper:
+    try:
+        paper = Paper.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: {error}", "Mend the line.") from None
+    except ValidationError as error:
+        found = [_explained(one) for one in error.errors(include_url=False)]
+        raise InputError(f"{where} has keys that cannot be used", "Mend or delete them.", found) from None
+    unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
+    if unknown:
+        raise InputError(f"{where} tells of no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
+    return paper
+
+
+def _explained(error: Any) -> str:
+    where = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden":
+        return f"{where}: there is no such key"
+    return f"{where}: {error['msg']} (got {str(error['input'])[:80]!r})"
+
+
+def _seen_from(paper: Paper, folder: Path) -> Paper:
+    """Return a paper with its paths, which are a folder's, as the working directory has them."""
+
+    def moved(told: Experiment) -> Experiment:
+        paths = {key: getattr(told, key) for key in _FILES if key in told.model_fields_set}
+        return told.model_copy(
+            update={key: _each(said, lambda path: normpath(folder / path)) for key, said in paths.items()}
+        )
+
+    near = {name: moved(one) for name, one in paper.experiments.items()}
+    return paper.with_options(moved(paper)).model_copy(update={"experiments": near})
+
+
+def _each(said: Any, place: Callable[[str], str]) -> Any:
+    """Return paths or patterns, each perhaps behind a name, at another place; an address has only one."""
+    if isinstance(said, tuple):
+        return tuple(_each(one, place) for one in said)
+    name, separator, path = str(said).rpartition("=")
+    here = Path(path).is_absolute() or is_address(path) or path.startswith(("irds:", "hf:"))
+    return f"{name}{separator}{path if here else place(path)}"
+
+
+_EXAMPLES = {
+    "runs": '["runs/*"]',
+    "qrels": '["qrels.txt"]',
+    "judgments": '"judgments.txt"',
+    "pool": '"pool.tsv"',
+    "study": '"my-study"',
+    "leaderboard": '"leaderboard.csv"',
+    "names": '{ A = "one-run-tag", B = "another" }',
+}
+
+
+def start_paper(name: str, given: Experiment, folder: Path) -> str:
+    """Return a paper's own file for a folder, with what is given, or what may be, above the paper."""
+    lines = ["# What it is made from, seen from this file; an experiment may say its own."]
+    for key in dict.fromkeys((*_EXAMPLES, *given.given)):
+        if key not in given.given:
+            lines.append(f"# {key} = {_EXAMPLES[key]}")
+            continue
+        said = getattr(given, key)
+        if any(map(in_memory, said if isinstance(said, tuple) else [str(said)])):
+            raise InputError(f"{key} is in memory, and a paper's file names files", "Leave out init.")
+        said = _each(said, lambda path: relpath(path, folder)) if key in _FILES else said
+        lines.append(f"{key} = {json.dumps(said)}")
+    return "\n".join([*lines, "", _shipped(name)])
