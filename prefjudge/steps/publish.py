@@ -106,7 +106,7 @@ def publish(
     yes : bool
         Do not ask for confirmation. Otherwise ``confirm`` is called.
     stop : bool, optional
-        Let nobody come from Prolific any more; False lets people come again (``--resume``).
+        Let nobody come from Prolific any more, or, with False, let people come again.
     places : int, optional
         Let so many people take part on Prolific in all, which lets a stopped study go on.
     confirm : callable, optional

@@ -2,11 +2,10 @@
 
 A whole visit is approved, which Prolific does once however often it is asked. Work in part is approved in
 part where the workspace can do that; else a bonus pays it, and the participant is asked to return the
-submission. What a person decided on Prolific's pages
-stands: what was approved there has its reward, and what was rejected there gets nothing before a person says
-so here. To pay a bonus is **not** idempotent: it is recorded as asked for before the one call that pays, and
-that call is never made again. Prolific shows it some minutes later; one that does not show is left to a
-person.
+submission. What a person decided on Prolific's pages stands: what was approved there has its reward, and what
+was rejected there gets nothing before a person says so here. To pay a bonus is **not** idempotent: it is
+recorded as asked for before the one call that pays, and that call is never made again. Prolific shows it some
+minutes later; one that does not show is left to a person.
 """
 
 import re
