@@ -30,7 +30,7 @@ const at = place => (place < 0 ? lessons[lessons.length + place] : slots[place])
 
 // The worker's answers: saved as a draft after each step, so that a reload loses nothing. A sandboxed frame has no
 // storage of its own, and gives the draft to the page around it.
-let state = { consent: false, at: 0, answers: {}, strengths: {}, ms: {}, comments: {}, remark: "" };
+let state = { of: assignment, consent: false, at: 0, answers: {}, strengths: {}, ms: {}, comments: {}, remark: "" };
 const draftKey = "prefjudge:" + assignment;
 const tell = (kind, more) => { if (framed) parent.postMessage({ prefjudge: kind, ...more }, "*"); };
 const save = () => {
@@ -45,7 +45,7 @@ const restore = old => {
     const choice = (old.answers || {})[slot.name];
     if (choice === "tie" ? rules.ties : rules.unable.includes(choice) || sided(slot, choice)) state.answers[slot.name] = choice;
     if ((old.comments || {})[slot.name]) state.comments[slot.name] = String(old.comments[slot.name]);
-    for (const part of ["strengths", "ms"]) if (old[part] && old[part][slot.name] > 0) state[part][slot.name] = +old[part][slot.name];
+    for (const part of (old.of || assignment) === assignment ? ["strengths", "ms"] : ["strengths"]) if (old[part] && old[part][slot.name] > 0) state[part][slot.name] = +old[part][slot.name];
   }
   state.remark = String(old.remark || "");
   step(Math.min(Math.max(-lessons.length, Math.trunc(old.at) || 0), slots.length));

@@ -39,6 +39,7 @@ KEYS: Mapping[str, tuple[str, str]] = {
     "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),
     "fees.minimum": ("0.01", "a fee is a cent at least, and none where rate is 0"),
     "hit.keywords": ("search, reading, comparison, relevance", "all HITs have the same keywords"),
+    "screening.careless": ("0.6", "no policy of [screening] asks for it"),
     "words.passages": ("", "instructions in [design] may say it"),
     "words.requester": ("", "the worker site says Requester"),
     "words.requesters": ("", "the worker site says Requester"),

@@ -263,10 +263,6 @@ class BarringPolicy(StrEnum):
     the ladder of trust (:func:`climb`), not the worker."""
     FIRST_MISS = "first-miss"
     """At the first miss, as the paper does (section 3.1)."""
-    POSTERIOR = "posterior"
-    """When it is likely, by a Beta posterior over all gold pairs, that the worker is not good enough."""
-    SEQUENTIAL = "sequential"
-    """When a sequential probability ratio test over all gold pairs decides for careless."""
     NEVER = "never"
 
 
@@ -291,9 +287,7 @@ class BarringRule:
     policy: BarringPolicy = BarringPolicy.LADDER
     """When to bar."""
     accuracy: float = 0.9
-    """The share of gold pairs that an acceptable worker gets right; above a half for ``ladder``."""
-    careless: float = 0.6
-    """The share that a careless worker gets right (``sequential`` only)."""
+    """The share of gold pairs that an acceptable worker gets right, above a half."""
     confidence: float = 0.95
     """How sure to be before barring."""
 
@@ -303,11 +297,7 @@ class BarringRule:
             return False
         if self.policy is BarringPolicy.FIRST_MISS:
             return True
-        if self.policy is BarringPolicy.POSTERIOR:
-            return _chance_below(self.accuracy, record) >= self.confidence
-        if self.policy is BarringPolicy.LADDER:
-            return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
-        return _decides_careless(self, record)
+        return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
 
     def guesses(self, record: GoldRecord) -> bool:
         """Return whether a worker is no better than chance, with a posterior probability of ``confidence``.
@@ -331,8 +321,11 @@ class BarringRule:
         With an accuracy of 0.9 it takes eight that are right. After a HIT with a miss the doubt is back until
         later ones outweigh it.
         """
-        shown = _weight(self.accuracy, record.right, record.missed) <= -_log_odds(_SURE)
-        return not shown or _page_sums(self.accuracy, record.hits)[-1] > 0
+        return not self.proves(record) or _page_sums(self.accuracy, record.hits)[-1] > 0
+
+    def proves(self, record: GoldRecord) -> bool:
+        """Return whether all gold pairs together show, at 99 %, that nobody guesses."""
+        return _weight(self.accuracy, record.right, record.missed) <= -_log_odds(_SURE)
 
 
 SLIP = 0.25
@@ -408,22 +401,6 @@ def _weight(accuracy: float, right: int, missed: int) -> float:
 
 def _log_odds(probability: float) -> float:
     return log(probability / (1 - probability))
-
-
-def _chance_below(accuracy: float, record: GoldRecord) -> float:
-    """Return the posterior chance, from a uniform prior, of an accuracy below ``accuracy``."""
-    from scipy.special import betainc
-
-    return float(betainc(record.right + 1, record.missed + 1, accuracy))
-
-
-def _decides_careless(rule: BarringRule, record: GoldRecord) -> bool:
-    """Return whether Wald's sequential probability ratio test accepts "careless" against "acceptable"."""
-    ratio = record.right * log(rule.careless / rule.accuracy) + record.missed * log(
-        (1 - rule.careless) / (1 - rule.accuracy)
-    )
-    error = 1 - rule.confidence
-    return ratio >= log((1 - error) / error)
 
 
 # Verdicts: the judgments gathered by pair, whichever side each document was shown on.

@@ -138,10 +138,6 @@ class Evidence:
     """The judgments for the left, and all that are not ties."""
     side_p: Floats
     """The two-sided exact binomial probability of sides at least as uneven, if sides did not matter."""
-    longest_run: Index
-    """The most judgments in a row for the same side; a tie ends a row."""
-    run_p: Floats
-    """The probability of so long a row in as many judgments, if each side were as likely."""
     seconds: Floats
     """The median visible time of a comparison; NaN where no time is known."""
     timed: Index
@@ -171,9 +167,7 @@ class Evidence:
 def without_sides(evidence: Evidence) -> Evidence:
     """Return it without what rests on sides, for judgments that do not tell them."""
     nothing, unknown = np.zeros_like(evidence.left), np.full(evidence.left.size, np.nan)
-    return replace(
-        evidence, left=nothing, decided=nothing, side_p=unknown, longest_run=nothing, run_p=unknown
-    )
+    return replace(evidence, left=nothing, decided=nothing, side_p=unknown)
 
 
 def gather_evidence(
@@ -188,15 +182,13 @@ def gather_evidence(
     """Gather the evidence about each worker, of judgments in the order in which each made them.
 
     ``milliseconds`` is how long each comparison was visible, 0 where that is not known; ``words`` how many
-    the query and both passages have; nobody reads more than ``fastest`` of them a second (M. Brysbaert: How
-    many words do we read per minute? Journal of Memory and Language, 2019).
+    the query and both passages have.
     """
     n = len(judgments.workers)
     nobody = np.zeros(n, dtype=np.int64)
     right = nobody if gold_right is None else gold_right
     missed = nobody if gold_missed is None else gold_missed
     sides, agreement = side_bias(judgments), majority_agreement(judgments)
-    longest, run_p = _runs(judgments)
     seconds, timed, hurried = _times(judgments, milliseconds, words, fastest)
     repeated, consistent = _repeats(judgments)
     low, high = share_interval(right, missed)
@@ -206,8 +198,6 @@ def gather_evidence(
         left=sides.left[:n],
         decided=sides.decided[:n],
         side_p=sides.p_value[:n],
-        longest_run=longest,
-        run_p=run_p,
         seconds=seconds,
         timed=timed,
         hurried=hurried,
@@ -230,47 +220,6 @@ def share_interval(
     a, b = np.asarray(yes, dtype=np.float64) + 1, np.asarray(no, dtype=np.float64) + 1
     low, high = (np.asarray(scipy.special.betaincinv(a, b, p), dtype=np.float64) for p in (tail, 1.0 - tail))
     return low, high
-
-
-def run_chance(length: int, count: int) -> float:
-    """Return the probability of a row of at least ``length`` equal sides in ``count`` throws of a coin.
-
-    A row of ``length`` equal throws is a row of ``length - 1`` throws that each repeat the one before. The
-    chance to see none follows from the position at which the first such row would end.
-    """
-    # none[t]: the chance of no such row in t throws.
-    row, throws = length - 1, count - 1
-    if throws < row:
-        return 0.0
-    if row <= 0:
-        return 1.0
-    none = np.ones(throws + 1)
-    none[row] = 1.0 - 0.5**row
-    for end in range(row + 1, throws + 1):
-        # The first row ends here where ``row`` repeats follow
-        # one change, and none was complete before that change.
-        none[end] = none[end - 1] - 0.5 ** (row + 1) * none[end - row - 1]
-    return float(1.0 - none[throws])
-
-
-def _runs(judgments: Judgments) -> tuple[Index, Floats]:
-    """Return each worker's longest row of one side, and its chance."""
-    n = len(judgments.workers)
-    rows = np.flatnonzero(judgments.worker >= 0)
-    # Stable, so that each worker's judgments stay in the order in which they were made.
-    rows = rows[np.argsort(judgments.worker[rows], kind="stable")]
-    worker, choice = judgments.worker[rows], judgments.choice[rows]
-    begins = np.ones(rows.size, dtype=bool)
-    # A tie is a stretch of its own, whose length does not count.
-    begins[1:] = (worker[1:] != worker[:-1]) | (choice[1:] != choice[:-1]) | (choice[1:] == 0)
-    starts = np.flatnonzero(begins)
-    lengths = np.diff(np.append(starts, rows.size))
-    lengths[choice[starts] == 0] = 0
-    longest = np.zeros(n, dtype=np.int64)
-    np.maximum.at(longest, worker[starts], lengths)
-    decided = np.bincount(worker[choice != 0], minlength=n)
-    pairs = zip(longest.tolist(), decided.tolist(), strict=True)
-    return longest, np.array([run_chance(run, count) for run, count in pairs], dtype=np.float64)
 
 
 def _times(
@@ -480,7 +429,6 @@ class SignKind(StrEnum):
     """What a sign is about."""
 
     SIDE = "side"
-    RUN = "run"
     TIME = "time"
     CONSISTENCY = "consistency"
     AGREEMENT = "agreement"
@@ -541,9 +489,6 @@ def _signs(
             f"chose the left passage in {left} of {many(decided, 'comparison')} "
             f"({_chance(evidence.side_p[row])})",
         )
-    if evidence.run_p[row] < level:
-        run = evidence.longest_run[row]
-        yield SignKind.RUN, f"chose the same side {run} times in a row ({_chance(evidence.run_p[row])})"
     if 2 * evidence.hurried[row] > evidence.timed[row]:
         yield (
             SignKind.TIME,

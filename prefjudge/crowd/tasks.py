@@ -146,7 +146,7 @@ class Eligibility:
         Nobody in one of these groups is offered the task.
     limited_by : WorkerGroup, optional
         Nobody takes more of the tasks with this group than :meth:`Crowd.allow` has allowed; a worker for whom
-        it was never called takes one.
+        it was never called takes one, or none where the task is not for ``newcomers``.
     tested_by : EntryTest, optional
         Nobody takes the task without having passed; for crowds that are :class:`~.protocol.Testing`.
     """
@@ -156,6 +156,7 @@ class Eligibility:
     min_approval_rate: int | None = None
     closed_to: tuple[WorkerGroup, ...] = ()
     limited_by: WorkerGroup | None = None
+    newcomers: bool = True
     tested_by: EntryTest | None = None
 
 

@@ -296,8 +296,8 @@ def _shares(reward: Decimal, slots: int, early_exit: EarlyExit) -> tuple[str, ..
     return tuple(f"${share:.2f}" for share in shares)
 
 
-def eligibility(study: Study) -> Eligibility:
-    """Return who may take the study's HITs."""
+def eligibility(study: Study, *, newcomers: bool = True) -> Eligibility:
+    """Return who may take the study's HITs, or those that are not for newcomers."""
     workers = study.config.workers
     return Eligibility(
         locales=workers.locales,
@@ -305,6 +305,7 @@ def eligibility(study: Study) -> Eligibility:
         min_approval_rate=workers.min_approval_rate,
         closed_to=(barred_group(study),) if workers.exclude_barred else (),
         limited_by=trusted_group(study) if climbs(study) else None,
+        newcomers=newcomers,
         tested_by=entry_test(study),
     )
 
@@ -348,12 +349,17 @@ def interrupted_hits(study: Study, target: str) -> tuple[StudyHit, ...]:
 
 
 def publish_hits(
-    study: Study, crowd: Crowd, hits: Sequence[StudyHit], progress: Progress | None = None
+    study: Study,
+    crowd: Crowd,
+    hits: Sequence[StudyHit],
+    progress: Progress | None = None,
+    *,
+    newcomers: bool = True,
 ) -> None:
     """Publish HITs, each exactly once; those that are not reached are not recorded, and planned again."""
     if not hits:
         return
-    pages, who = Pages(study), eligibility(study)
+    pages, who = Pages(study), eligibility(study, newcomers=newcomers)
     refuse_test(crowd, who.tested_by)
     if who.tested_by:
         note_test(study, hits[0].target)
@@ -418,10 +424,8 @@ def _call_each(
 ) -> None:
     """Make the call of each intent, by its number; then record together what came of them, also of a failure.
 
-    A commit waits for the disk, so one at a time would wait twice. A process that is killed between the two
-    leaves intents without an outcome: each call has its token, so a repeat finds what it made. Taken back is
-    the intent of a call that was refused, and those new here that were not reached: they are planned again.
-    What came of a call that failed nobody knows: its intent stays.
+    Taken back is the intent of a call that was refused, and those ``new`` here that were not reached. What
+    came of a call that failed nobody knows: its intent stays, and a repeat finds what it made.
     """
     made: list[str] = []
     begun, failed = 0, None

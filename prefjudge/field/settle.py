@@ -32,10 +32,12 @@ from prefjudge.study.money import Intent, load_begun_bonuses, load_begun_rejecti
 from prefjudge.study.people import (
     STOPPED,
     TOO_FAST,
+    UNABLE,
     UNUSABLE,
     Judge,
     UndecidedAssignment,
     evidence_against,
+    is_forged,
     load_undecided,
 )
 from prefjudge.study.progress import WHOLE_HIT, Remark, load_disputed, moment, save_disputed
@@ -305,12 +307,14 @@ def check_assignment(
     *,
     judge: Judge = Judge.PERSON,
     words: int | None = None,
+    least: float = 0.0,
 ) -> StudyAssignment:
     """Return the assignment with its verdict, by the gold pairs that were not withdrawn.
 
     It is kept, or the verdict says why its data is dropped. It is simulated where the marketplace says so;
     otherwise ``judge`` decides, since a program may use an account made for a person, and only the requester
-    knows. With ``words``, which the page shows, a person must have had the time to read them.
+    knows. With ``words``, which the page shows, a person must have had the time to read them: ``least``
+    seconds a comparison, and as long as the page says that it was looked at.
     """
     if found.simulated:
         judge = Judge.SIMULATED
@@ -321,7 +325,9 @@ def check_assignment(
         verdict = MISSED_GOLD
     elif answer and len(golds) < sum(is_gold):
         verdict = STOPPED
-    if answer and words is not None and judge is Judge.PERSON and _too_fast(hit, found, answer, words):
+    elif answer and 2 * len(answer.unable) > len(hit.slots):
+        verdict = UNABLE
+    if answer and words is not None and judge is Judge.PERSON and _too_fast(hit, found, answer, words, least):
         verdict = TOO_FAST
     judged = len(answer.choices) if answer else 0
     return StudyAssignment(
@@ -334,8 +340,10 @@ def check_assignment(
         answer=found.raw,
         judge=judge,
         layout=answer.layout if answer else 0,
-        # To find that a pair cannot be judged is work, too; but not where the gold pairs were passed over.
-        answered=judged + (len(answer.unable) if answer and verdict == KEPT else 0),
+        # To find that a pair cannot be judged is work, too; but not where the gold pairs were passed over,
+        # nor of more than a few pairs: it would be the quickest way to be paid.
+        answered=judged
+        + (min(len(answer.unable), -(-len(hit.slots) // 5)) if answer and verdict == KEPT else 0),
         gold_right=sum(golds),
         gold_missed=len(golds) - sum(golds),
         seconds=answer.seconds if answer else 0.0,
@@ -346,12 +354,14 @@ def check_assignment(
     )
 
 
-def _too_fast(hit: StudyHit, found: Submission, answer: Answer, words: int) -> bool:
+def _too_fast(hit: StudyHit, found: Submission, answer: Answer, words: int, least: float) -> bool:
     """Return whether nobody can have read what was answered, by the times that the crowd has measured."""
     if found.accepted is None or found.submitted is None or not answer.choices:
         return False
-    share = len(answer.choices) / len(hit.slots)
-    return is_unreadable(found.submitted - found.accepted, len(answer.choices), int(share * words))
+    share, passed = len(answer.choices) / len(hit.slots), found.submitted - found.accepted
+    if is_forged(answer.seconds, passed) or passed < least * len(answer.choices):
+        return True
+    return is_unreadable(passed, len(answer.choices), int(share * words))
 
 
 def _read(hit: StudyHit, found: Submission, design: "DesignConfig") -> tuple[Answer | None, str]:

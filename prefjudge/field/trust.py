@@ -4,9 +4,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from statistics import median_high
+from statistics import median, median_high
 
 from prefjudge.core.judgments import BarringRule, Judgments, climb, split_models
+from prefjudge.core.shortcuts import find_shortcuts, visible
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.errors import ConfigError, StudyError, quoted
 from prefjudge.evaluation.models import LEAST_PEOPLE, LEAST_VOTES, ModelGate, gate_model
@@ -14,27 +15,35 @@ from prefjudge.field.publish import barred_group, climbs, trusted_group
 from prefjudge.findings.judgments import pseudonymous
 from prefjudge.study.assignments import forget_barred, load_gold_records, load_judgments, save_barred
 from prefjudge.study.hits import HitStatus
+from prefjudge.study.judgments import load_conduct, load_paces
 from prefjudge.study.people import (
     AFTER_MISS,
     AS_GUESSED,
     DECIDED,
+    DOUBTED,
+    FOLLOWED,
     GUESSED,
+    HELD,
     TOO_FAST,
     UNPROVEN,
     UNREAD,
     UndecidedAssignment,
+    count_counting,
+    count_doubted,
     count_last_dropped,
     count_workers_verdicts,
     find_first_miss,
     forget_decisions,
+    forget_doubt,
     forgive,
+    load_active,
     load_allowances,
     load_workers,
     save_allowance,
     save_exclusion,
 )
-from prefjudge.study.pools import count_hidden, load_active_gold
-from prefjudge.study.progress import count_hits, load_barred, waiting_pairs
+from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
+from prefjudge.study.progress import count_hits, count_rows, load_barred, waiting_pairs
 from prefjudge.study.store import Study
 from prefjudge.words import many
 
@@ -76,28 +85,27 @@ def barring_rule(study: Study) -> BarringRule:
     return BarringRule(
         policy=screening.policy,
         accuracy=screening.accuracy,
-        careless=screening.careless,
         confidence=screening.confidence,
     )
 
 
-def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> None:
-    """Bar the workers whom the policy or a decision bars, first at the crowd and then in the store.
+def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False, news: bool = True) -> None:
+    """Bar whom the policy or a decision bars, hold whom votes make suspect, readmit whom a decision keeps.
 
-    Before that, those are let in again whom a decision keeps, or bars no longer. With ``again`` the crowd is
-    told of those who are barred already: it may have been restored from a backup.
+    ``again`` tells the crowd of those who are barred already; votes are looked at where there are ``news``.
     """
     rule, decided, group = barring_rule(study), decisions_on_workers(study), barred_group(study)
     _readmit(study, crowd, target, decided)
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
+    followers = _rule_followers(study) if news and climbs(study) else {}
     for worker in barred if again else ():
         crowd.bar(worker, group)
     for worker, record in sorted(records.items()):
         if worker in barred or worker in decided.keep:
             continue
-        if not (worker in decided.drop or worker in fast or rule.bars(record)):
+        if not (worker in decided.drop or worker in fast or worker in followers or rule.bars(record)):
             continue
         crowd.bar(worker, group)
         met = record.missed + record.right
@@ -106,10 +114,37 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False)
             reason += f", {AS_GUESSED}" if rule.guesses(record) else f", lately {AS_GUESSED}"
         if worker in fast:
             reason = f"did {many(fast[worker], 'HIT')} of {len(record.hits)} {TOO_FAST}; {reason}"
+        if worker in followers and worker not in fast and not rule.bars(record):
+            reason = f"{HELD}: {followers[worker]}"
         if worker in decided.drop:
             reason = f"{DECIDED}: {decided.drop[worker]}"
         with study.transaction() as db:
             save_barred(db, target, worker, reason, time.time())
+
+
+def _rule_followers(study: Study) -> dict[str, str]:
+    """Return whose votes follow what is seen without reading, far more than others' do, and how."""
+    with study.transaction(write=False) as db:
+        log = load_conduct(db).judgments
+        signals = visible(log, queries=load_queries(db), passages=load_passages(db))
+    return {log.workers[one.worker]: one.text for one in find_shortcuts(log, signals)}
+
+
+_HASTE, _ENOUGH_PACES = 5.0, 10
+"""Who is so many times as fast as the median of proven people does not read; so many HITs tell that one."""
+
+
+def least_seconds(study: Study, target: str) -> float:
+    """Return how long a comparison takes at least, by the pace of proven people; 0 where they are few."""
+    rule = barring_rule(study)
+    with study.transaction(write=False) as db:
+        records, paces = load_gold_records(db, target), load_paces(db)
+    of_proven = [
+        pace.seconds / pace.answered
+        for pace in paces
+        if pace.worker_id in records and rule.proves(records[pace.worker_id])
+    ]
+    return median(of_proven) / _HASTE if len(of_proven) >= _ENOUGH_PACES else 0.0
 
 
 def _readmit(study: Study, crowd: Crowd, target: str, decided: Decisions) -> None:
@@ -124,13 +159,7 @@ def _readmit(study: Study, crowd: Crowd, target: str, decided: Decisions) -> Non
 
 
 def exclude_barred(study: Study, target: str) -> None:
-    """Drop the judgments of barred workers that never count, each with the reason; their pairs wait again.
-
-    These are all judgments of who guesses or does not read, and of who never showed anything else. Of others
-    it is what they did from the first HIT on in which they missed a gold pair or did not read. It is derived
-    from the log each time, so that work which comes after the worker was barred is found, and a repeat drops
-    nothing more.
-    """
+    """Drop the judgments of barred workers that never count, each with the reason; their pairs wait again."""
     decided = decisions_on_workers(study)
     with study.transaction() as db:
         for worker in decided.keep:
@@ -144,17 +173,20 @@ def exclude_barred(study: Study, target: str) -> None:
     with study.transaction(write=False) as db:
         records = load_gold_records(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
-        barred = [
-            worker
+        barred = {
+            worker: why
             for worker, why in load_barred(db, target).items()
             if worker in records and not why.startswith(DECIDED)
-        ]
+        }
     with study.transaction() as db:
-        for worker in barred:
+        forget_doubt(db, target, [worker for worker, record in records.items() if rule.proves(record)])
+        for worker, why in barred.items():
             if worker in decided.keep:
                 continue
             record = records[worker]
-            if rule.guesses(record):
+            if why.startswith(HELD):
+                save_exclusion(db, target, worker, FOLLOWED, time.time())
+            elif rule.guesses(record):
                 save_exclusion(db, target, worker, GUESSED, time.time())
             elif 2 * fast.get(worker, 0) >= len(record.hits):
                 save_exclusion(db, target, worker, UNREAD, time.time())
@@ -165,12 +197,38 @@ def exclude_barred(study: Study, target: str) -> None:
                 save_exclusion(db, target, worker, AFTER_MISS, time.time(), since=since)
 
 
-def has_fresh_gold(study: Study, target: str) -> bool:
-    """Return whether gold pairs are left for a HIT that no HIT has hidden yet.
+_ASKED_AGAIN = 0.25
+"""The greatest share of the pairs that is asked again because nobody who judged them is proven."""
 
-    Then what was dropped is asked for again in another HIT: where workers tell each other what they met, all
-    that comes back is pairs whose answer is not known.
+
+def ask_again(study: Study, target: str) -> bool:
+    """Drop the votes of workers whose gold pairs leave doubt, where proven ones can judge the pairs again.
+
+    That is for a quarter of the pairs at most, and not where the proven have made less than half of the
+    votes, as where each person comes once.
     """
+    if not (climbs(study) and study.config.design.gold_per_hit):
+        return False
+    rule, kept = barring_rule(study), decisions_on_workers(study).keep
+    with study.transaction(write=False) as db:
+        records, votes = load_gold_records(db, target), count_counting(db, target)
+        room = int(_ASKED_AGAIN * count_rows(db, "pairs")) - count_doubted(db)
+    proven = [worker for worker, record in records.items() if worker in kept or rule.proves(record)]
+    doubted = {worker: count for worker, count in votes.items() if worker not in proven}
+    if 2 * sum(doubted.values()) > sum(votes.values()):
+        return False
+    asked = False
+    for worker in sorted(doubted, key=lambda one: (len(records[one].hits), one)):
+        if (room := room - doubted[worker]) < 0:
+            break
+        with study.transaction() as db:
+            save_exclusion(db, target, worker, DOUBTED, time.time())
+        asked = True
+    return asked
+
+
+def has_fresh_gold(study: Study, target: str) -> bool:
+    """Return whether gold pairs are left that nobody met, so that what was dropped goes into new HITs."""
     with study.transaction(write=False) as db:
         hidden, active = count_hidden(db, target), load_active_gold(db)
     each = study.config.design.gold_per_hit
@@ -194,17 +252,22 @@ def why_stopped(study: Study, target: str) -> str:
     )
 
 
+_LEAST_SHARE, _TIMES_FAIR = 0.1, 2.5
+
+
 def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
     """Return the most HITs that a worker may take, where the workers have ``done`` so many.
 
-    Unless the config says, it follows from the gold pairs: nobody gets more HITs than they fill without a
-    repeat, until half of the workers have done as many. So a small panel goes on, and one worker of a crowd
-    does not get to know the gold pairs.
+    Unless the config says, it is as many as the gold pairs fill without a repeat, until half of the workers
+    have done as many, and at most two and a half times an equal share, or a tenth, of the study.
     """
     workers, each = study.config.workers, study.config.design.gold_per_hit
-    of_study = max(1, int(workers.most_share * published))
+    share = workers.most_share or 1.0
     if workers.most_hits is not None:
-        return min(of_study, workers.most_hits)
+        return min(max(1, int(share * published)), workers.most_hits)
+    if workers.most_share is None:
+        share = min(share, max(_LEAST_SHARE, _TIMES_FAIR / len(done)))
+    of_study = max(1, int(share * published))
     if not each:
         return of_study
     fresh = max(1, gold // each)
@@ -214,9 +277,7 @@ def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
 def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> int:
     """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
 
-    The number is the whole one, so nothing is lost where the worker takes a HIT at the same moment. It is
-    recorded after the call: a call whose record is missing is repeated, and a repeat is harmless. With
-    ``again`` all are told: a crowd that was restored from a backup lets workers take less than is recorded.
+    It is recorded after the call, whose repeat is harmless; with ``again`` all are told.
     """
     if not climbs(study):
         return 0
@@ -225,10 +286,14 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
         published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
+        active = load_active(db, target)
     climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
     if not climbing:
         return 0
     cap = _cap(study, published, gold, [len(record.hits) for record in climbing.values()])
+    if all(len(climbing[worker].hits) >= cap for worker in active & climbing.keys()):
+        # only those are left who have done their share
+        cap = max(cap, _cap(study, published, gold, [len(record.hits) for record in climbing.values()][:1]))
     waiting = 0
     for worker, record in climbing.items():
         screened = len(record.hits)
@@ -252,13 +317,7 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
 def waits_until(
     study: Study, target: str, undecided: Iterable[UndecidedAssignment], now: float
 ) -> dict[str, float]:
-    """Return which assignments are not paid yet, and when they are at the latest, in seconds since 1970.
-
-    Three gold pairs let a coin pass one HIT in eight, and a bar that is sure takes more than one. What is
-    paid before cannot be taken back, so pay waits until the worker's record has left doubt behind. Work in
-    good faith is paid in any case: after some days, or when there is no more of the study to do. The crowd
-    may pay by itself before: then that is the time to tell.
-    """
+    """Return until when assignments are not paid, as their workers' gold pairs leave doubt."""
     days = study.config.pay.doubt_days
     if not (days and climbs(study) and study.config.design.gold_per_hit):
         return {}

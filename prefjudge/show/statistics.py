@@ -645,7 +645,6 @@ _WORKERS = {
     "left_when_guessing": Column("percent", "guesses left", digits=0, priority=6),
     "left_rate": Column("percent", "left", digits=0, priority=4),
     "left_p": Column("p", "p", priority=4),
-    "longest_run": Column("integer", "in a row", priority=6),
     "gold_right": Column("integer", "gold right", priority=2),
     "gold_missed": Column("integer", "missed", priority=2),
     "repeated": Column("integer", "seen again", priority=8),

@@ -32,9 +32,11 @@ from prefjudge.field.settle import (
 )
 from prefjudge.field.trust import (
     allow_more,
+    ask_again,
     bar_workers,
     exclude_barred,
     has_fresh_gold,
+    least_seconds,
     why_stopped,
 )
 from prefjudge.show.results import Shown
@@ -162,7 +164,7 @@ class _Collection:
         # Nothing came, though HITs are to be had: perhaps the marketplace was restored from a backup, and
         # whoever would work has forgotten what the study told it.
         idle = not self._collected and self._held < len(looked_at)
-        bar_workers(self._study, self._crowd, self._target, again=idle)
+        bar_workers(self._study, self._crowd, self._target, again=idle, news=self._collected > 0)
         exclude_barred(self._study, self._target)
         self._capped = allow_more(self._study, self._crowd, self._target, again=idle)
         if self._study.config.pay.when == "collect":
@@ -234,6 +236,7 @@ class _Collection:
             if found.submission_id not in self._known
         ]
         words = self._count_words([hit for hit, _ in new])
+        least = least_seconds(self._study, self._target) if words else 0.0
         checked = [
             (
                 hit,
@@ -241,6 +244,7 @@ class _Collection:
                     *(hit, found, self._pairs, design, self._withdrawn),
                     judge=judge,
                     words=words.get(hit.hit_key),
+                    least=least,
                 ),
             )
             for hit, found in new
@@ -295,11 +299,15 @@ class _Collection:
         with self._study.transaction(write=False) as db:
             loose = len(waiting_pairs(db, self._target))
             still_open = count_hits(db, self._target).get(HitStatus.OPEN, 0)
+        newcomers = bool(loose or still_open)
+        if not (newcomers or self._stopped) and ask_again(self._study, self._target):
+            with self._study.transaction(write=False) as db:
+                loose = len(waiting_pairs(db, self._target))
         if self._stopped or not loose or (still_open and loose < self._study.config.design.new_pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
         try:
-            publish_hits(self._study, self._crowd, hits)
+            publish_hits(self._study, self._crowd, hits, newcomers=newcomers)
         except BudgetError as error:
             self._refused = error
             return

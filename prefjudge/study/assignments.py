@@ -7,7 +7,7 @@ from prefjudge.core.judgments import GoldRecord, Judgments
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
 from prefjudge.study.judgments import COLUMNS, LogColumns
-from prefjudge.study.people import STOPPED, UNUSABLE, Judge, dropped
+from prefjudge.study.people import STOPPED, UNABLE, UNUSABLE, Judge, dropped
 from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.store import COUNTED, current_target
 
@@ -240,7 +240,7 @@ def load_gold_records(db: Connection, target: str | None = None) -> dict[str, Go
         "WHERE h.target = :target ORDER BY submitted, collected, assignment_id",
         target=target or current_target(db),
     ):
-        if verdict == STOPPED or verdict.startswith(UNUSABLE):
+        if verdict in (STOPPED, UNABLE) or verdict.startswith(UNUSABLE):
             passed_over.setdefault(worker, set()).add(len(hits.get(worker, ())))
         hits.setdefault(worker, []).append((int(right), int(missed)))
     return {

@@ -121,7 +121,7 @@ class WorkersConfig(_Section):
     min_practice_rate: Annotated[int, Field(ge=1, le=100)] | None = None
     exclude_barred: bool = True
     most_hits: Annotated[int, Field(ge=1)] | None = None
-    most_share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    most_share: Annotated[float, Field(gt=0, le=1)] | None = None
     keep_days: Annotated[int, Field(ge=0, le=36_500)] | None = None
 
 
@@ -146,7 +146,6 @@ class ScreeningConfig(_Section):
 
     policy: BarringPolicy = BarringPolicy.LADDER
     accuracy: Share = 0.9
-    careless: Share = 0.6
     confidence: Share = 0.95
     most_dropped: Share = 0.8
     keep: dict[str, Reason] = {}
@@ -160,11 +159,6 @@ class ScreeningConfig(_Section):
 
     @model_validator(mode="after")
     def _tests_need_room(self) -> Self:
-        ordered = 0 < self.careless < self.accuracy < 1 and 0.5 < self.confidence < 1
-        if self.policy is BarringPolicy.SEQUENTIAL and not ordered:
-            raise ValueError(
-                "the policy sequential needs 0 < careless < accuracy < 1 and a confidence between 0.5 and 1"
-            )
         ordered = 0.5 < self.accuracy < 1 and 0.5 < self.confidence < 1
         if self.policy is BarringPolicy.LADDER and not ordered:
             raise ValueError("the policy ladder needs an accuracy and a confidence between 0.5 and 1")
@@ -348,7 +342,7 @@ class StudyConfig(_Section):
 
     @model_validator(mode="after")
     def _caps_need_the_ladder(self) -> Self:
-        capped = self.workers.most_hits is not None or self.workers.most_share < 1
+        capped = self.workers.most_hits is not None or self.workers.most_share is not None
         if capped and self.screening.policy is not BarringPolicy.LADDER:
             raise ValueError(
                 "workers.most_hits and workers.most_share limit how many HITs a worker takes, which only the "

@@ -90,7 +90,10 @@ def _parts(db: Connection) -> Iterator[list[Sequence[Any]]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long an assignment's comparisons were visible, and what they pay."""
+    """How long an assignment's comparisons were visible, and what they pay.
+
+    Of people it is no longer than the HIT was held, by the crowd's clock: the page's own times can be forged.
+    """
 
     worker_id: str
     seconds: float
@@ -102,7 +105,9 @@ class Pace:
 def load_paces(db: Connection) -> list[Pace]:
     """Return the pace of each assignment whose time is known."""
     rows = db.execute(
-        "SELECT a.worker_id, a.seconds, a.answered, "
+        "SELECT a.worker_id, CASE WHEN a.submitted - a.accepted < a.seconds AND EXISTS (SELECT 1 FROM "
+        "judgments j WHERE j.assignment_id = a.assignment_id AND j.judge = 'person') "
+        "THEN a.submitted - a.accepted ELSE a.seconds END, a.answered, "
         "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
         "FROM assignments a JOIN hits h USING (hit_key) WHERE a.seconds > 0 AND a.answered > 0 "
         "AND h.target = :target ORDER BY a.worker_id, a.assignment_id",

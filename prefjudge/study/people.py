@@ -98,8 +98,12 @@ GUESSED = "by a worker whose gold pairs were answered no better than by chance"
 UNREAD = "by a worker who was mostly faster than anybody can read"
 UNPROVEN = "by a worker who was barred before enough gold pairs were right"
 AFTER_MISS = "by a worker who was barred, from the first miss on"
+FOLLOWED = "by a worker who is held, as the votes follow what is seen without reading"
+DOUBTED = "by a worker whose gold pairs leave doubt, and asked again of others"
 DECIDED = "by decision"
-BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS)
+BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS, FOLLOWED, DOUBTED)
+HELD = "is held until you decide"
+"""The start of the reason for which a worker gets no more HITs on suspicion alone."""
 
 
 def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
@@ -182,6 +186,24 @@ def forget_decisions(db: Connection, target: str, still: Collection[str]) -> Non
     _forget_drops(db, target, f"d.reason LIKE '{DECIDED}%' AND a.worker_id NOT IN ({workers})", **values)
 
 
+def forget_doubt(db: Connection, target: str, proven: Collection[str]) -> None:
+    """Let the judgments count again that were asked again of others, of workers who are proven now."""
+    workers, values = in_list("worker", proven)
+    if proven:
+        _forget_drops(db, target, f"d.reason = '{DOUBTED}' AND a.worker_id IN ({workers})", **values)
+
+
+def count_counting(db: Connection, target: str) -> dict[str, int]:
+    """Return how many judgments of each worker count at a target."""
+    rows = db.execute(
+        "SELECT a.worker_id, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
+        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+        "WHERE h.target = :target AND d.judgment_id IS NULL GROUP BY a.worker_id ORDER BY a.worker_id",
+        target=target,
+    )
+    return {worker: int(count) for worker, count in rows}
+
+
 def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
     db.execute(
         "DELETE FROM drops WHERE judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j "
@@ -189,6 +211,22 @@ def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> N
         f"WHERE h.target = :target AND {which})",
         {"target": target, **values},
     )
+
+
+def count_doubted(db: Connection) -> int:
+    """Return how many judgments were asked again because gold pairs leave doubt."""
+    return int(db.execute("SELECT count(*) FROM drops WHERE reason = :it", it=DOUBTED)[0][0])
+
+
+def load_active(db: Connection, target: str) -> set[str]:
+    """Return who has submitted something at a target within an hour of the last submission there."""
+    rows = db.execute(
+        "SELECT DISTINCT worker_id FROM assignments JOIN hits USING (hit_key) WHERE target = :target "
+        "AND submitted > (SELECT max(submitted) - 3600 FROM assignments JOIN hits USING (hit_key) "
+        "WHERE target = :target)",
+        target=target,
+    )
+    return {worker for (worker,) in rows}
 
 
 def load_workers(db: Connection) -> list[str]:
@@ -221,6 +259,8 @@ AS_GUESSED = "as by guessing"
 """The end of the reason for which a worker is barred whose gold pairs, or the last of them, say so."""
 STOPPED = "stopped before every gold pair was answered"
 """The verdict on an assignment that says nothing of its worker: gold pairs were passed over, none missed."""
+UNABLE = "could not judge most of its comparisons"
+"""The verdict on an assignment that says nothing of its worker, as it says little of anything."""
 UNUSABLE = "unusable answer"
 """The start of the verdict on an assignment whose fields the page cannot have sent."""
 
@@ -247,6 +287,7 @@ class UndecidedAssignment:
     counting: int
     barred: str
     pays_itself: float | None
+    seconds: float = 0.0
 
 
 def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
@@ -274,10 +315,18 @@ def evidence_against(one: UndecidedAssignment) -> str:
     if one.verdict.startswith(UNUSABLE):
         return one.verdict
     if one.verdict != TOO_FAST:
-        return f"its worker {one.barred}" if one.barred.endswith(AS_GUESSED) else ""
+        doubted = one.barred.endswith(AS_GUESSED) or one.barred.startswith(HELD)
+        return f"its worker {one.barred}" if doubted else ""
     seconds = (one.submitted or 0.0) - (one.accepted or 0.0)
-    made = many(one.answered, "comparison")
-    return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock"
+    made, said = many(one.answered, "comparison"), ""
+    if is_forged(one.seconds, seconds):
+        said = f", though its page says that they were looked at for {one.seconds:.0f}"
+    return f"{TOO_FAST}: {made} in {seconds:.1f} seconds by the marketplace's clock{said}"
+
+
+def is_forged(seconds: float, passed: float) -> bool:
+    """Return whether a page was looked at for longer than its HIT was held, but for what clocks differ."""
+    return seconds > 1.1 * passed + 60
 
 
 # Who judged, and how much of a study is a rehearsal: judged by accounts that were made for simulation.

@@ -254,9 +254,16 @@ def newest_time(db: Connection) -> float:
 UNJUDGEABLE = f"""
 SELECT r.pair_id FROM remarks r JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
 WHERE r.unable <> '' AND r.pair_id IS NOT NULL AND a.verdict = 'kept' AND {COUNTED}
-GROUP BY r.pair_id HAVING count(DISTINCT a.worker_id) >= {ENOUGH_UNABLE}
+AND NOT EXISTS (SELECT 1 FROM barred b WHERE b.target = h.target AND b.worker_id = a.worker_id)
+AND (SELECT sum(o.answered) FROM assignments o WHERE o.worker_id = a.worker_id) >= 3 *
+(SELECT count(*) FROM assignments o JOIN remarks q USING (assignment_id)
+WHERE o.worker_id = a.worker_id AND q.unable <> '')
+GROUP BY r.pair_id HAVING count(DISTINCT a.worker_id) >= {ENOUGH_UNABLE} AND count(DISTINCT a.worker_id) >
+(SELECT count(*) FROM judgments j LEFT JOIN drops d USING (judgment_id)
+WHERE j.pair_id = r.pair_id AND d.judgment_id IS NULL)
 """
-"""The pairs that are not asked for again. Only work that was kept tells: a bad worker closes no pair."""
+"""The pairs that are not asked for again: more people could not judge them than did. Who is barred, whose
+work was not kept, or who says so of a third of all pairs closes none."""
 
 
 def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:

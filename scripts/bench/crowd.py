@@ -1,26 +1,31 @@
 """Crowd: what adversaries get out of a study, over the real marketplace and the real `collect`.
 
-Each row is a study that is judged from beginning to end by 20 workers, over HTTP and by ordinary accounts;
-only the marketplace's clock is the benchmark's, so that nobody has to wait while a simulated person reads.
+Each row is a study that people and adversaries judge from beginning to end, over HTTP and by ordinary
+accounts; only the marketplace's clock is the benchmark's, so that nobody waits while somebody reads.
+``python scripts/bench/crowd.py FOLDER 50 1 ROW …`` plays rows on a study of 50 queries, with one seed.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
-import urllib3
-from sessions import auc_by_kind
+from harness import Contest, Lab
 
-from prefjudge.crowd.simulated import SLEEPS, Mind, SeenPair, SimulatedWorker, Temper, Truth
-from prefjudge.errors import BudgetError
-from prefjudge.field.crowd import Address, address_of, announce, retract, store_url
+from prefjudge.crowd import simulated
+from prefjudge.crowd.simulated import Mind, SeenSlot, SimulatedWorker, Temper, Visitor
+from prefjudge.errors import CrowdError
+from prefjudge.field.crowd import address_of, announce, retract, store_url
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -28,113 +33,214 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.work import drawn_truth, simulated_truth
+from prefjudge.steps.work import ask_admin, drawn_truth, simulated_truth
 from prefjudge.study.money import committed_cents
-from prefjudge.study.progress import count_judgments, load_barred
+from prefjudge.study.pools import load_passages
+from prefjudge.study.progress import count_hits, count_judgments, count_missing, load_barred
 from prefjudge.study.store import Study
 
-if TYPE_CHECKING:
-    from harness import Contest, Lab
+TITLE = "crowd: what adversaries get out of a study that they and 14 people judge"
 
-TITLE = "crowd: what adversaries get out of a study, by their share of 20 workers"
-
-WORKERS = 20
-ERROR, SLIP = 0.2, 0.05
-SHARES = (0.1, 0.3, 0.6)
-ADVERSARIES = (
-    Temper.CARELESS,
-    *(Temper.CLICKER, Temper.LEFT, Temper.SCRIPT, Temper.LEXICAL, Temper.SLEEPER, Temper.COLLUDERS),
-)
-GOALS = {
-    **dict.fromkeys((Temper.CARELESS, Temper.CLICKER, Temper.LEFT, Temper.SCRIPT), 0.01),
-    **dict.fromkeys((Temper.LEXICAL, Temper.SLEEPER), 0.05),
-    Temper.COLLUDERS: 0.10,
-}
-"""The greatest share of the judgments that count, where 30 % of the workers are such."""
-_MOST_PAID = 2
-"""The most HITs that one of those who never read is paid, where 30 % of the workers are such."""
-_CANDIDATES = 4
-_MOST_TURNS = 200
+PEOPLE, BAD = 14, 6
+ERROR, SLIP = 0.15, 0.05
+_LINK = {"participant": "who", "study": "", "session": "", "signed": False, "hits": 0}
+"""A panel whose link anybody may type a name into."""
 
 
-class Clock:
-    """The marketplace's clock: it goes on by itself, and jumps ahead where somebody reads."""
+# Adversaries: how they choose, and what they do beside.
 
-    def __init__(self) -> None:
-        self._ahead = 0.0
+Seen = defaultdict[str, set[str]]
+"""The questions under which each passage was met, by anybody of a gang."""
+Rule = Callable[[SeenSlot, bool], int]
+"""Chooses in a slot whose first passage stands on the left, or not: 0 for the first, 1 for the second."""
 
-    def __call__(self) -> float:
-        """Return the time."""
-        return time.time() + self._ahead
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass."""
-        self._ahead += seconds
+@dataclass(slots=True, kw_only=True)
+class Follower(Mind):
+    """Is right on so much of the gold as it ``knows``, follows a rule elsewhere, and tells a gang of it."""
+
+    rule: Rule
+    knows: float
+    seen: Seen
+
+    def choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
+        """Return 0 for the slot's first passage, 1 for its second."""
+        known = self._is_easy(slot) and self.rng.random() < self.knows
+        return self._better(slot) if known else self.rule(slot, first_on_left)
+
+    def remember(self, slots: tuple[SeenSlot, ...]) -> None:
+        """Tell the gang under which questions a HIT has shown its passages."""
+        note(self.seen, slots)
+
+
+def note(seen: Seen, slots: Iterable[SeenSlot]) -> None:
+    """Keep under which questions passages were met."""
+    for passage, query in ((passage, slot.query) for slot in slots for passage in slot.passages):
+        seen[passage].add(query)
+
+
+class Unable(SimulatedWorker):
+    """Cannot judge anything but gold."""
+
+    def _fields(self, page: simulated.SeenPage, assignment_id: str) -> dict[str, str]:
+        fields = super()._fields(page, assignment_id)
+        hard = {slot.name for slot in page.slots if not self._mind._is_easy(slot)}
+        return {name: "unable-topic" if name in hard else value for name, value in fields.items()}
+
+
+class Peeker(Visitor):
+    """Somebody who reads HITs without working on them."""
+
+    def look(self, seen: Seen) -> None:
+        """Look at whatever HIT is on offer without accepting it."""
+        for group in self.get("/hits")["groups"]:
+            self._read(self.get(f"/hits/{group['hit_id']}")["frame"], seen)
+
+    def hold(self, seen: Seen, *, give_back: bool = True) -> None:
+        """Take a HIT, read it, and give it back."""
+        for group in self.get("/hits")["groups"][:1]:
+            status, taken = self.post(f"/groups/{group['group_id']}/accept")
+            if status < 300:
+                self._read({"url": taken["frame_url"]}, seen)
+                if give_back:
+                    self.post(f"/assignments/{taken['assignment_id']}/return")
+
+    def _read(self, frame: Mapping[str, Any] | None, seen: Seen) -> None:
+        if frame:
+            page = self._http.request("GET", urljoin(f"{self._site}/", frame["url"]), headers=self._headers)
+            try:
+                note(seen, simulated.read_page(page.data.decode()).slots)
+            except (CrowdError, UnicodeDecodeError):
+                return  # it shows nothing
+
+
+class Typist(Peeker):
+    """Somebody who has typed a name into a panel's link."""
+
+    def _sign_in(self, invite: str) -> None:
+        reply = self._http.request("POST", invite, headers=self._headers, redirect=False)
+        if reply.status != 200:
+            raise CrowdError(f"the link let nobody in: {reply.status}")
+        cookie = reply.headers["set-cookie"].partition(";")[0]
+        more = {"Cookie": cookie, "X-CSRF-Token": str(reply.json()["csrf"]), "Origin": self._site}
+        self._headers = {**self._headers, **more}
+
+
+def by(value: Callable[[str, str], float]) -> Rule:
+    """Return the rule that chooses the passage with the larger value, and the left one of equal ones."""
+
+    def rule(slot: SeenSlot, first_on_left: bool) -> int:
+        first, second = (value(slot.query, passage) for passage in slot.passages)
+        return int(second > first) if first != second else int(not first_on_left)
+
+    return rule
+
+
+def rules(texts: Iterable[str], seen: Seen, rng: np.random.Generator) -> dict[str, Rule]:
+    """Return how adversaries choose, by name."""
+    spread = Counter(word for text in texts for word in set(text.lower().split()))
+
+    def cosine(query: str, passage: str) -> float:
+        words = set(passage.lower().split())
+        shared = sum(1 / spread[word] for word in words & set(query.lower().split()) if spread[word])
+        return float(shared / np.sqrt(sum(1 / max(1, spread[word]) for word in words) or 1.0))
+
+    def gang(slot: SeenSlot, first_on_left: bool) -> int:
+        """Know an off-topic passage by another question that it was met under; else toss a coin."""
+        off = [len(seen[passage] - {slot.query}) > 0 for passage in slot.passages]
+        return int(off[0]) if off[0] != off[1] else int(rng.random() < 0.5)
+
+    longer = by(lambda _, passage: len(passage))
+    return {"left": by(lambda *_: 0.0), "longer": longer, "text": by(cosine), "gang": gang}
+
+
+# Rows of the table.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a study ended."""
+class Row:
+    """How adversaries work, and the share of the counted judgments that they may have at most."""
 
-    counted: float
-    paid_hits: float
-    most_paid: int
-    barred: int
-    cost: float
-    right: float
-    kept: int
-
-    def line(self, name: str, clean: Outcome | None) -> str:
-        """Return a row of the table."""
-        extra = f"{self.cost / clean.cost - 1:+8.0%}" if clean else f"{'':8s}"
-        return (
-            f"{name:28s}{self.counted:9.1%}{self.paid_hits:8.1f}{self.most_paid:6d}{self.barred:9d}"
-            f"{self.cost:9.3f}{extra}{self.right:8.0%}{self.kept:7d}"
-        )
+    goal: float
+    temper: Temper = Temper.CLICKER
+    rule: str = ""
+    knows: float = 0.9
+    accounts: int = BAD
+    each: int = 1000
+    slow: bool = False
+    disturb: str = ""
+    unable: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
-HEADING = (
-    f"{'adversaries':28s}{'counted':>9s}{'paid':>8s}{'most':>6s}{'barred':>9s}{'cost':>9s}{'extra':>8s}"
-    f"{'right':>8s}{'kept':>7s}"
-)
+THRICE = ("PREFJUDGE_DESIGN__JUDGMENTS_PER_PAIR", "3")
+DECOYS = {"PREFJUDGE_DESIGN__DECOYS": "1"}
+ROWS = {
+    "nobody": Row(goal=0.0, accounts=0),
+    "nobody, three votes": Row(goal=0.0, accounts=0, settings=dict([THRICE])),
+    "clicker, at once": Row(goal=0.01, temper=Temper.CARELESS),
+    "clicker": Row(goal=0.01),
+    "script": Row(goal=0.01, temper=Temper.SCRIPT),
+    "sleeper": Row(goal=0.05, temper=Temper.SLEEPER),
+    "colluders": Row(goal=0.05, temper=Temper.COLLUDERS),
+    "reader's gang": Row(goal=0.05, rule="gang", knows=0.0, disturb="read"),
+    "reader's gang, decoys": Row(goal=0.05, rule="gang", knows=0.0, disturb="read", settings=DECOYS),
+    "onlooker's gang": Row(goal=0.05, rule="gang", knows=0.0, disturb="look"),
+    "left": Row(goal=0.05, rule="left"),
+    "left, slow": Row(goal=0.1, rule="left", slow=True),
+    "longer": Row(goal=0.05, rule="longer"),
+    "longer, slow": Row(goal=0.1, rule="longer", slow=True),
+    "longer, three votes": Row(goal=0.05, rule="longer", settings=dict([THRICE])),
+    "text": Row(goal=0.05, rule="text", knows=0.0),
+    "text, slow": Row(goal=0.1, rule="text", knows=0.0, slow=True),
+    "one HIT each, coin": Row(goal=0.03, accounts=50, each=1),
+    "one HIT each, text": Row(goal=0.03, accounts=50, each=1, rule="text", knows=0.0),
+    "cannot judge": Row(goal=0.05, temper=Temper.GOLD_AWARE, unable=True),
+    "holders": Row(goal=0.0, accounts=0, disturb="hold"),
+}
+
+
+COLUMNS = {
+    "counted": "9.1%", "paid": "7.1f", "barred": "8.1f", "suffer": "8.1f", "refused": "9.1%", "cost": "8.0f",
+    "extra": "+7.0%", "right": "7.0%", "said": "7.0%", "lost": "6.1f", "warned": "8.0%",
+}  # fmt: skip
+Outcome = dict[str, float]
+"""A figure for each column."""
 LEGEND = (
-    "counted: the share of counted judgments that are theirs; paid, most: HITs paid to one of them, on",
-    "average and at most; barred: honest workers; cost: dollars for a judgment that counts; extra: over that",
-    "of a clean crowd; right: queries whose one winner is the best passage; kept: judgments that count",
+    "counted: the share of counted judgments that are theirs; paid: their HITs that were paid; barred: of",
+    "them; suffer: people who are barred or held; refused: HITs that people did not get; cost: dollars",
+    "without held pay, and how much more than of people alone; right: queries whose winner is the best;",
+    "said: P(best); lost: queries without a winner; warned: studies that say not to trust them",
 )
 
 
 def figures(lab: Lab) -> Iterable[str]:
     """Yield the table."""
-    folder = lab.folder / f"crowd-{'short' if lab.short else 'long'}"
-    shutil.rmtree(folder, ignore_errors=True)
-    made = _make(folder / "study", lab, queries=10 if lab.short else 140)
-    for hits in (1, 4) if lab.short else (1, 4, 16):
-        told = auc_by_kind(Study(made), lab.rng(f"sessions {hits}"), hits, 6 if lab.short else 60)
-        each = ", ".join(f"{kind} {auc:.2f}" for kind, auc in told.items())
-        yield f"AUC of who looks for gold in {hits} HITs, by {each}"
-    yield from LEGEND
-    yield HEADING
-    clean = _play(made, folder / "clean", lab, None, 0.0)
-    yield clean.line("nobody", None)
-    missed = []
-    for temper in ADVERSARIES[:2] if lab.short else ADVERSARIES:
-        for share in SHARES[1:2] if lab.short else SHARES:
-            outcome = _play(made, folder / f"{temper}-{share}", lab, temper, share)
-            name = "clicker, at once" if temper is Temper.CARELESS else str(temper)
-            yield outcome.line(f"{name}, {share:.0%}", clean)
-            if share == 0.3 and outcome.counted > GOALS[temper]:
-                missed.append(f"{name} {outcome.counted:.1%} > {GOALS[temper]:.0%}")
-            if share == 0.3 and GOALS[temper] == 0.01 and outcome.most_paid > _MOST_PAID:
-                missed.append(f"{name} paid {outcome.most_paid} HITs > {_MOST_PAID}")
-    if not lab.short:
-        yield "goals for counted judgments and HITs paid at 30 %: " + (", ".join(missed) or "all met")
+    yield from table(lab, ["nobody", "left"] if lab.short else ROWS, *((10, 1) if lab.short else (140, 3)))
 
 
-def contests(lab: Lab) -> Iterable[Contest]:
+def contests(_: Lab) -> Iterable[Contest]:
     """Yield nothing: there is no peer to compare with."""
-    del lab
     return ()
+
+
+def table(lab: Lab, wanted: Iterable[str], queries: int, seeds: int) -> Iterator[str]:
+    """Yield the rows, each the mean over seeds."""
+    folder = lab.folder / f"crowd-{queries}-{os.getpid()}"
+    made = _make(folder / "study", lab, queries=queries)
+    yield from LEGEND
+    heads = (f"{name:>{form.lstrip('+').partition('.')[0]}s}" for name, form in COLUMNS.items())
+    yield f"{'adversaries':24s}{''.join(heads)}"
+    clean: dict[str, float] = {}
+    for name in wanted:
+        row, votes = ROWS[name], str(ROWS[name].settings.get(*THRICE))
+        seeded = [f"{name} {seed}" for seed in range(seeds)]
+        played = [_play(made, folder / one, row, lab.rng(one)) for one in seeded]
+        mean = {column: float(np.mean([one[column] for one in played])) for column in played[0]}
+        mean["extra"] = mean["cost"] / clean.setdefault(votes, mean["cost"]) - 1
+        missed = f"  counted: the goal is {row.goal:.0%}" if mean["counted"] > row.goal else ""
+        yield f"{name:24s}{''.join(format(mean[column], form) for column, form in COLUMNS.items())}{missed}"
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make(study: Path, lab: Lab, *, queries: int) -> Path:
@@ -148,13 +254,13 @@ def _make(study: Path, lab: Lab, *, queries: int) -> Path:
     words = np.array([f"w{number}" for number in range(4000)])
     often = 1 / np.arange(3, 4003)
     often /= often.sum()
-    texts, asked, runs, qrels = [], [], {name: [] for name in range(_CANDIDATES - 1)}, []
+    texts, asked, runs, qrels = [], [], {name: [] for name in range(3)}, []
     for query in range(queries):
         topic = rng.choice(words, 30, replace=False)
         common = rng.choice(words, 6, replace=False, p=often)
         asked.append(f"q{query}\t{' '.join([*topic[:4], *common])}")
-        for doc in range(_CANDIDATES):
-            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, 40, p=often)])
+        for doc in range(4):
+            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, rng.integers(20, 60), p=often)])
             texts.append(f"q{query}d{doc}\t{' '.join(rng.permutation(own))}")
             if doc:
                 runs[doc - 1].append(f"q{query} Q0 q{query}d{doc} 1 1.0 run{doc}")
@@ -165,125 +271,149 @@ def _make(study: Path, lab: Lab, *, queries: int) -> Path:
     }.items():  # fmt: skip
         (files / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     init(study, config="default", name="crowd")
-    pool(
-        study, runs=[str(files / "run*.txt")], qrels=files / "qrels.txt", queries=files / "queries.tsv",
-        collection=files / "collection.tsv",
-    )  # fmt: skip
+    texts_in = {"queries": files / "queries.tsv", "collection": files / "collection.tsv"}
+    pool(study, runs=[str(files / "run*.txt")], qrels=files / "qrels.txt", **texts_in)
     gold(study, suggest=0)
     gold(study, accept=True)
     return study
 
 
-@contextmanager
-def _served(study: Path, clock: Clock) -> Iterator[Address]:
-    market = start(store_url(study), host="127.0.0.1", port=0, clock=clock)
-    address = address_of(market)
-    announce(study, address)
-    try:
-        yield address
-    finally:
-        retract(study, address)
-        market.stop()
+class _Play:
+    """A copy of the study, and those who judge it to its end."""
+
+    _ahead = 0.0
+
+    def __init__(self, study: Study, row: Row, rng: np.random.Generator) -> None:
+        self.study, self.row, self.rng = study, row, rng
+        # the clock goes on by itself, and jumps ahead where somebody reads
+        clock = lambda: time.time() + self._ahead  # noqa: E731
+        self.market = start(store_url(study.folder), host="127.0.0.1", port=0, clock=clock)
+        self.address = address = address_of(self.market)
+        announce(study.folder, address)
+        publish(study, sandbox=True, yes=True)
+        self.truth, self.seen, self.names = simulated_truth(study, None), defaultdict[str, set[str]](set), 0
+        self.met: set[simulated.SeenPair] = set()
+        with study.transaction(write=False) as db:
+            self.rules = rules(load_passages(db).values(), self.seen, rng)
+        bad = [self._worker(bad=True) for _ in range(row.accounts)]
+        self.theirs = {worker for worker, _ in bad}
+        self.staff = [*bad, *(self._worker(bad=False) for _ in range(PEOPLE))]
+        self.site, self.onlooker = address.worker_site, Peeker(address.worker_site, self._card()["invite"])
+        if row.disturb in ("read", "hold"):
+            made = ask_admin(address, "POST", "/panels", {"name": "typed", **_LINK}).json()
+            self.link = f"{self.site}{urlsplit(made['path']).path}"
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self._ahead += seconds
+
+    def _card(self) -> dict[str, str]:
+        body = {"name": f"p{self.rng.integers(1 << 60)}", "locale": "US"}
+        return dict(ask_admin(self.address, "POST", "/workers", body).json())
+
+    def _worker(self, *, bad: bool) -> tuple[str, SimulatedWorker]:
+        row, card, rng = self.row, self._card(), np.random.default_rng(self.rng.integers(1 << 60))
+        met = self.met if bad and row.temper is Temper.COLLUDERS else set()
+        temper = row.temper if bad else Temper.HONEST
+        mind = Mind(temper=temper, truth=self.truth, error=ERROR, slip=SLIP, rng=rng, met=met)
+        if bad and row.rule:
+            known = {name: getattr(mind, name) for name in Mind.__slots__}
+            mind = Follower(**known, rule=self.rules[row.rule], knows=row.knows, seen=self.seen)
+        kind = Unable if bad and row.unable else SimulatedWorker
+        return card["worker_id"], kind(self.address.worker_site, card["invite"], mind, pause=self.advance)
+
+    def _disturb(self, turn: int) -> None:
+        act = self.row.disturb
+        if act == "look":
+            self.onlooker.look(self.seen)
+        elif act == "hold" or (act == "read" and not turn):
+            self.advance(600)
+            for _ in range(95):
+                self.names += 1
+                with suppress(CrowdError):  # refused: the next name may do
+                    typist = Typist(self.site, f"{self.link}?who=n{self.names}")
+                    typist.hold(self.seen, give_back=act == "read")
+
+    def to_the_end(self) -> None:
+        """Let everybody come by turns; adversaries take all that they get. Screen it after each turn."""
+        idle, taken = 0, Counter[str]()
+        for turn in range(200):
+            self._disturb(turn)
+            took = 0
+            for number in self.rng.permutation(len(self.staff)).tolist():
+                worker, person = self.staff[number]
+                while taken[worker] < (self.row.each if worker in self.theirs else 1000):
+                    if not person.take_hit():
+                        break
+                    took += 1
+                    taken[worker] += 1
+                    if worker not in self.theirs or self.row.slow:
+                        break
+            idle = 0 if took else idle + 1
+            if collect(self.study).finished or idle > 1:
+                return
 
 
-def _play(made: Path, folder: Path, lab: Lab, temper: Temper | None, share: float) -> Outcome:
+def _play(made: Path, folder: Path, row: Row, rng: np.random.Generator) -> Outcome:
     """Let a crowd judge a copy of the study to its end."""
     shutil.copytree(made, folder)
-    study, clock = Study(folder), Clock()
-    bad = round(share * WORKERS)
-    with _served(folder, clock) as address:
-        publish(study, sandbox=True, yes=True)
-        truth = simulated_truth(study, None)
-        met: set[SeenPair] = set()
-        kinds = [temper if temper and n < bad else Temper.HONEST for n in range(WORKERS)]
-        staff = [
-            _worker(address, clock, truth, kind, met, lab.rng(f"{temper} {share} {n}"))
-            for n, kind in enumerate(kinds)
-        ]
-        _judge(study, staff, bad, lab.rng(f"turns {temper} {share}"))
-        honest = SLEEPS if temper is Temper.SLEEPER else 0
-        return _outcome(study, [worker_id for worker_id, _ in staff], bad, honest)
+    os.environ.update(row.settings)
+    play = _Play(Study(folder), row, rng)
+    try:
+        play.to_the_end()
+        return _outcome(play)
+    finally:
+        retract(folder, play.address)
+        play.market.stop()
+        for key in row.settings:
+            del os.environ[key]
+        shutil.rmtree(folder)
 
 
-def _worker(
-    address: Address, clock: Clock, truth: Truth, temper: Temper, met: set[SeenPair], rng: np.random.Generator
-) -> tuple[str, SimulatedWorker]:
-    card = urllib3.request(
-        "POST",
-        f"{address.admin}/workers",
-        headers={"Authorization": f"Bearer {address.admin_token}", "Accept": "application/json"},
-        json={"name": f"person {rng.integers(1 << 60)}", "locale": "US"},
-    ).json()
-    mind = Mind(
-        temper=temper, truth=truth, error=ERROR, slip=SLIP, rng=rng,
-        met=met if temper is Temper.COLLUDERS else set(),
-    )  # fmt: skip
-    return card["worker_id"], SimulatedWorker(address.worker_site, card["invite"], mind, pause=clock.advance)
-
-
-def _judge(
-    study: Study, staff: list[tuple[str, SimulatedWorker]], bad: int, rng: np.random.Generator
-) -> None:
-    """Let everybody come by turns; adversaries take all that they are offered. Screen it after each turn."""
-    idle = 0
-    for _ in range(_MOST_TURNS):
-        took = 0
-        for number in rng.permutation(len(staff)).tolist():
-            while staff[number][1].take_hit():
-                took += 1
-                if number >= bad:
-                    break
-        try:
-            if collect(study).finished:
-                return
-        except BudgetError:
-            return
-        idle = 0 if took else idle + 1
-        if idle > 1:
-            return
-
-
-def _outcome(study: Study, workers: list[str], bad: int, honest: int) -> Outcome:
-    theirs = set(workers[:bad])
+def _outcome(play: _Play) -> Outcome:
+    study, theirs = play.study, play.theirs
+    # What a sleeper judged honestly, in the first HITs, is not an adversary's.
+    honest = simulated.SLEEPS if play.row.temper is Temper.SLEEPER else 0
     with study.transaction(write=False) as db:
-        # What a sleeper judged honestly, in the first HITs, is not an adversary's.
         counted = db.execute(
             "SELECT worker_id, count(*) FROM judgments JOIN (SELECT assignment_id, row_number() OVER "
             "(PARTITION BY worker_id ORDER BY accepted) AS place FROM assignments) a USING (assignment_id) "
             "WHERE place > :honest AND judgment_id NOT IN (SELECT judgment_id FROM drops) GROUP BY worker_id",
             honest=honest,
         )
-        paid = dict(
-            db.execute(
-                "SELECT worker_id, count(*) FROM assignments WHERE decision = 'approved' GROUP BY worker_id"
-            )
-        )
+        paid = db.execute("SELECT worker_id FROM assignments WHERE decision = 'approved'")
         kept, cents = count_judgments(db)[0], committed_cents(db)
+        refused = count_missing(db) / sum(count_hits(db).values())
         held = db.execute(
             "SELECT coalesce(sum(reward_cents), 0) FROM assignments JOIN hits USING (hit_key) "
             "WHERE decision IS NULL"
         )[0][0]
-        barred = [worker for worker in load_barred(db) if worker not in theirs]
-    best = _best(study)
-    found = [line.split() for line in Path(resolve(study).out or "").read_text("utf-8").splitlines()]
-    winners: dict[str, list[str]] = {}
-    for query, _, doc, _ in found:
-        winners.setdefault(query, []).append(doc)
-    each = [paid.get(worker, 0) for worker in theirs]
-    return Outcome(
-        counted=sum(n for worker, n in counted if worker in theirs) / max(kept, 1),
-        paid_hits=float(np.mean(each)) if each else 0.0,
-        most_paid=max(each, default=0),
-        barred=len(barred),
-        cost=(cents - 1.2 * float(held)) / 100 / max(kept, 1),
-        right=sum(winners.get(query) == [doc] for query, doc in best.items()) / len(best),
-        kept=kept,
-    )
+        barred = set(load_barred(db))
+    best, found = _best(study), resolve(study)
+    winners: dict[str, list[str]] = defaultdict(list)
+    for line in Path(found.out or "").read_text("utf-8").splitlines():
+        winners[line.split()[0]].append(line.split()[2])
+    sure = found.confidence
+    return {
+        "counted": sum(n for worker, n in counted if worker in theirs) / max(kept, 1),
+        "paid": sum(worker in theirs for (worker,) in paid),
+        "barred": len(barred & theirs),
+        "suffer": len(barred - theirs),
+        "refused": refused,
+        "cost": (cents - 1.2 * float(held)) / 100,
+        "right": sum(winners[query] == [doc] for query, doc in best.items()) / len(best),
+        "said": sure.mean if sure else 0.0,
+        "lost": len(best) - sum(map(bool, winners.values())),
+        "warned": bool(sure and sure.words[0].startswith("do not trust")),
+    }
 
 
 def _best(study: Study) -> dict[str, str]:
     """Return the best passage of each query, by the truth that the workers judge by."""
-    best: dict[str, tuple[float, str]] = {}
-    for (query, doc), value in drawn_truth(study).items():
-        best[query] = max(best.get(query, (float("-inf"), "")), (value, doc))
-    return {query: doc for query, (_, doc) in best.items()}
+    return {query: doc for (query, doc), _ in sorted(drawn_truth(study).items(), key=lambda item: item[1])}
+
+
+if __name__ == "__main__":
+    where, queries, seeds, *wanted = sys.argv[1:]
+    for line in table(Lab(folder=Path(where), short=True), wanted or ROWS, int(queries), int(seeds)):
+        print(line, flush=True)

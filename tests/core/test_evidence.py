@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.workers import SignKind, find_signs, gather_evidence, run_chance, share_interval
+from prefjudge.core.workers import SignKind, find_signs, gather_evidence, share_interval
 
 
 def judged(rows: list[tuple[str, str, str, int, str]]) -> Judgments:
@@ -41,21 +40,6 @@ def crowd(rng: np.random.Generator, pairs: int = 60) -> tuple[Judgments, np.ndar
     return judged(rows), np.array(times)
 
 
-@given(st.integers(1, 12), st.integers(0, 12))
-def test_the_chance_of_a_row_is_that_of_counting_all_throws(length: int, count: int) -> None:
-    throws = list(product("lr", repeat=count))
-    met = sum(any(side * length in "".join(throw) for side in "lr") for throw in throws)
-    assert run_chance(length, count) == pytest.approx(met / len(throws))
-
-
-def test_a_long_row_is_not_certain_in_many_throws() -> None:
-    rng = np.random.default_rng(3)
-    sides = rng.random((4000, 300)) < 0.5
-    same = np.diff(sides.astype(np.int8), axis=1) == 0
-    met = [any("1" * 9 in "".join(map(str, row.astype(int))) for row in [throw]) for throw in same]
-    assert run_chance(10, 300) == pytest.approx(np.mean(met), abs=0.03)
-
-
 def test_the_interval_of_a_share_is_the_quantiles_of_its_posterior() -> None:
     low, high = share_interval(np.array([3, 0]), np.array([1, 0]))
     assert low == pytest.approx([beta.ppf(0.025, 4, 2), 0.025])
@@ -72,10 +56,10 @@ def test_each_odd_worker_stands_out_by_what_is_odd_and_honest_ones_do_not() -> N
     signs = find_signs(evidence)
     kinds = {worker: {sign.kind for sign in signs if sign.worker == worker} for worker in evidence.workers}
     assert kinds["ann"] == kinds["bob"] == kinds["cid"] == set()
-    assert kinds["left"] >= {SignKind.SIDE, SignKind.RUN, SignKind.GOLD, SignKind.AGREEMENT}
+    assert kinds["left"] >= {SignKind.SIDE, SignKind.GOLD, SignKind.AGREEMENT}
     assert SignKind.TIME not in kinds["left"]
     assert kinds["random"] >= {SignKind.TIME, SignKind.AGREEMENT, SignKind.GOLD}
-    assert not kinds["random"] & {SignKind.SIDE, SignKind.RUN}
+    assert SignKind.SIDE not in kinds["random"]
     texts = {(sign.worker, sign.kind): sign.text for sign in signs}
     assert texts["left", SignKind.SIDE] == (
         "chose the left passage in 150 of 150 comparisons (chance below 1 in a million)"
@@ -110,7 +94,7 @@ def test_a_worker_of_the_vocabulary_who_judged_nothing_has_a_row() -> None:
     judgments = replace(judged([("q", "a", "b", 1, "v")]), workers=("v", "w"))
     evidence = gather_evidence(judgments)
     assert evidence.judged.tolist() == evidence.left.tolist() == evidence.decided.tolist() == [1, 0]
-    assert evidence.side_p.tolist() == evidence.run_p.tolist() == [1.0, 1.0]
+    assert evidence.side_p.tolist() == [1.0, 1.0]
 
 
 def test_what_is_not_known_is_evidence_of_nothing() -> None:
@@ -118,7 +102,6 @@ def test_what_is_not_known_is_evidence_of_nothing() -> None:
     evidence = gather_evidence(judged(rows), milliseconds=np.zeros(3, dtype=np.int64), words=np.full(3, 500))
     assert evidence.judged.tolist() == [2]
     assert evidence.decided.tolist() == [1]
-    assert evidence.longest_run.tolist() == [1]
     assert np.isnan(evidence.seconds).all()
     assert evidence.timed.tolist() == evidence.hurried.tolist() == [0]
     assert find_signs(evidence) == ()
@@ -142,7 +125,7 @@ def test_the_order_of_workers_and_of_names_does_not_matter(seed: int) -> None:
     )  # fmt: skip
     one = gather_evidence(judgments, milliseconds=times)
     other = gather_evidence(by_worker, milliseconds=times[order])
-    for column in ("left", "decided", "longest_run", "run_p", "seconds", "compared", "agreed"):
+    for column in ("left", "decided", "side_p", "seconds", "compared", "agreed"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     for row, worker in enumerate(one.workers):
         mine = judgments.worker == judgments.workers.index(worker)

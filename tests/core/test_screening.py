@@ -12,17 +12,6 @@ from prefjudge.core.judgments import BarringPolicy, BarringRule, GoldRecord, cli
         (BarringPolicy.FIRST_MISS, GoldRecord(right=40, missed=1), True),
         (BarringPolicy.FIRST_MISS, GoldRecord(right=0, missed=0), False),
         (BarringPolicy.NEVER, GoldRecord(right=0, missed=9), False),
-        (BarringPolicy.POSTERIOR, GoldRecord(right=29, missed=1), False),
-        (BarringPolicy.POSTERIOR, GoldRecord(right=3, missed=3), True),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=29, missed=1), False),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=3, missed=4), True),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=2, missed=1), False),
-        # Wald at 5 %: the bound is log 19 = 2.9444. A miss speaks for careless by log 4 = 1.3863, and a right
-        # answer against it by log 3/2 = 0.4055; three of each come to 2.9424.
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=0, missed=2), False),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=0, missed=3), True),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=2, missed=3), True),
-        (BarringPolicy.SEQUENTIAL, GoldRecord(right=3, missed=3), False),
     ],
 )
 def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) -> None:
@@ -127,15 +116,6 @@ def test_a_hit_that_says_nothing_is_no_step_up_and_three_too_many_end_the_climb(
 ) -> None:
     passed_over = [place for place, one in enumerate(record) if one == "o"]
     assert climb([(3, 0) if one == "+" else (2, 0) for one in record], passed_over) == rung
-
-
-def test_the_posterior_of_an_accuracy_begins_with_a_uniform_prior() -> None:
-    # The integral of x^right (1 - x)^missed from 0 to the accuracy, over that from 0 to 1.
-    for right, missed, below in ((0, 1, 1 - 0.2**2), (1, 1, 3 * 0.8**2 - 2 * 0.8**3), (0, 2, 1 - 0.2**3)):
-        record = GoldRecord(right=right, missed=missed)
-        for nearby, barred in ((below - 1e-9, True), (below + 1e-9, False)):
-            rule = BarringRule(policy=BarringPolicy.POSTERIOR, accuracy=0.8, confidence=nearby)
-            assert rule.bars(record) is barred, (right, missed)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from prefjudge.core.workers import Evidence, Sign, SignKind, find_signs
 
 PLAIN = {
-    "judged": 40, "left": 20, "decided": 40, "side_p": 1.0, "longest_run": 3, "run_p": 0.9, "seconds": 20.0,
+    "judged": 40, "left": 20, "decided": 40, "side_p": 1.0, "seconds": 20.0,
     "timed": 40, "hurried": 20, "repeated": 20, "consistent": 18, "compared": 40.0, "agreed": 36.0,
     "gold_right": 19, "gold_missed": 1, "gold_low": 0.76, "gold_high": 0.95,
 }  # fmt: skip
@@ -30,11 +30,6 @@ def evidence(**odd: float) -> Evidence:
             {"side_p": 9.9e-7, "left": 1, "decided": 1},
             SignKind.SIDE,
             "chose the left passage in 1 of 1 comparison (chance below 1 in a million)",
-        ),
-        (
-            {"run_p": 1e-6, "longest_run": 25},
-            SignKind.RUN,
-            "chose the same side 25 times in a row (chance 1 in 1,000,000)",
         ),
         ({"hurried": 21}, SignKind.TIME, "made 21 of 40 choices faster than anybody can read"),
         # The others are consistent in 54 of 60: nobody of 8 is with the chance 0.1^8, and 5 of 8 with 0.038.
@@ -68,7 +63,6 @@ def test_what_stands_out_is_said_with_its_chance(odd: dict[str, float], kind: Si
     [
         {},
         {"side_p": 0.0025},  # 0.01, shared by four workers
-        {"run_p": 0.0025},
         {"hurried": 20},
         {"repeated": 8, "consistent": 5},
         {"compared": 3.0, "agreed": 1.0},

@@ -153,6 +153,22 @@ def test_who_returns_or_is_late_gets_the_code_for_it_and_may_go_on(requester, de
     assert visitor.code() == "submitted"
 
 
+def test_names_typed_into_a_link_neither_read_the_study_nor_hold_its_hits(requester, desk, admin, clock):
+    hits = [offer(requester) for _ in range(24)]
+    url = desk.panel("typed", hits=0)
+    came = [Visitor(url, f"n{number}") for number in range(12)]
+    assert [one.status for one in came] == [200] * 10 + [429] * 2, "ten of one network in an hour"
+    taken = [one.take(hit) for one, hit in zip(came[:10], hits, strict=False)]
+    assert taken[8:] == ["many_newcomers"] * 2, "a third of the HITs"
+    assert admin.worker().accept(hits[-1]), "who was invited is not counted"
+    came[0].submit(taken[0])
+    assert Visitor(url, "n10").status == 200, "who submits makes room"
+    assert came[0].take(hits[20]), "and is known"
+    clock.advance(3601)
+    assert Visitor(url, "n11").status == 200
+    assert Visitor(desk.panel("vouched", signed=None, confirm=True), "n12").status == 200
+
+
 def test_nothing_left_stands_once_it_was_shown(requester, desk):
     url = desk.panel("none")
     visitor, other = Visitor(url, "p1", "s1"), Visitor(url, "p2", "s2")

@@ -136,6 +136,23 @@ def test_who_gives_a_hit_back_gets_it_again_and_so_may_others(requester, worker,
     assert worker.post(group, status=201)["hit_id"] == hits[2]["HITId"]
 
 
+def test_who_gives_back_two_in_a_row_waits_for_the_next(requester, worker, admin, clock):
+    hits = [offer(requester) for _ in range(3)]
+    group, others = f"/groups/{hits[0]['HITTypeId']}/accept", admin.worker()
+    for hit in hits[:2]:
+        held = worker.post(group, status=201)
+        assert held["hit_id"] == hit["HITId"]
+        save(worker, f"/assignments/{held['assignment_id']}", hit["HITId"], tab="a", after="")
+        worker.post(f"/assignments/{held['assignment_id']}/return")
+        again = worker.post(group, status=201)
+        assert worker.get(f"/assignments/{again['assignment_id']}")["draft"] == hit["HITId"], "it goes on"
+        worker.post(f"/assignments/{again['assignment_id']}/return")
+        others.do(hit)
+    assert worker.refused(hits[2]) == "pause"
+    clock.advance(1801)
+    worker.do(hits[2])
+
+
 def test_pages_find_amazons_script_here(requester, worker):
     script = "https://s3.amazonaws.com/mturk-public/externalHIT_v1.js"
     hit = offer(requester, Question=html_question(f'<script src="{script}"></script>'))
@@ -692,24 +709,24 @@ def test_what_a_worker_agreed_to_is_asked_once_by_each_requester(market, request
     assert len(worker.get(road)["agreed"]) == 100
 
 
+def save(worker, road, draft, status=200, **tab):
+    headers = {**worker.headers, "Content-Type": "application/json"}
+    body = json.dumps({"draft": draft, **tab})
+    answer = HTTP.request("POST", f"{worker.endpoint}{road}/draft", body=body, headers=headers)
+    assert answer.status == status, answer.data
+
+
 def test_a_draft_of_another_tab_is_not_overwritten_unasked(requester, worker):
     road = f"/assignments/{worker.accept(offer(requester))['assignment_id']}"
-
-    def save(draft, status=200, **tab):
-        headers = {**worker.headers, "Content-Type": "application/json"}
-        body = json.dumps({"draft": draft, **tab})
-        answer = HTTP.request("POST", f"{worker.endpoint}{road}/draft", body=body, headers=headers)
-        assert answer.status == status, answer.data
-
     for draft in (1, 2):  # the reply to the first may have been lost
-        save(draft, tab="a", after="")
+        save(worker, road, draft, tab="a", after="")
     assert worker.get(road)["draft_tab"] == "a"
-    save(3, tab="b", after="a")
-    save(4, 412, tab="a", after="")
+    save(worker, road, 3, tab="b", after="a")
+    save(worker, road, 4, 412, tab="a", after="")
     assert worker.get(road)["draft"] == 3
-    save(5, tab="a", after=None)
-    save(6, 412, tab="b", after="a" * 99)
-    save(7)  # a program that knows no tabs
+    save(worker, road, 5, tab="a", after=None)
+    save(worker, road, 6, 412, tab="b", after="a" * 99)
+    save(worker, road, 7)  # a program that knows no tabs
     assert worker.get(road)["draft"] == 7
 
 

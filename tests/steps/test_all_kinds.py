@@ -228,7 +228,7 @@ def test_reliability_follows_the_truth_that_the_simulation_knows(finished: Finis
 def test_each_kind_stands_out_by_what_it_does(finished: Finished) -> None:
     result = workers(finished.study, ids=True)
     seen = {(sign.worker, sign.kind.value) for sign in result.signs}
-    for kind, about in [("left", "side"), ("left", "run"), ("hasty", "time"), ("careless", "time")]:
+    for kind, about in [("left", "side"), ("hasty", "time"), ("careless", "time")]:
         assert {(worker, about) for worker in of_kind(finished, kind)} <= seen
     by_chance = {worker for worker, about in seen if about in ("side", "run")} - of_kind(finished, "left")
     assert len(by_chance) <= 1, (

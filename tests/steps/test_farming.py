@@ -1,8 +1,10 @@
 """A study cannot be farmed: nobody gets a second HIT before the first was screened. All over HTTP."""
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
@@ -11,22 +13,33 @@ from prefjudge import collect, gold, init, pay, publish, resolve, status, worker
 from prefjudge.cli.road import collect as show
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.protocol import RefusedError
-from prefjudge.crowd.simulated import Mind, SeenPage, SimulatedWorker, Temper
+from prefjudge.crowd.simulated import Mind, SeenPage, SeenSlot, SimulatedWorker, Temper
+from prefjudge.crowd.tasks import Submission, SubmissionState
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watching
 from prefjudge.field import trust
 from prefjudge.field import trust as doubt
 from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd, open_marketplace
 from prefjudge.field.publish import trusted_group
-from prefjudge.field.settle import Act
-from prefjudge.field.trust import waits_until
+from prefjudge.field.settle import Act, check_assignment
+from prefjudge.field.trust import least_seconds, waits_until
 from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.collect import CollectResult
 from prefjudge.steps.serve import Screener
 from prefjudge.steps.work import simulated_truth
-from prefjudge.study.assignments import save_barred
-from prefjudge.study.people import GUESSED, STOPPED, TOO_FAST, load_allowances, load_undecided, save_exclusion
-from prefjudge.study.pools import load_active_gold
+from prefjudge.study.assignments import KEPT, save_barred
+from prefjudge.study.hits import load_hits
+from prefjudge.study.people import (
+    DOUBTED,
+    GUESSED,
+    HELD,
+    STOPPED,
+    TOO_FAST,
+    load_allowances,
+    load_undecided,
+    save_exclusion,
+)
+from prefjudge.study.pools import load_active_gold, load_pairs_by_number
 from prefjudge.study.progress import count_judgments, load_barred, moment
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study
@@ -201,6 +214,75 @@ def _killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
+def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path) -> None:
+    follower, config = person(served, "follower"), served / "study.toml"
+
+    def follow(slot: SeenSlot, *, first_on_left: bool) -> int:
+        mind = follower._mind
+        return mind._better(slot) if mind._is_easy(slot) else 1 - first_on_left
+
+    follower._mind = FollowingMind(follower._mind, follow)  # type: ignore[assignment]
+    for _ in range(4):
+        take_all(follower)
+        collect(served)
+    ((name, why),) = status(served).barred.items()
+    assert re.fullmatch(f"{HELD}: chose the left passage in (\\d+) of \\1 votes.*", why)
+    assert (take_all(follower), count(served)) == (0, 0), "no more HITs, and nothing counts meanwhile"
+    assert {due.act for due in pay(served, dry_run=True).dues} <= {Act.DECIDE}
+    config.write_text(f'{config.read_text()}\n[screening]\nkeep.{name} = "I asked her"\n')
+    collect(served)
+    assert (status(served).barred, take_all(follower) > 0, count(served) > 0) == ({}, True, True)
+
+
+class FollowingMind:
+    """A mind that chooses as a function does."""
+
+    def __init__(self, mind: Mind, choose: Callable[..., int]) -> None:
+        self.mind, self.choose = mind, choose
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.mind, name)
+
+
+def test_votes_that_leave_doubt_are_asked_again_of_the_proven(served: Path) -> None:
+    assert take_all(person(served, "passer-by")) == 1
+    regular = person(served, "regular")
+    while not collect(served).reissued:
+        assert take_all(regular)
+    with Study(served).transaction(write=False) as db:
+        assert db.execute("SELECT count(*) FROM drops WHERE reason = :r", r=DOUBTED) == [(3,)], "its one HIT"
+    assert take_all(person(served, "newcomer")) == 0, "not of those who are as unknown"
+    assert (take_all(regular), collect(served).finished) == (1, True)
+
+
+def test_times_are_the_marketplaces(served: Path) -> None:
+    with Study(served).transaction(write=False) as db:
+        hit = next(iter(load_hits(db, "sandbox")))
+        pairs = load_pairs_by_number(db)
+    names = {slot.name: slot.tokens[0] for slot in hit.slots}
+
+    def verdict(passed: float, claimed: float, least: float = 0.0) -> str:
+        fields = {"consent": "yes", **names, **{f"{name}.ms": f"{1000 * claimed / 6:.0f}" for name in names}}
+        found = Submission(
+            submission_id="A", worker_id="W", accepted=0.0, submitted=passed, fields=fields, raw="",
+            state=SubmissionState.SUBMITTED, fault="", simulated=False, reason="",
+        )  # fmt: skip
+        design = Study(served).config.design
+        return check_assignment(hit, found, pairs, design, words=60, least=least).verdict
+
+    assert verdict(69.0, 609.0) == TOO_FAST, "looked at for longer than it was held"
+    assert verdict(69.0, 120.0) == verdict(69.0, 0.0) == KEPT, "clocks differ; no times at all"
+    assert [verdict(passed, passed, least=5.0) for passed in (29.0, 31.0)] == [TOO_FAST, KEPT]
+    assert least_seconds(Study(served), "sandbox") == 0.0, "nobody is proven"
+    regular = person(served, "regular")
+    while not collect(served).finished:
+        take_all(regular)
+    with Study(served).transaction() as db:  # by 13 HITs of six comparisons, each in a minute
+        db.execute("UPDATE judgments SET judge = 'person'")
+        db.execute("UPDATE assignments SET accepted = 0, submitted = 60, seconds = 999")
+    assert least_seconds(Study(served), "sandbox") == 2.0
+
+
 def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = person(served, "capped")
     assert take_all(worker) == 1
@@ -225,6 +307,8 @@ def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ([9, 8, 1], 12, 12),
         ([1, 1], 2, 2),  # fewer than a HIT hides: they repeat
         ([1], 120, 21),  # the whole study
+        ([1] * 7, 120, 7),  # two and a half times an equal share
+        ([1] * 50, 120, 2),  # a tenth
     ],
 )
 def test_a_cap_follows_from_the_gold_pairs(

@@ -11,7 +11,7 @@ from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import InputError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.reading.pools import read_gold, write_gold
-from prefjudge.study.people import STOPPED
+from prefjudge.study.people import STOPPED, UNABLE
 from prefjudge.study.pools import load_gold, load_practice
 from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.store import Study
@@ -115,6 +115,22 @@ def test_who_cannot_judge_a_gold_pair_gets_past_no_screening(served: Path) -> No
     with Study(served).transaction(write=False) as db:
         rows = db.execute("SELECT answered, decision FROM assignments WHERE verdict = :v", v=STOPPED)
     assert [(answered, "0.16" in decision) for answered, decision in rows] == [(1, True)]
+
+
+def test_who_cannot_judge_most_pairs_closes_none_and_is_paid_for_the_rest(served: Path) -> None:
+    def dodge(fields: dict[str, str], hidden: set[str]) -> None:
+        for name in pairs_in(fields, hidden):
+            fields[name] = "unable-topic"
+
+    for name in ("dan", "eva", "fay"):
+        assert saying(served, name, dodge).take_hit()
+    before = status(served).unjudgeable
+    found = collect(served)
+    assert found.reasons == {UNABLE: 3}
+    with Study(served).transaction(write=False) as db:
+        assert db.execute("SELECT DISTINCT answered FROM assignments WHERE verdict = :v", v=UNABLE) == [(3,)]
+    assert status(served).unjudgeable == before
+    assert [row.unable for row in workers(served).workers].count(10) == 3
 
 
 def test_gold_for_practice_never_screens(served: Path, tmp_path: Path) -> None:

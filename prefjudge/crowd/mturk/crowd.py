@@ -118,7 +118,7 @@ class Groups:
         needs = [{**need, "ActionsGuarded": "DiscoverPreviewAndAccept"} for need in needs]
         if who.tested_by:
             needs.append(self._passed(who.tested_by))
-        return [*needs, self._limit(who.limited_by)] if who.limited_by else needs
+        return [*needs, self._limit(who.limited_by, int(who.newcomers))] if who.limited_by else needs
 
     def _passed(self, test: EntryTest) -> dict[str, object]:
         """Return the requirement that a worker passed a test; the test is brought up to date before."""
@@ -144,13 +144,13 @@ class Groups:
                 self._client.call("update_qualification_type", QualificationTypeId=type_id, **inactive)
                 self._known[name] = {**found, **inactive}
 
-    def _limit(self, group: WorkerGroup) -> dict[str, object]:
-        """Return the requirement by which a score limits how many HITs a worker takes.
+    def _limit(self, group: WorkerGroup, first: int) -> dict[str, object]:
+        """Return the requirement by which a score limits how many HITs a worker takes, a newcomer ``first``.
 
         It is the marketplace's own comparator, which counts what a worker has taken. Where that is unknown,
         the score is what the worker may still take, and a worker gets a first one by asking for it.
         """
-        comparator, value = (TAKEN, 1) if self._counts_taken else ("GreaterThan", 0)
+        comparator, value = (TAKEN, first) if self._counts_taken else ("GreaterThan", 0)
         return {
             "QualificationTypeId": self._id(group, granted=not self._counts_taken),
             "Comparator": comparator,

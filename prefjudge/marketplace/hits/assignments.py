@@ -1,6 +1,7 @@
 """Assignments: accepted by a worker, submitted, returned or abandoned; approved and paid for, or rejected."""
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from prefjudge.marketplace.errors import (
     Params,
@@ -89,6 +90,8 @@ def end_if_complete(tx: Transaction, visit: Visit) -> None:
 
 # Assignments: accepted by a worker, and submitted, returned or abandoned.
 
+_IN_A_ROW, _PAUSE = 2, 1800.0
+"""After so many HITs that came to nothing a worker waits for so many seconds."""
 MAX_HELD = 25  # assignments that one worker may hold at once
 _TRIES = 3
 SUBMITTED = ("Submitted", "Approved", "Rejected")
@@ -150,11 +153,7 @@ def accept(
     hit_type_id: str | None = None,
     visit: int | None = None,
 ) -> Assignment:
-    """Give a worker one HIT, or any open HIT of a type that the worker has not done.
-
-    Who gave one back, or let its time run out, gets the same one again as long as it is open, so that nobody
-    reads a study by taking and returning its HITs. A panel's participant takes it for a ``visit``.
-    """
+    """Give a worker a HIT, or one of a type: what was given back again, else one that is new to them."""
     if visit is not None:
         need_room(tx, visit)
     for _ in range(_TRIES):
@@ -176,7 +175,14 @@ def accept(
 
 
 def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assignment | None:
-    """Give the worker the HIT; None where the worker has just taken it through another process."""
+    """Give the worker the HIT, with the draft of an earlier try; None where another process just did."""
+    earlier = tx.rows(
+        "SELECT draft, draft_tab FROM assignments WHERE worker_id = :worker AND hit_id = :hit"
+        " AND draft IS NOT NULL ORDER BY seq DESC LIMIT 1",
+        worker=worker_id,
+        hit=hit.hit_id,
+    )
+    draft, tab = earlier[0] if earlier else (None, None)
     taken = Assignment(
         assignment_id=new_id(),
         hit_id=hit.hit_id,
@@ -186,6 +192,8 @@ def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assig
         accepted_at=tx.now,
         deadline=tx.now + hit.duration,
         reward=hit.reward,
+        draft=draft,
+        draft_tab=tab,
         visit=visit,
     )
     if not tx.insert("assignments", taken, "ON CONFLICT DO NOTHING RETURNING assignment_id"):
@@ -210,10 +218,7 @@ def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id
 
 
 def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
-    """Find and lock a HIT that the worker may take.
-
-    Rows that other processes have locked are skipped at first, and waited for only if no other HIT is left.
-    """
+    """Find and lock a HIT that the worker may take; what other processes have locked is waited for last."""
     column, ident = ("h.hit_id", hit_id) if hit_id else ("h.hit_type_id", hit_type_id)
     locks = ["FOR UPDATE OF h SKIP LOCKED", "FOR UPDATE OF h"] if tx.skip_locked else [""]
     for lock in locks:
@@ -254,6 +259,8 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     unmet = qualifications.unmet(hit.requirements, worker)
     if waits := qualifications.waits(unmet, worker):
         raise Refusal("being_checked" if waits == qualifications.BEING_CHECKED else "no_more", waits, 403)
+    _refuse_pause(tx, worker_id, hit)
+    _refuse_holders(tx, worker_id, hit)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     held = tx.value(
@@ -261,6 +268,60 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     )
     if held >= MAX_HELD:
         raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
+
+
+def _refuse_pause(tx: Transaction, worker_id: str, hit: Hit) -> None:
+    """Let who has given two HITs back in a row, or let their time run out, wait before a new one.
+
+    Else somebody could read HIT after HIT without working, or keep HITs from others.
+    """
+    last = tx.rows(
+        "SELECT hit_id, status, ended_at FROM assignments WHERE worker_id = :worker AND status <> 'Accepted'"
+        " ORDER BY seq DESC LIMIT 20",
+        worker=worker_id,
+    )
+    unworked = takewhile(lambda row: row[1] in ("Returned", "Abandoned"), last)
+    read = {str(hit_id): float(ended or 0.0) for hit_id, _, ended in reversed(list(unworked))}
+    left = max(read.values(), default=0.0) + _PAUSE - tx.now
+    if len(read) >= _IN_A_ROW and hit.hit_id not in read and left > 0:
+        raise Refusal(
+            "pause",
+            "You have given back two HITs in a row, or let their time run out."
+            f" You can take the next one in {-int(-left // 60)} minutes.",
+            403,
+        )
+
+
+_UNKNOWN = (
+    "(SELECT c.worker_id FROM panel_workers c JOIN panels p ON p.panel = c.panel WHERE p.signed = 0"
+    " AND p.confirm = 0 AND p.keys = '' AND NOT EXISTS (SELECT 1 FROM assignments d"
+    " WHERE d.worker_id = c.worker_id AND d.submitted_at IS NOT NULL))"
+)
+"""Who has typed a name into a panel's link, and not submitted anything yet."""
+
+
+def many_newcomers() -> Refusal:
+    """Return the refusal of somebody of whom nothing is known, while many such are here."""
+    return Refusal(
+        "many_newcomers",
+        "Many people have just begun. Come again in a few minutes, when some of them are done.",
+        429,
+    )
+
+
+def _refuse_holders(tx: Transaction, worker_id: str, hit: Hit) -> None:
+    """Leave two thirds of a group's HITs to others than people of whom nothing is known."""
+    if not tx.rows(f"SELECT 1 FROM {_UNKNOWN} u WHERE u.worker_id = :worker", worker=worker_id):
+        return
+    held = tx.value(
+        "SELECT count(DISTINCT a.worker_id) FROM assignments a JOIN hits h USING (hit_id)"
+        " WHERE a.status = 'Accepted' AND h.hit_type_id = :type"
+        f" AND a.worker_id <> :worker AND a.worker_id IN {_UNKNOWN}",
+        type=hit.hit_type_id,
+        worker=worker_id,
+    )
+    if held >= max(3, (held + hits.count_open(tx, worker_id, hit.hit_type_id)) // 3):
+        raise many_newcomers()
 
 
 def submit(tx: Transaction, assignment_id: str, fields: Fields, worker_id: str | None = None) -> Assignment:
@@ -316,7 +377,12 @@ def _refuse_ended(tx: Transaction, assignment: Assignment) -> None:
     if assignment.status == "Returned":
         raise Refusal("returned", "You have returned this HIT.", 410)
     if assignment.status == "Abandoned" or assignment.deadline <= tx.now:
-        raise Refusal("too_late", "The time for this HIT is over.", 410)
+        raise Refusal(
+            "too_late",
+            "The time for this HIT is over. If nobody else has taken it, take it again:"
+            " your answers are kept.",
+            410,
+        )
 
 
 def give_back(tx: Transaction, assignment_id: str, worker_id: str) -> None:
@@ -342,7 +408,8 @@ def abandon(tx: Transaction, assignment: Assignment) -> None:
 
 
 def _end(tx: Transaction, assignment: Assignment, status: str, event: str) -> None:
-    ended = {"status": status, "ended_at": tx.now, "draft": None}
+    # the draft stays: who takes the HIT again goes on with it
+    ended = {"status": status, "ended_at": tx.now}
     tx.update("assignments", ended, assignment_id=assignment.assignment_id)
     hit = hits.taken(tx, assignment.hit_id)
     hits.note(tx, event, hit, assignment.assignment_id, assignment.worker_id)
@@ -358,11 +425,7 @@ def save_draft(
     tab: str = "",
     after: str | None = None,
 ) -> None:
-    """Keep what a worker has answered so far.
-
-    With ``after``, a tab says whose draft it began with: what another tab has written since is not
-    overwritten. Without, the draft replaces any other.
-    """
+    """Keep what a worker has answered, unless another ``tab`` wrote since the draft it began ``after``."""
     assignment = _held(tx, assignment_id, worker_id)
     if assignment.status in (*SUBMITTED, UNCONFIRMED):
         raise Refusal("submitted", "This assignment has been submitted.")
@@ -414,11 +477,7 @@ def _refuse_overturning(tx: Transaction, assignment: Assignment, hit: Hit) -> No
 
 
 def reject(tx: Transaction, assignment: Assignment, feedback: str) -> None:
-    """Refuse to pay for an assignment.
-
-    A worker who was paid a bonus for it has stopped early and was paid in part: that does not count against
-    the approval rate.
-    """
+    """Refuse to pay for an assignment; where a bonus was paid for a part, the approval rate does not fall."""
     if assignment.status != "Submitted":
         raise _decided(assignment)
     hit = hits.taken(tx, assignment.hit_id)

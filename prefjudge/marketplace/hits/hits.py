@@ -32,11 +32,7 @@ from prefjudge.marketplace.store.store import Transaction, iso, new_id
 
 
 def claim_token(tx: Transaction, requester_id: str, kind: str, token: str | None, result: str) -> str | None:
-    """Keep a result under a token; return the result of an earlier call with it instead, if there was one.
-
-    A token is forgotten after its life. A call that is refused later keeps nothing, as all that it did is
-    undone. Of two calls at once the second waits here for the first.
-    """
+    """Keep a result under a token for its life; return that of an earlier call with it, if there was one."""
     if token is None:
         return None
     since = tx.now - tx.marketplace.rules.token_life
@@ -462,12 +458,8 @@ def _group(tx: Transaction, worker: Standing, group_id: str) -> View | None:
 
 
 def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
-    """Return how many HITs of a group are open and the worker has not done, up to :data:`COUNTED`.
-
-    A worker has done few of the HITs that are open, so those are counted and taken off: to look for each
-    open HIT among the worker's would be a thousand searches for every page. SQLite keeps to the order of a
-    CROSS JOIN; of another it would take all open HITs first.
-    """
+    """Return how many HITs of a group are open and the worker has not done, up to :data:`COUNTED`."""
+    # those done are few, and taken off; SQLite keeps to the order of a CROSS JOIN
     done = tx.value(
         "SELECT count(*) FROM assignments a CROSS JOIN hits h WHERE h.hit_id = a.hit_id"
         f" AND a.worker_id = :worker AND {_TAKEN} AND h.hit_type_id = :type AND {OPEN}",

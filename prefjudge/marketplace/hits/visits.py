@@ -129,10 +129,7 @@ def _assignments(tx: Transaction, visit: Visit, status: str) -> list[Assignment]
 
 
 def _prospect(tx: Transaction, worker_id: str) -> str:
-    """Return ``"working"`` where a worker may take a HIT, now or once earlier ones are checked.
-
-    Else ``"none_left"``, or ``"screened_out"`` where HITs are open, but not to this worker.
-    """
+    """Return ``"working"`` where a worker may take a HIT, else ``"none_left"``, or ``"screened_out"``."""
     worker = qualifications.standing(tx, worker_id)
     closed: list[Requirement] = []
     barred = False
@@ -160,11 +157,7 @@ def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
 
 
 def _is_barred(tx: Transaction, worker: Standing, closed: list[Requirement]) -> bool:
-    """Tell whether what is closed to a worker is so because of the worker, and not of a single HIT.
-
-    A study may close one HIT to those who have judged its pairs before, which is no verdict on them: it asks
-    for what no HIT that the worker took has asked for. Who is barred no longer meets what those asked for.
-    """
+    """Tell whether HITs are closed to a worker who no longer meets what earlier ones asked for."""
     rows = tx.rows(
         "SELECT DISTINCT t.requirements FROM assignments a JOIN hits h USING (hit_id)"
         " JOIN hit_types t USING (hit_type_id) WHERE a.worker_id = :worker",

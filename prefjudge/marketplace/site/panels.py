@@ -7,11 +7,18 @@ from starlette.responses import JSONResponse, Response
 
 from prefjudge.marketplace.errors import Params, Refusal, View, invalid
 from prefjudge.marketplace.hits import visits
+from prefjudge.marketplace.hits.assignments import many_newcomers
 from prefjudge.marketplace.people import panels, workers
 from prefjudge.marketplace.people.panels import LAST, OUTCOMES, Arrival, Panel
 from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.site.pages import Call, Page, Pairs
-from prefjudge.marketplace.site.state import LINK_PARAMETER, need_library
+from prefjudge.marketplace.site.state import (
+    LINK_PARAMETER,
+    NEWCOMERS,
+    NEWCOMERS_WINDOW,
+    need_library,
+    newcomers_of,
+)
 from prefjudge.marketplace.store.store import Transaction
 
 _TICKET_LIFE = 3600
@@ -36,8 +43,13 @@ async def show_arrival(call: Call) -> Page:
 async def arrive(call: Call) -> Page:
     """Let the participant in."""
     who = _of_ticket(call, await call.fields()) or await _look(call)
+    limit, now = call.running.rate_limit, call.running.marketplace.clock()
+    network = newcomers_of(call.client.host if call.client else "")
 
     def act(tx: Transaction) -> tuple[str, Session | None]:
+        unknown = not panels.find(tx, who.panel).vouched and panels.worker_of(tx, who) is None
+        if unknown and not limit.allow(network, now, NEWCOMERS, NEWCOMERS_WINDOW):
+            raise many_newcomers()
         visit = panels.arrive(tx, who)
         secret = workers.open_session(tx, visit.worker_id, visit.visit)
         return secret, workers.find_session(tx, secret)

@@ -190,6 +190,15 @@ def limits(who: str, address: str) -> Sequence[tuple[str, int]]:
     return ((f"{network}|{who}", TRIES), (who, 5 * TRIES), (network, 10 * TRIES))
 
 
+NEWCOMERS, NEWCOMERS_WINDOW = 10, 3600.0
+"""People whom nobody vouches for, of one network, who may begin within so many seconds and not submit."""
+
+
+def newcomers_of(address: str) -> str:
+    """Return by which name a rate limit counts the newcomers of an address."""
+    return f"newcomers|{network_of(address)}"
+
+
 def network_of(address: str) -> str:
     """Return the network of an address: whoever has one IPv6 address has all that begin like it."""
     try:
@@ -202,20 +211,20 @@ def network_of(address: str) -> str:
 
 
 class RateLimit:
-    """Counts tries within a minute, by a name such as an address."""
+    """Counts tries within a minute or another time, by a name such as an address."""
 
     def __init__(self) -> None:
         self._tries: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def allow(self, who: str, now: float, tries: int = TRIES) -> bool:
+    def allow(self, who: str, now: float, tries: int = TRIES, window: float = WINDOW) -> bool:
         """Count a try of ``who``, and return whether it may be made.
 
         A try is counted before it is made: otherwise many at once would all be allowed.
         """
         who = who[:_LONGEST]
         with self._lock:
-            recent = [time for time in self._tries.pop(who, []) if time > now - WINDOW]
+            recent = [time for time in self._tries.pop(who, []) if time > now - window]
             admitted = len(recent) < tries
             self._tries[who] = [*recent, now] if admitted else recent
             while len(self._tries) > _REMEMBERED:
@@ -225,6 +234,12 @@ class RateLimit:
     def allow_guess(self, guess: Sequence[tuple[str, int]], now: float) -> bool:
         """Count one guess for all that it counts for, and return whether it may be made."""
         return all(self.allow(who, now, tries) for who, tries in guess)
+
+    def refund_first(self, who: str) -> None:
+        """Take back the first try of ``who``, if there is one."""
+        with self._lock:
+            if tries := self._tries.get(who[:_LONGEST]):
+                tries.pop(0)
 
     def refund_guess(self, guess: Sequence[tuple[str, int]], now: float) -> None:
         """Take back a guess that was right."""

@@ -14,6 +14,7 @@ from prefjudge.marketplace.people import qualifications, workers
 from prefjudge.marketplace.people.qualifications import QualificationType
 from prefjudge.marketplace.questions import Form, Question, parse_form, read_question
 from prefjudge.marketplace.site.pages import Call, Page, refused_page
+from prefjudge.marketplace.site.state import newcomers_of
 from prefjudge.marketplace.store.store import Transaction, iso
 
 MAX_DRAFT = 64_000
@@ -235,6 +236,7 @@ async def external_submit(call: Call) -> Response:
             return {"assignment_id": ident, "status": taken.status, "completion": completion}
 
         page = Page(name="submitted", context=await call.run(act), framed=True)
+        call.running.rate_limit.refund_first(newcomers_of(call.client.host if call.client else ""))
     except Refusal as refusal:
         page = refused_page(refusal, framed=True)
     return call.respond(page)

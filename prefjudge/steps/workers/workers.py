@@ -281,12 +281,12 @@ class WorkerRow:
     ``agreement`` is the share of judgments that agree with the majority of the others on the same pair, of
     ``compared`` such judgments. ``accuracy`` is Dawid and Skene's chance to be right. ``reliability`` and
     ``left_when_guessing`` are those of a noisy Bradley-Terry model: how often the worker looks, and where a
-    guess goes. ``left_rate`` is the share of judgments for the left, ``left_p`` how surprising it is;
-    ``longest_run`` the most judgments in a row for one side, ``run_p`` how surprising that is. ``seconds`` is
-    the median visible time of a comparison; ``hurried`` of ``timed`` judgments were made faster than anybody
-    reads. Of ``repeated`` pairs that came back with their sides swapped, ``consistent`` were judged the same.
-    ``gold_low`` and ``gold_high`` bound the share of gold pairs answered right. ``hourly`` is what an hour of
-    visible time pays. ``held`` assignments are neither paid nor rejected: a person has to decide.
+    guess goes. ``left_rate`` is the share of judgments for the left, ``left_p`` how surprising it is.
+    ``seconds`` is the median visible time of a comparison; ``hurried`` of ``timed`` judgments were made
+    faster than anybody reads. Of ``repeated`` pairs that came back with their sides swapped, ``consistent``
+    were judged the same; ``unable`` pairs could not be judged. ``gold_low`` and ``gold_high`` bound the share
+    of gold pairs answered right. ``hourly`` is what an hour of visible time pays. ``held`` assignments are
+    neither paid nor rejected: a person has to decide.
     """
 
     worker: str
@@ -298,13 +298,12 @@ class WorkerRow:
     left_when_guessing: float | None
     left_rate: float | None
     left_p: float | None
-    longest_run: int
-    run_p: float | None
     seconds: float | None
     timed: int
     hurried: int
     repeated: int
     consistent: int
+    unable: int
     gold_right: int
     gold_missed: int
     gold_low: float | None
@@ -563,6 +562,8 @@ def _rows(
     """Return the workers, the least reliable first, those without an estimate last."""
     key = {WorkerModel.MAJORITY: "agreement", WorkerModel.DAWID_SKENE: "accuracy"}.get(model, "reliability")
 
+    unable = Counter(one.worker_id for one in seen.remarks if one.unable)
+
     def of_model(name: str, code: int) -> float | None:
         return _at(estimates[name], code) if evidence.judged[code] else None
 
@@ -579,13 +580,12 @@ def _rows(
             left_when_guessing=of_model("left_when_guessing", code),
             left_rate=_at(evidence.left_rate, code),
             left_p=_known(float(evidence.side_p[code])),
-            longest_run=int(evidence.longest_run[code]),
-            run_p=_known(float(evidence.run_p[code])),
             seconds=_at(evidence.seconds, code),
             timed=int(evidence.timed[code]),
             hurried=int(evidence.hurried[code]),
             repeated=int(evidence.repeated[code]),
             consistent=int(evidence.consistent[code]),
+            unable=unable[worker],
             gold_right=int(evidence.gold_right[code]),
             gold_missed=int(evidence.gold_missed[code]),
             gold_low=_at(evidence.gold_low, code) if met_gold else None,
