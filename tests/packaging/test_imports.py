@@ -13,6 +13,7 @@ import prefjudge
 PACKAGE = Path(prefjudge.__file__).parent
 FACES = {
     "prefjudge",  # the verbs
+    "prefjudge.crowd.crowds",  # what stands in for a platform
     "prefjudge.reading.lines",
     "prefjudge.reading.texts.texts",
     "prefjudge.reading.votes.votes",

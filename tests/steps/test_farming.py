@@ -388,7 +388,7 @@ def test_nothing_is_published_while_too_much_is_dropped(
 def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
     found = gold(served)
     assert found.hits_before_repeat == found.gold // 3 < found.hits
-    assert f"a worker can do {found.hits_before_repeat} HITs of the study's" in found.advice
+    assert f"for {found.hits_before_repeat} HITs of the study's" in found.advice
     sized = gold(served, suggest=0, file=served / "sized.tsv")
     assert sized.suggested == -(-5 * 3 * found.hits // 4), "a quarter more, for HITs that are issued again"
 
