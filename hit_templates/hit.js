@@ -42,10 +42,10 @@ const restore = old => {
   if (!old || !old.consent || Object.keys(state.answers).length || preview) return;
   state.consent = true;
   for (const slot of slots) {
-    const choice = (old.answers || {})[slot.name];
+    const choice = old.answers?.[slot.name];
     if (choice === "tie" ? rules.ties : rules.unable.includes(choice) || sided(slot, choice)) state.answers[slot.name] = choice;
-    if ((old.comments || {})[slot.name]) state.comments[slot.name] = String(old.comments[slot.name]);
-    for (const part of (old.of || assignment) === assignment ? ["strengths", "ms"] : ["strengths"]) if (old[part] && old[part][slot.name] > 0) state[part][slot.name] = +old[part][slot.name];
+    if (old.comments?.[slot.name]) state.comments[slot.name] = String(old.comments[slot.name]);
+    for (const part of old.of === assignment ? ["strengths", "ms"] : ["strengths"]) if (old[part]?.[slot.name] > 0) state[part][slot.name] = +old[part][slot.name];
   }
   state.remark = String(old.remark || "");
   step(Math.min(Math.max(-lessons.length, Math.trunc(old.at) || 0), slots.length));

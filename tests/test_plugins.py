@@ -350,8 +350,8 @@ def test_json_of_ranx_and_pytrec_eval_is_a_run_or_qrels(tmp_path: Path, suffix: 
 
     scores: dict[str, dict[str, float]] = {}
     for line in RUN.read_text().splitlines():
-        query, _, doc, _, score, _ = line.split()
-        scores.setdefault(query, {})[doc] = float(score)
+        query, _, doc, _, value, _ = line.split()
+        scores.setdefault(query, {})[doc] = float(value)
     grades: dict[str, dict[str, int]] = {}
     for line in QRELS.read_text().splitlines():
         query, _, doc, grade = line.split()

@@ -223,8 +223,8 @@ def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path
     pool_runs(young, newcomers, challenge=True, sure=0.5)
     opened = status(young).challenge
     assert opened is not None
-    assert opened.strategy == "sure:50/400"
-    with pytest.raises(StudyError, match="under way by sure:50/400, not sure:70"):
+    assert opened.strategy == "sure:50/516", "patience grows with the candidates"
+    with pytest.raises(StudyError, match="under way by sure:50/516, not sure:70"):
         run(young, sure=0.7, **HONEST)  # type: ignore[arg-type]
     config = young / "study.toml"
     text = config.read_text()

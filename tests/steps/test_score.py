@@ -385,7 +385,6 @@ def test_plots_are_named_after_the_first(preference: Path, judgments: Path, tmp_
         ),
         ({"runs": RUNS, "qrels": [str(QRELS), str(QRELS)]}, "two qrels are called 'qrels.txt'"),
         ({"runs": RUNS, "qrels": [str(QRELS)], "leave_one_out": True}, "Add --judgments"),
-        ({"runs": RUNS, "qrels": [str(QRELS)], "sample": 99}, "sample of 99 queries"),
     ],
 )
 def test_what_is_missing_is_named(options: dict[str, object], message: str) -> None:
