@@ -242,7 +242,7 @@ def test_numbers_become_what_is_declared() -> None:
     assert given("plan", "budget", 12.5) == Decimal("12.5")
     assert given("plan", "budget", "12.50") == Decimal("12.50")
     assert type(given("compare", "alpha", 1)) is float
-    assert type(given("score", "sample", np.int64(3))) is int
+    assert type(given("pool", "sample", np.int64(3))) is int
     assert given("score", "judged_only", np.True_) is True
 
 

@@ -337,8 +337,8 @@ def pool(
         answers, and with earlier candidates that may be better after all. ``run`` has them judged.
     sure : float, optional
         With ``challenge``: judge a query until its best answer is the best with this probability, by all
-        votes of all rounds, or a further right winner would take more than 400 votes. By default as
-        ``run --sure`` drove the study, or else 0.9.
+        votes of all rounds, or a further right winner would take more than 400 votes, and more in a study
+        that has grown. By default as ``run --sure`` drove the study, or else 0.9.
     engine : Engine
         What reads the runs: this machine, or a cluster that Spark knows.
     plot : Path, optional

@@ -268,7 +268,8 @@ def test_what_waits_for_a_person_is_decided_on_where_it_waits(
         ({}, "pool"),
         ({"queries": 3}, "gold"),
         ({"queries": 3, "gold": 3, "waiting": 9}, "publish"),
-        ({"queries": 3, "gold": 3, "hits": {"open": 1}, "judgments": 9}, "collect"),
+        ({"queries": 3, "gold": 3, "hits": {"open": 1}, "assignments": 4, "judgments": 9}, "collect"),
+        ({"queries": 3, "gold": 3, "hits": {"open": 1}, "judgments": 9}, "work"),
         ({"queries": 3, "gold": 3, "hits": {"closed": 1}, "judgments": 9, "waiting": 2}, "publish"),
         ({"queries": 3, "gold": 3, "hits": {"closed": 1}, "judgments": 9}, "resolve"),
         ({"queries": 3, "judgments": 9, "waiting": 2}, "resolve"),  # imported votes

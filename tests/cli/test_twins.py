@@ -135,7 +135,7 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
     shown = run("score", "--help-all").stdout
     for words in (
         "<score|score-f32|rank|file>", "<error|first|best>", "<files|spark>", "<mean|median>",
-        "Score the queries of this file only.", "x>=1", "[default: error]", "May be repeated.",
+        "Score the queries of this file only.", "x>=0", "[default: error]", "May be repeated.",
     ):  # fmt: skip
         assert words in shown, words
     assert "--health" in shown

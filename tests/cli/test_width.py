@@ -41,6 +41,7 @@ VERBS = {
     "workers": ("PLACE/driven",),
     "status": ("PLACE/driven", "--history"),
     "pay": ("PLACE/judged", "--dry-run"),
+    "work": ("PLACE/driven", "--panel", "prolific"),
     "audit": ("PLACE/leaderboard.csv",),
 }
 BOARD = "id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet\n"
@@ -117,7 +118,7 @@ def typed(verb: str, place: Path, columns: int | None, *more: str) -> Result:
 
 
 def shown(verb: str, place: Path, columns: int | None) -> str:
-    result = typed(verb, place, columns, *(["--details"] if verb != "judge" else []))
+    result = typed(verb, place, columns, *(["--details"] if verb not in ("judge", "work") else []))
     assert "──" in result.stdout, verb
     return re.sub(r"\d\d:\d\d", "", result.stdout)
 
