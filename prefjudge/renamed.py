@@ -28,10 +28,21 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "--no-moves": "--history, which reads the runs",
         "--text-field": "--dataset text=…",
         "--trust": "copies of large runs, made unasked, so that the next reading is fast",
+        **dict.fromkeys(
+            (
+                f"reproduce --{name}"
+                for name in ["against-qrel", "baseline", "draw", "held-out", "highlight", "sample"]
+            ),
+            "a key of a paper.toml, as reproduce PAPER --init writes it",
+        ),
+        "score --sample": "prefjudge stability, which draws the queries again",
         "--workers": "the environment variable PREFJUDGE_WORKERS",
     },
 }
-"""What stands for an old verb or option: the words of a command, or an option and what it takes."""
+"""What stands for an old verb or option: the words of a command, or an option and what it takes.
+
+An option that went from one verb alone stands behind the verb.
+"""
 
 KEYS: Mapping[str, tuple[str, str]] = {
     "design.layouts": ("4", "a HIT is shown in 4 ways"),
@@ -50,9 +61,9 @@ KEYS: Mapping[str, tuple[str, str]] = {
 """Config keys that were: the value that holds, with which a config may still have them, and what holds."""
 
 
-def told(kind: Literal["verb", "option"], name: str) -> str:
+def told(kind: Literal["verb", "option"], name: str, *, verb: str = "") -> str:
     """Return what to tell whoever used an old name, on one line; empty where it never was one."""
-    now = NOW[kind].get(name)
+    now = NOW[kind].get(f"{verb} {name}", NOW[kind].get(name))
     if now is None:
         return ""
     return f"prefjudge {name} is now: prefjudge {now}" if kind == "verb" else f"{name} is now: {now}"

@@ -35,3 +35,12 @@ def test_old_options_are_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (done.exit_code, done.stderr) == (2, "--deep is now: --depth\n")
     with pytest.raises(InputError, match="--deep is now: --depth"):
         prefjudge.pool(runs="x", deep=3)
+
+
+def test_an_option_that_one_verb_lost_is_told_by_that_verb_alone() -> None:
+    done = CliRunner().invoke(app, ["score", "--sample", "3"])
+    assert done.stderr == "--sample is now: prefjudge stability, which draws the queries again\n"
+    with pytest.raises(InputError, match="--baseline is now: a key of a paper"):
+        prefjudge.reproduce("benchmarking", baseline="x")
+    with pytest.raises(InputError, match="no argument baseline"):
+        prefjudge.score(baseline="x")

@@ -68,9 +68,9 @@ class Verbs(TyperGroup):
         return name, known and command_of(next(verb for verb in VERBS if verb.name == name)), rest
 
 
-def _refuse_old(kind: Literal["verb", "option"], name: str) -> None:
+def _refuse_old(kind: Literal["verb", "option"], name: str, verb: str = "") -> None:
     """Say in one line what stands for an old name that was typed, and end as for any wrong usage."""
-    if words := told(kind, name):
+    if words := told(kind, name, verb=verb):
         typer.echo(words, err=True)
         raise typer.Exit(2)
 
@@ -97,7 +97,7 @@ class _VerbCommand(TyperCommand):
         """Parse what was typed. What is empty, or not a number, is refused here in words of ours."""
         taken = {spelled for option in self.params for spelled in option.opts}
         for word in {one.partition("=")[0] for one in args} - taken:
-            _refuse_old("option", word)
+            _refuse_old("option", word, self.verb.name)
         given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         numbers = _numbers(signature(self.callback)) if self.callback else {}
         for option in self.get_params(ctx):

@@ -108,7 +108,7 @@ def _unbound(verb: str, expected: Signature, given: Mapping[str, object], error:
     if unknown is None:
         return InputError(f"{verb}: {error}", f"Use its arguments: {', '.join(names)}.")
     close = get_close_matches(unknown, names, 1)
-    if words := told("option", f"--{unknown.replace('_', '-')}"):
+    if words := told("option", f"--{unknown.replace('_', '-')}", verb=verb):
         return InputError(f"{verb}: there is no argument {unknown}", f"{words}.")
     hint = f"Use {close[0]}, if that was meant." if close else f"Use its arguments: {', '.join(names)}."
     return InputError(f"{verb}: there is no argument {unknown}", hint)
