@@ -187,7 +187,7 @@ class CrowdContract:
     def test_what_the_account_cannot_pay_is_refused(self, stage: Stage) -> None:
         before = stage.crowd.balance()
         with pytest.raises(RefusedError):
-            stage.crowd.publish(task(pay=before))
+            stage.crowd.publish(task(pay=before + 1))
         assert (stage.crowd.balance(), list(stage.crowd.tasks())) == (before, [])
 
     def test_a_submission_is_approved_once(self, stage: Stage) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -266,6 +266,16 @@ class Pages:
             query, passages = self._queries[query_id], (self._passages[doc_a], self._passages[doc_b])
         return Slot(name=slot.name, query=query, passages=passages, tokens=slot.tokens)
 
+    def _shown(self, hit: StudyHit) -> Iterator[Slot]:
+        """Yield the comparisons as a layout shows them: as stored, the good passage of gold comes first."""
+        layout = hit.layouts[0]
+        for place in layout.order:
+            slot = self._slot(hit.slots[place])
+            if layout.swapped[place]:
+                (a, b), (one, other) = slot.passages, slot.tokens
+                slot = replace(slot, passages=(b, a), tokens=(other, one))
+            yield slot
+
     def task(self, hit: StudyHit, crowd: Crowd, who: Eligibility) -> Task:
         """Return the task that a HIT is published as; its token is the same each time."""
         config = self._study.config
@@ -273,7 +283,7 @@ class Pages:
             token=self._study.opaque("create", hit.hit_key, length=48),
             key=hit.hit_key,
             page=self.page(hit, crowd),
-            comparisons=tuple(self._slot(slot) for slot in hit.slots),
+            comparisons=tuple(self._shown(hit)),
             title=config.hit.title,
             description=config.hit.description,
             pay=hit.reward_cents * CENT,

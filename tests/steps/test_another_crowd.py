@@ -18,6 +18,7 @@ from prefjudge.steps.collect import CollectResult
 from prefjudge.steps.store.backup import recover
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.work import simulated_truth
+from prefjudge.study.pools import load_gold
 from prefjudge.study.store import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform
 from tests.steps.conftest import COLLECTION, edit, pool_demo
@@ -132,15 +133,20 @@ def test_a_study_is_published_collected_and_paid_elsewhere(elsewhere: Path, plat
 
 def test_a_crowd_that_shows_no_pages_asks_the_comparisons(elsewhere: Path, platform: Platform) -> None:
     """As one does that hands out tables: nobody there sees a page."""
-    truth = simulated_truth(Study(elsewhere), TRUTH)
+    truth, good_first = simulated_truth(Study(elsewhere), TRUTH), set()
+    with Study(elsewhere).transaction(write=False) as db:
+        good = {frozenset((pair.good, pair.bad)): pair.good for pair in load_gold(db).values()}
     publish(elsewhere, yes=True)
     for task_id, published in platform.tasks.items():
         answers = {}
         for asked in published.task.comparisons:
             worth = [truth.get((asked.query, passage), float("-inf")) for passage in asked.passages]
             answers[asked.name] = asked.tokens[int(worth[1] > worth[0])]
+            if answer := good.get(frozenset(asked.passages)):
+                good_first.add(asked.passages[0] == answer)
         person = platform.join(Person(approved=20_000))
         platform.submit(platform.take(person, task_id), {"consent": "yes", **answers})
+    assert good_first == {True, False}, "who takes the first passage throughout misses gold"
     assert collect(elsewhere).finished
     assert set(kept_votes(elsewhere).values()) == {1}
     assert resolve(elsewhere).statuses["single"] == 15, "who answers by the truth leaves no cycle"
