@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
-from prefjudge.field.history import history
+from prefjudge.field.history import Version, history
 from prefjudge.steps.store.backup import RecoverResult, recover
 from prefjudge.study.store import Study
 from tests.steps.conftest import (
@@ -344,6 +344,11 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
     assert there(served)["bonuses"]
 
 
+def ended(versions: Sequence[Version]) -> list[list[tuple[str, str, str, bool]]]:
+    """How duels ended; not by how much, as votes that were in doubt on their day may count since."""
+    return [[(one.query_id, one.incumbent, one.newcomer, one.dethroned) for one in v.duels] for v in versions]
+
+
 @pytest.mark.parametrize("files", ["kept", "lost"])
 def test_a_study_is_rebuilt_after_two_challenges(young: Path, files: str) -> None:
     """Each challenge was made against the answers of its day, and newcomers became answers since."""
@@ -370,5 +375,5 @@ def test_a_study_is_rebuilt_after_two_challenges(young: Path, files: str) -> Non
         assert there(young) == market
         assert answers(young) == best
         told = history(young).versions
-        assert [one.duels for one in told] == [one.duels for one in before.versions]
+        assert ended(told) == ended(before.versions)
         assert [one.changes for one in told] == [one.changes for one in before.versions]
