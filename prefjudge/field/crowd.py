@@ -60,9 +60,7 @@ class Address:
 
 
 @contextmanager
-def open_own(
-    study: Study, target: str, clock: Callable[[], float] = time.time
-) -> Iterator[Address]:  # fmt: skip
+def open_own(study: Study, target: str, clock: Callable[[], float] = time.time) -> Iterator[Address]:
     """Yield the address of a study's own marketplace, started for the block where nobody serves it."""
     from prefjudge.marketplace.server import start
 
@@ -213,7 +211,7 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
 @contextmanager
 def keep_marketplace_open(
     study: Study, target: str = SANDBOX, *, clock: Callable[[], float] = time.time
-) -> Iterator[bool]:  # fmt: skip
+) -> Iterator[bool]:
     """Keep a study's own marketplace running, so that the verbs in the block share it.
 
     Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.

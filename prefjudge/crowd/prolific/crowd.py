@@ -144,7 +144,7 @@ class ProlificCrowd(HitCrowd):
 
     def __init__(
         self, marketplace: str, key: tuple[str, str], client: Client, account: Account, public_url: str
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(marketplace, key=key)
         self._prolific, self._public_url, self._secret = client, public_url, key[1]
         self.account = account

@@ -43,9 +43,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
 class Submission:
     """A participant's place in a study; money in cents, ``told`` is what was said to the participant."""
 
-    def __init__(
-        self, id: str, participant: str, study: str, started: str, status: str = "ACTIVE"
-    ) -> None:  # fmt: skip
+    def __init__(self, id: str, participant: str, study: str, started: str, status: str = "ACTIVE") -> None:
         self.id, self.participant, self.study, self.started = id, participant, study, started
         self.status, self.reward = status, 0
         self.code: str | None = None
@@ -294,7 +292,7 @@ class Platform:
 
     def _on_submissions(
         self, call: tuple[str, ...], query: dict[str, str], body: Any
-    ) -> tuple[int, Any] | None:  # fmt: skip
+    ) -> tuple[int, Any] | None:
         match call:
             case "GET", "submissions":
                 listed = [
@@ -359,7 +357,7 @@ class Platform:
 
     def _on_the_account(
         self, call: tuple[str, ...], query: dict[str, str], body: Any
-    ) -> tuple[int, Any] | None:  # fmt: skip
+    ) -> tuple[int, Any] | None:
         match call:
             case "POST", "study-cost-calculator":
                 return 200, {"total_cost": body["total_available_places"] * self.cost(body["reward"])}
