@@ -345,7 +345,7 @@ def test_an_older_store_pays_nobody_whom_a_person_has_rejected_since(served: Pat
 
 
 def ended(versions: Sequence[Version]) -> list[list[tuple[str, str, str, bool]]]:
-    """How duels ended; not by how much, as votes that were in doubt on their day may count since."""
+    """How duels ended; their chances differ in one rebuilt study of ten, and nobody knows yet why."""
     return [[(one.query_id, one.incumbent, one.newcomer, one.dethroned) for one in v.duels] for v in versions]
 
 
