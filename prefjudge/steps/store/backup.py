@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 
 from prefjudge.core.planning.rounds import Duel
@@ -315,17 +316,29 @@ def _own_hits(study: Study, crowd: Crowd) -> tuple[list[ListedTask], int]:
 def _rebuild(
     recovery: HitRecovery, own: list[ListedTask], progress: Progress | None
 ) -> tuple[list[Learnt], list[str]]:
-    """Record each HIT in a transaction of its own; return what was learnt, and the HITs without a match."""
-    learnt, unmatched = [], []
-    for number, hit in enumerate(own, start=1):
-        found = recovery.take_in(hit)
-        if found is None:
-            unmatched.append(hit.task_id)
-        else:
-            learnt.append(found)
-        if progress:
-            progress(number, len(own))
+    """Record each HIT in a transaction of its own; return what was learnt, and the HITs without a match.
+
+    After a batch with HITs that match nothing, others wait: it is of a challenge that has not begun anew,
+    and what that one was made against rests on no later votes.
+    """
+    learnt: list[Learnt] = []
+    unmatched: list[str] = []
+    done = 0
+    for _, batch in groupby(own, key=_batch):
+        found = [(listed, recovery.find(listed)) for listed in batch]
+        unmatched += [listed.task_id for listed, hit in found if hit is None]
+        for listed, hit in found:
+            if hit is not None and not (unmatched and hit.hit_key not in recovery.known):
+                learnt.append(recovery.take_in(listed, hit))
+            done += 1
+            if progress:
+                progress(done, len(own))
     return learnt, unmatched
+
+
+def _batch(listed: ListedTask) -> int:
+    key = read_hit_key(listed.key)
+    return key.batch if key else 0
 
 
 def _none_found(study: Study, target: str, endpoint: str) -> tuple[str, ...]:

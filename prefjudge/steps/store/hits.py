@@ -65,19 +65,19 @@ class HitRecovery:
         self._matcher = PageMatcher(study)
         study.secret  # noqa: B018 - read now: it may need a transaction, and none begins within another
         with study.transaction(write=False) as db:
-            self._known = {hit.hit_key: hit for hit in load_hits(db, target)}
+            self.known = {hit.hit_key: hit for hit in load_hits(db, target)}
 
-    def take_in(self, listed: ListedTask) -> Learnt | None:
-        """Record what the marketplace knows of a HIT, in one transaction; None where its texts are unknown.
+    def find(self, listed: ListedTask) -> StudyHit | None:
+        """Return a HIT as the store has it, or else its page; None where it shows texts that are unknown.
 
-        With ``give_up`` such a HIT is recorded without its slots: only what it may cost counts.
+        With ``give_up`` such a HIT has no slots: only what it may cost counts.
         """
-        known = self._known.get(listed.key)
-        hit = known or self._read(listed)
-        if hit is None and self._give_up:
-            hit = self._without_slots(listed)
-        if hit is None:
-            return None
+        hit = self.known.get(listed.key) or self._read(listed)
+        return self._without_slots(listed) if hit is None and self._give_up else hit
+
+    def take_in(self, listed: ListedTask, hit: StudyHit) -> Learnt:
+        """Record what the marketplace knows of a HIT, in one transaction."""
+        known = self.known.get(listed.key)
         fetched, bonuses = self._crowd.fetch(listed.task_id), self._crowd.bonuses(listed.task_id)
         if hit.given_up and fetched.open:
             self._crowd.close(listed.task_id)  # before it is recorded: after a kill, a repeat closes it
