@@ -38,6 +38,7 @@ from prefjudge.study.people import (
     forgive,
     load_active,
     load_allowances,
+    load_takers,
     load_workers,
     save_allowance,
     save_exclusion,
@@ -286,13 +287,14 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
         published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
-        active = load_active(db, target)
+        active, open_hits = load_active(db, target), load_takers(db, target)
     climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
     if not climbing:
         return 0
     cap = _cap(study, published, gold, [len(record.hits) for record in climbing.values()])
-    if all(len(climbing[worker].hits) >= cap for worker in active & climbing.keys()):
-        # only those are left who have done their share
+    below = {worker for worker in active & climbing.keys() if len(climbing[worker].hits) < cap}
+    if not any(below - had for had in open_hits) and (open_hits or not below):
+        # only those are left who have done their share, or what is open already
         cap = max(cap, _cap(study, published, gold, [len(record.hits) for record in climbing.values()][:1]))
     waiting = 0
     for worker, record in climbing.items():

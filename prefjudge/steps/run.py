@@ -316,7 +316,7 @@ class _Crew:
 
     def judge_all(self) -> str:
         """Collect until no HIT is open; return what ended it early, if anything did."""
-        before, refused = "", ""
+        before, refused, idle = "", "", 0
         watch = None if self.work else Watch(self.study, self.target)
         while _standing(self.study, self.target)[1]:
             submitted = self.work().submitted if self.work else 0
@@ -329,7 +329,8 @@ class _Crew:
             if now != before:
                 self.tell(now)
             before = now
-            if self.work and not submitted and still_open:
+            idle = 0 if submitted else idle + 1  # a collection may allow more to those who found nothing
+            if self.work and idle > 1 and still_open:
                 return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
             if still_open and watch:
                 watch.wait()

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from prefjudge.database import Connection, Value, in_list
 from prefjudge.errors import PrefjudgeError
+from prefjudge.study.hits import HitStatus
 from prefjudge.study.store import COUNTED, Study, current_target
 from prefjudge.words import Rehearsal, many
 
@@ -227,6 +228,20 @@ def load_active(db: Connection, target: str) -> set[str]:
         target=target,
     )
     return {worker for (worker,) in rows}
+
+
+def load_takers(db: Connection, target: str) -> list[set[str]]:
+    """Return who has submitted each open HIT of a target, and may not take it again."""
+    rows = db.execute(
+        "SELECT hit_key, worker_id FROM hits LEFT JOIN assignments USING (hit_key) "
+        "WHERE target = :target AND status = :open",
+        target=target,
+        open=HitStatus.OPEN,
+    )
+    had: dict[str, set[str]] = {}
+    for hit, worker in rows:
+        had.setdefault(hit, set()).update(() if worker is None else (worker,))
+    return list(had.values())
 
 
 def load_workers(db: Connection) -> list[str]:

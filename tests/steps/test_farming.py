@@ -297,6 +297,31 @@ def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> 
         collect(served)
 
 
+def test_who_has_had_all_that_is_open_keeps_no_others_from_it(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the last HIT waits for ever: one worker has had it, and the others have done their share."""
+    monkeypatch.setattr(trust, "_cap", lambda *given: 9 if len(given[-1]) == 1 else 2)
+    first, second = person(served, "first"), person(served, "second")
+    for more in (second, first):
+        assert (take_all(first), more.take_hit()) == (1, more is second)
+        collect(served)
+    study = Study(served)
+    with study.transaction() as db:
+        ((slow, _),) = db.execute(
+            "SELECT worker_id, count(*) FROM assignments GROUP BY 1 HAVING count(*) = 1"
+        )
+        db.execute(
+            "UPDATE hits SET status = CASE WHEN hit_key IN (SELECT hit_key FROM assignments "
+            "WHERE worker_id = :slow) THEN 'open' ELSE 'closed' END",
+            slow=slow,
+        )
+    with open_crowd(study, "sandbox") as crowd:
+        trust.allow_more(study, crowd, "sandbox")
+    with study.transaction(write=False) as db:
+        assert max(load_allowances(db, "sandbox").values()) > 2
+
+
 @pytest.mark.parametrize(
     ("done", "gold", "cap"),
     [

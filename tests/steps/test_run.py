@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from prefjudge import collect, gold, init, pool, publish, resolve, run, score, status
 from prefjudge.core.planning.rounds import Duel, gather_challenge, next_challenge_round
-from prefjudge.crowd.simulated import SimulatedWorker, seen
+from prefjudge.crowd.simulated import Mind, SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
 from prefjudge.field.challenge import USUAL_RULE, grown, usual_rule
 from prefjudge.field.crowd import keep_marketplace_open
@@ -127,6 +128,22 @@ def test_the_budget_ends_it_and_queries_that_are_not_through_have_no_answer(youn
     assert status(young).hits.get("open", 0) == 0, "what was paid for is collected"
     assert result.judgments == status(young).judgments > 0
     config.write_text(config.read_text().replace("budget = 12.50", "budget = 200.00"))
+    assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
+
+
+def test_a_visit_in_vain_is_not_the_end_where_what_came_is_asked_again(
+    young: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A HIT was submitted before the run, and only its collection finds that it has to be asked again."""
+    monkeypatch.setattr("prefjudge.steps.collect.has_fresh_gold", lambda *_: False)  # so the HIT itself is
+    edit(young, ("budget = 100.00", "budget = 2.40"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Mind, "choose", lambda mind, slot, *, first_on_left: 1 - mind._better(slot))
+        patch.setattr("prefjudge.steps.run.collect", killed := Mock(side_effect=CrowdError("killed")))
+        with pytest.raises(CrowdError, match="killed"):
+            run(young, strategy="round-robin:1", workers=1, truth=TRUTH, yes=True)
+    assert killed.called
+    edit(young, ("budget = 2.40", "budget = 200.00"))
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 
 
