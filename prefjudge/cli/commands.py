@@ -1,8 +1,9 @@
 """Makes the command of a verb from the signature and the docstring of its step.
 
-A file of ``_ROOMS`` holds a function of the verb's name that prints the step's ``result`` for people. A verb
-that asks, waits, shows its progress, or ends with a code of its own takes the step itself instead, as
-``call``, with what was typed filled in. Further words are taken by their names: those of the step, and
+A result is printed as its ``screen``, or with ``--details`` as its ``tables``. A verb that says more has a
+function of its name in a file of ``_ROOMS``, which prints its ``result``. One that asks, waits, shows its
+progress, or ends with a code of its own takes the step itself instead, as ``call``, with what was typed
+filled in. Further words are taken by their names: those of the step, and
 options of the verb's own. One that is annotated with ``typer.Option`` takes the place of the step's.
 ``VERB_ENVIRONMENT`` names the options that are read from the environment where they are not typed.
 """
@@ -25,7 +26,7 @@ from prefjudge import GROUPS, VERBS, Verb, step
 from prefjudge.cli import crowd, road, share, sure
 from prefjudge.cli.help import asked_group, of_verb, overview
 from prefjudge.cli.options import Json
-from prefjudge.cli.output import at_work, notice, print_json, stamp
+from prefjudge.cli.output import at_work, notice, print_json, print_result, stamp
 from prefjudge.cli.step_options import StepOption, step_options, step_words
 from prefjudge.errors import InputError
 from prefjudge.renamed import told
@@ -212,7 +213,8 @@ _HELP_ALL = Parameter(
 
 def verb_function(name: str) -> Callable[..., None]:
     """Return a function whose signature typer reads as the options of a verb."""
-    show, verb = _printed(name), next(one.name for one in VERBS if one.function == name)
+    show: Callable[..., None] = _printed(name) or print_result
+    verb = next(one.name for one in VERBS if one.function == name)
     (first, _), *others = signature(show).parameters.items()
     own = dict(others)
     words = tuple(own)

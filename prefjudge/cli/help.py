@@ -15,7 +15,7 @@ _WIDEST = 100
 
 
 class Usual(NamedTuple):
-    """An example of a verb, and the options that most people use; all of them where none is named."""
+    """An example of a verb, and the options that most people use: all where none is named."""
 
     example: str
     options: str = ""
@@ -104,7 +104,7 @@ def _summaries(verbs: Iterable[Verb]) -> Iterator[str]:
 
 def of_verb(verb: Verb, command: Any, ctx: Any) -> str:
     """Return what a verb does, an example, and the options that most people use."""
-    example, names = USUAL[verb.name]
+    example, names = USUAL.get(verb.name, Usual(""))
     options = [one for one in command.params if one.param_type_name == "option" and one.name != "help_all"]
     usual = [one for one in options if not names or one.name in names.split()]
     places = " ".join(

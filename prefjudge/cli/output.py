@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from prefjudge.cli.options import Details
 from prefjudge.errors import NotFinished, PrefjudgeError
 
 if TYPE_CHECKING:
@@ -92,6 +93,15 @@ def briefly(result: Any, details: bool) -> bool:
         say(line, {"error": "red", "note": "yellow", "rehearsal": "red"}.get(begins), err=False)
     brief_notes(notices)
     return True
+
+
+def print_result(result: Any, *, details: Details = False) -> None:
+    """Print what a result says first, or all its tables; and which files were written."""
+    if not briefly(result, details):
+        print_tables(result.tables(), rehearsal=getattr(result, "rehearsal", None))
+    out = getattr(result, "out", None) or ()
+    for path in (out,) if isinstance(out, str) else out:
+        say(f"wrote {path}")
 
 
 def brief_notes(notices: Sequence[str], *, whole: bool = False) -> None:

@@ -10,7 +10,6 @@ from prefjudge.cli.options import Details, Format, Json
 from prefjudge.cli.output import briefly, print_json, print_tables, print_words, say
 
 if TYPE_CHECKING:
-    from prefjudge.steps.agreement import AgreementResult
     from prefjudge.steps.audit import AuditResult
     from prefjudge.steps.check import CheckResult
     from prefjudge.steps.compare import CompareResult
@@ -132,14 +131,6 @@ def stability(result: "StabilityResult", *, details: Details = False) -> None:
             print_words(words)
     for path in result.out:
         say(f"wrote {path}")
-
-
-def agreement(result: "AgreementResult", *, details: Details = False) -> None:
-    """Print the agreement rates."""
-    if not briefly(result, details):
-        print_tables(result.tables(), rehearsal=result.rehearsal)
-    if result.out:
-        say(f"wrote {result.out}")
 
 
 def audit(result: "AuditResult", *, details: Details = False) -> None:
