@@ -1,8 +1,10 @@
-"""The names that verbs, options and config keys had before: who uses an old one is told the new one.
+"""The names that verbs and options had before, and how whoever uses an old name is told the new one.
 
-A rename is a line of this table, and a deletion that leaves another way a line that names it.
+A rename is a line of this table, and a deletion that leaves another way a line that names it; those of
+config keys stand beside the config's model.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Literal
 
@@ -44,22 +46,6 @@ NOW: Mapping[str, Mapping[str, str]] = {
 An option that went from one verb alone stands behind the verb.
 """
 
-KEYS: Mapping[str, tuple[str, str]] = {
-    "design.layouts": ("4", "a HIT is shown in 4 ways"),
-    "design.one_pair_per_query": ("false", "a HIT may show several pairs of a query"),
-    "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),
-    "fees.minimum": ("0.01", "a fee is a cent at least, and none where rate is 0"),
-    "hit.keywords": ("search, reading, comparison, relevance", "all HITs have the same keywords"),
-    "screening.careless": ("0.6", "no policy of [screening] asks for it"),
-    "words.passages": ("", "instructions in [design] may say it"),
-    "words.requester": ("", "the worker site says Requester"),
-    "words.requesters": ("", "the worker site says Requester"),
-    "words.tasks": ("", "several are the word task and an s"),
-    "workers.most_query_share": ("1", "most_hits and most_share in [workers] cap what a worker does"),
-    "workers.practice_retry_hours": ("24", "who took the test may try again after 24 hours"),
-}
-"""Config keys that were: the value that holds, with which a config may still have them, and what holds."""
-
 
 def told(kind: Literal["verb", "option"], name: str, *, verb: str = "") -> str:
     """Return what to tell whoever used an old name, on one line; empty where it never was one."""
@@ -67,3 +53,12 @@ def told(kind: Literal["verb", "option"], name: str, *, verb: str = "") -> str:
     if now is None:
         return ""
     return f"prefjudge {name} is now: prefjudge {now}" if kind == "verb" else f"{name} is now: {now}"
+
+
+class OldName(FutureWarning):
+    """An old name that is still taken: programs see it as a warning, the shell prints it as a note."""
+
+
+def tell(words: str) -> None:
+    """Tell, once in a process, that a name is an old one."""
+    warnings.warn(words, OldName, stacklevel=2)

@@ -1,11 +1,13 @@
 """Who uses an old name of a verb or an option is told the new one, in one line."""
 
+import warnings
+
 import pytest
 from typer.testing import CliRunner
 
 import prefjudge
 from prefjudge import VERBS, renamed
-from prefjudge.cli.app import app
+from prefjudge.cli.app import _note_old_names, app
 from prefjudge.cli.commands import command_of
 from prefjudge.errors import InputError
 
@@ -44,3 +46,18 @@ def test_an_option_that_one_verb_lost_is_told_by_that_verb_alone() -> None:
         prefjudge.reproduce("benchmarking", baseline="x")
     with pytest.raises(InputError, match="no argument baseline"):
         prefjudge.score(baseline="x")
+
+
+def test_an_old_name_is_a_note_in_the_shell_and_other_warnings_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs: list[object] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *one: theirs.append(one))
+    _note_old_names()
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for _ in range(3):
+            renamed.tell("study.toml: a is now b")
+        warnings.warn("else", FutureWarning, stacklevel=1)
+    assert capsys.readouterr().err == "note: study.toml: a is now b\n"
+    assert len(theirs) == 1

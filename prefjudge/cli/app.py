@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -14,6 +15,7 @@ import typer
 from prefjudge import VERBS
 from prefjudge.cli.commands import HELP_NAMES, Verbs
 from prefjudge.errors import PrefjudgeError
+from prefjudge.renamed import OldName
 
 app = typer.Typer(
     name="prefjudge",
@@ -92,9 +94,25 @@ def _misused(error: Any) -> None:
         complain(PrefjudgeError(what[:1].lower() + what[1:], f"{meant}See: prefjudge {verb}--help"))
 
 
+def _note_old_names() -> None:
+    """Have an old name told as every other note; what other packages warn of is theirs to show."""
+    from prefjudge.cli.output import notice
+
+    theirs = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, OldName):
+            notice((str(message),))
+        else:
+            theirs(message, category, *where, **more)
+
+    warnings.showwarning = show
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in a message, never in a traceback."""
     gc.set_threshold(_OBJECTS)
+    _note_old_names()
     # Read when numpy is loaded. No matrix here is worth a second thread, and OpenBLAS's threads wait for each
     # other in a loop: on busy cores they double the time of a large report.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))

@@ -29,7 +29,7 @@ from prefjudge.core.runs import Order
 from prefjudge.crowd.crowds import AT_THE_MARKETPLACE, CROWDS, MARKETPLACE
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.evaluation.measures.measures import one_each, parse_measure
-from prefjudge.renamed import KEYS
+from prefjudge.renamed import tell
 from prefjudge.resources import resource_dir
 from prefjudge.study.values import parse_money, parse_values, read_values
 
@@ -362,6 +362,24 @@ class StudyConfig(_Section):
         return self
 
 
+MOVED: Mapping[str, str] = {}
+"""Keys that have another name or section now: a config may still have the old one, whose value is taken."""
+GONE: Mapping[str, tuple[str, str]] = {
+    "design.layouts": ("4", "a HIT is shown in 4 ways"),
+    "design.one_pair_per_query": ("false", "a HIT may show several pairs of a query"),
+    "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),
+    "fees.minimum": ("0.01", "a fee is a cent at least, and none where rate is 0"),
+    "hit.keywords": ("search, reading, comparison, relevance", "all HITs have the same keywords"),
+    "screening.careless": ("0.6", "no policy of [screening] asks for it"),
+    "words.passages": ("", "instructions in [design] may say it"),
+    "words.requester": ("", "the worker site says Requester"),
+    "words.requesters": ("", "the worker site says Requester"),
+    "words.tasks": ("", "several are the word task and an s"),
+    "workers.most_query_share": ("1", "most_hits and most_share in [workers] cap what a worker does"),
+    "workers.practice_retry_hours": ("24", "who took the test may try again after 24 hours"),
+}
+"""Keys that were: the value that holds, with which a config may still have them, and what holds."""
+
 _SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
 """Variables that override a key above the first section."""
 
@@ -383,11 +401,16 @@ def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
     """Return the config of a file's values and the environment's; as :func:`load_config`."""
     values = deepcopy(dict(found))
     told = _override(values, os.environ)
-    for key, (holds, _) in KEYS.items():
-        section, name = key.split(".")
-        inside = values.get(section)
-        if isinstance(inside, dict) and _is_same(inside.get(name), holds):
-            del inside[name]
+    for key, now in MOVED.items():
+        old, new = _section(values, key), _section(values, now)
+        if (name := _name(key)) in old and _name(now) not in new:
+            _section(values, now, make=True)[_name(now)] = old.pop(name)
+            told[now] = told.pop(key, key)
+            tell(f"{path}: {key} is now {now}: write that name")
+    for key, (holds, _) in GONE.items():
+        old = _section(values, key)
+        if _is_same(old.get(_name(key)), holds):
+            del old[_name(key)]
     try:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
@@ -406,6 +429,19 @@ def template(name: str) -> str:
     if name not in known:
         raise ConfigError(f"there is no config {name!r}", f"Choose one of: {', '.join(known)}.")
     return known[name].read_text(encoding="utf-8")
+
+
+def _section(values: dict[str, Any], key: str, *, make: bool = False) -> dict[str, Any]:
+    """Return the values beside a key, which may stand in no section; none where there is no such section."""
+    for part in key.split(".")[:-1]:
+        values = values.setdefault(part, {}) if make else values.get(part, {})
+        if not isinstance(values, dict):
+            return {}
+    return values
+
+
+def _name(key: str) -> str:
+    return key.rpartition(".")[2]
 
 
 def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
@@ -431,8 +467,10 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
         where = ".".join(str(part) for part in problem["loc"]) or "the file"
         if where in told:
             where = f"{where}, which {told[where]} sets"
-        if (key := ".".join(map(str, problem["loc"]))) in KEYS:
-            lines.append(f"  {where}: this key is gone, and {KEYS[key][1]}; delete this line")
+        if (key := ".".join(map(str, problem["loc"]))) in GONE:
+            lines.append(f"  {where}: this key is gone, and {GONE[key][1]}; delete this line")
+        elif key in MOVED:
+            lines.append(f"  {where}: this key is {MOVED[key]} now, which is there too; delete this line")
         elif problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
         else:

@@ -8,8 +8,10 @@ from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.crowds import connect
 from prefjudge.crowd.protocol import CrowdSettings
 from prefjudge.errors import ConfigError
+from prefjudge.renamed import OldName
 from prefjudge.resources import resource_dir
 from prefjudge.steps.init import init
+from prefjudge.study import config as config_module
 from prefjudge.study.config import StudyConfig, load_config, template
 from prefjudge.study.store import fill
 
@@ -78,6 +80,35 @@ minimum = 0.01
     assert "design.layouts, which PREFJUDGE_DESIGN__LAYOUTS sets: this key is gone, and a HIT is" in message
     assert message.count("is gone") == message.count("delete this line") == 9
     assert "24" not in message, "what holds is not refused"
+
+
+def test_a_key_that_moved_is_taken_under_its_old_name_and_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = {"pool.deep": "pool.depth", "cap": "budget", "screening.stop": "pay.doubt_days"}
+    monkeypatch.setattr(config_module, "MOVED", moved)
+    before = 'name = "x"\ncap = 20\n[pool]\ndeep = 3\n[screening]\nstop = 1\n'
+    with pytest.warns(OldName) as told:
+        now = config(tmp_path, before)
+    assert (now.pool.depth, now.budget, now.pay.doubt_days) == (3, 20, 1)
+    assert [str(one.message).partition(": ")[2] for one in told] == [
+        f"{old} is now {new}: write that name" for old, new in moved.items()
+    ]
+    with pytest.raises(ConfigError, match=r"pool\.deep: this key is pool\.depth now, which is there too"):
+        config(tmp_path, 'name = "x"\n[pool]\ndeep = 3\ndepth = 2\n')
+    monkeypatch.setenv("PREFJUDGE_POOL__DEEP", "0")
+    with (
+        pytest.warns(OldName, match=r"pool\.deep"),
+        pytest.raises(ConfigError, match=r"pool\.depth, which PREFJUDGE_POOL__DEEP sets: Input should be"),
+    ):
+        config(tmp_path, 'name = "x"\n')
+
+
+def test_a_key_above_the_first_section_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_module, "GONE", {"colour": ("red", "pages have one colour")})
+    assert config(tmp_path, 'name = "x"\ncolour = "red"\n') == StudyConfig(name="x")
+    with pytest.raises(ConfigError, match="colour: this key is gone, and pages have one colour"):
+        config(tmp_path, 'name = "x"\ncolour = "blue"\n')
 
 
 def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
