@@ -65,10 +65,8 @@ class Copies:
         return found
 
     def spread(self, labels: Qrels) -> Qrels:
-        """Return labels that list all copies of each labelled document, by query and doc_id.
-
-        A copy that has a label of its own keeps it; another has the highest of its copies.
-        """
+        """Return labels that list all copies of each labelled document, by query and doc_id."""
+        # A copy that has a label of its own keeps it; another has the highest of its copies.
         rows = sorted(self.rows(labels.docs, labels.doc), key=lambda row: float(labels.grade[row]))
         said = {row: (int(labels.query[row]), labels.docs[labels.doc[row]]) for row in rows}
         known = {*said.values()}
@@ -112,10 +110,8 @@ NO_COPIES = Copies()
 
 
 def copies_in(texts: Mapping[str, str], *, near: bool = False) -> Copies:
-    """Return which documents have the same text but for blanks, or, if ``near``, the same words.
-
-    Texts without any tell nothing: they are no copies of each other.
-    """
+    """Return which documents have the same text but for blanks, or, if ``near``, the same words."""
+    # Texts without any tell nothing: they are no copies of each other.
     begins: dict[tuple[str, ...], list[str]] = {}
     for doc, text in texts.items():  # few texts begin alike, and only these are looked at whole
         words = () if near else tuple(text.split(None, 3)[:3])
@@ -133,11 +129,9 @@ def copies_in(texts: Mapping[str, str], *, near: bool = False) -> Copies:
 def merge_copies(
     pools: Pools, copies: Copies, qrels: Qrels | None = None, *, kept: Collection[Candidate] = ()
 ) -> tuple[Pools, dict[Candidate, str]]:
-    """Make the copies in a pool one candidate; return the pools, and what gave way to which candidate.
-
-    The copy with the highest label stands for all; of several, the one that the qrels brought into the pool,
-    then the one that most runs have, then the first by doc_id.
-    """
+    """Make the copies in a pool one candidate; return the pools, and what gave way to which candidate."""
+    # The copy with the highest label stands for all; of several, the one that the qrels brought into the
+    # pool, then the one that most runs have, then the first by doc_id.
     groups: dict[Candidate, dict[str, int]] = {}
     for row in copies.rows(pools.docs, pools.doc):
         query, doc = pools.queries[pools.query[row]], pools.docs[pools.doc[row]]

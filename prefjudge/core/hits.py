@@ -38,10 +38,8 @@ class HitPlan:
 
 
 def layout_index(assignment_id: str, layouts: int) -> int:
-    """Return which layout an assignment is shown: the FNV-1a hash of its id, modulo the number of layouts.
-
-    The page computes the same number in JavaScript.
-    """
+    """Return which layout an assignment is shown: the FNV-1a hash of its id, modulo the number of layouts."""
+    # The page computes the same number in JavaScript.
     value = 0x811C9DC5
     for byte in assignment_id.encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -57,11 +55,9 @@ def pack_pairs(count: int, per_hit: int, *, rng: np.random.Generator) -> list[tu
 def draw_decoys(
     packed: Sequence[tuple[int, ...]], per_hit: int, *, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Draw pairs of other HITs for each HIT, so that not only gold pairs are met again.
-
-    A HIT has fewer than ``per_hit`` where no other HIT has a pair left. Each pair is drawn once before any is
-    drawn again.
-    """
+    """Draw pairs of other HITs for each HIT, so that not only gold pairs are met again."""
+    # A HIT has fewer than `per_hit` where no other HIT has a pair left. Each pair is drawn once before any is
+    # drawn again.
     waiting = [int(pair) for pair in rng.permutation([pair for pairs in packed for pair in pairs])]
     decoys = []
     for pairs in packed:
@@ -80,14 +76,12 @@ def draw_decoys(
 def plan_hit(
     pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: np.random.Generator
 ) -> HitPlan:
-    """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts.
-
-    The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the left.
-    Each layout has gold pairs right on either side, where there are at least two: someone who always
-    chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
-    of them mirrored. Were the sides drawn again for each layout, the few slots that in no layout are all on
-    one side would give the gold pairs away.
-    """
+    """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts."""
+    # The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the
+    # left. Each layout has gold pairs right on either side, where there are at least two: someone who always
+    # chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
+    # of them mirrored. Were the sides drawn again for each layout, the few slots that in no layout are all on
+    # one side would give the gold pairs away.
     count = len(pairs) + len(gold)
     slots = tuple(rng.permutation(count).tolist())
     swapped = _draw_sides(np.array([k >= len(pairs) for k in slots], dtype=bool), rng)

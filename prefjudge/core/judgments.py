@@ -154,11 +154,9 @@ def split_models(log: Judgments, named: Collection[str] = ()) -> tuple[Judgments
 
 
 def read_choice(reply: str) -> int | None:
-    """Return what a reply chooses: 1 for the passage shown first, -1 for the other, 0 for neither.
-
-    It is the first line if that is nothing but 0, 1 or 2, else the only one of these in the reply, so that
-    ``Passage 1 is better`` is a choice; None where there is none, or more than one.
-    """
+    """Return what a reply chooses: 1 for the passage shown first, -1 for the other, 0 for neither."""
+    # It is the first line if that is nothing but 0, 1 or 2, else the only one of these in the reply, so that
+    # `Passage 1 is better` is a choice; None where there is none, or more than one.
     first = re.fullmatch(r"\W*([012])\W*", reply.strip().partition("\n")[0])
     found = {first[1]} if first else set(re.findall(r"(?<!\w)(?<!\d[.,])([012])(?!\w)(?![.,]\d)", reply))
     return {"0": 0, "1": 1, "2": -1}[found.pop()] if len(found) == 1 else None
@@ -197,10 +195,8 @@ def compare_with_people(votes: Iterable[ModelVote], people: Mapping[Pair, Sequen
 
 
 def hopeless(votes: Iterable[ModelVote], least: int = 3) -> set[tuple[str, str]]:
-    """Return the candidates that a model would veto: (query_id, doc_id) that lost every decided pair.
-
-    These are ``least`` pairs or more, without a tie or a win.
-    """
+    """Return the candidates that a model would veto: (query_id, doc_id) that lost every decided pair."""
+    # These are `least` pairs or more, without a tie or a win.
     lost: dict[tuple[str, str], int] = {}
     saved: set[tuple[str, str]] = set()
     for vote in votes:
@@ -225,11 +221,9 @@ def favourites(votes: Iterable[ModelVote]) -> dict[str, str]:
 
 
 def model_families(name: str) -> frozenset[str]:
-    """Return whose models a name or a run tag names, by its whole words.
-
-    ``gpt-4o``, ``bm25+o3-mini`` and ``openai-rank`` name OpenAI. A model that was made from another's,
-    such as ``DeepSeek-R1-Distill-Qwen-7B``, is of both families.
-    """
+    """Return whose models a name or a run tag names, by its whole words."""
+    # `gpt-4o`, `bm25+o3-mini` and `openai-rank` name OpenAI. A model that was made from another's, such as
+    # `DeepSeek-R1-Distill-Qwen-7B`, is of both families.
     words = _words(name)
     return frozenset(
         maker for maker, known in _FAMILIES.items() if any(f"-{one}-" in words for one in known.split())
@@ -300,27 +294,21 @@ class BarringRule:
         return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
 
     def guesses(self, record: GoldRecord) -> bool:
-        """Return whether a worker is no better than chance, with a posterior probability of ``confidence``.
-
-        A worker guesses (is right half of the time) or is acceptable, each as likely before the first gold
-        pair.
-        """
+        """Return whether a worker guesses, with a posterior probability of ``confidence``."""
+        # A worker guesses (is right half of the time) or is acceptable, each as likely before the first gold
+        # pair.
         return _weight(self.accuracy, record.right, record.missed) >= _log_odds(self.confidence)
 
     def began_well(self, record: GoldRecord) -> bool:
-        """Return whether the HITs before the first miss show, at 99 %, that nobody guessed.
-
-        With an accuracy of 0.9 it takes eight gold pairs. Six were too few: where six people guess, one of
-        them gets the first six gold pairs right in one study of eleven.
-        """
+        """Return whether the HITs before the first miss show, at 99 %, that nobody guessed."""
+        # With an accuracy of 0.9 it takes eight gold pairs. Six were too few: where six people guess, one of
+        # them gets the first six gold pairs right in one study of eleven.
         return _weight(self.accuracy, _before_miss(record.hits), 0) <= -_log_odds(_SURE)
 
     def in_doubt(self, record: GoldRecord) -> bool:
-        """Return whether the gold pairs do not show, at 99 %, that nobody guesses, or show it no longer.
-
-        With an accuracy of 0.9 it takes eight that are right. After a HIT with a miss the doubt is back until
-        later ones outweigh it.
-        """
+        """Return whether the gold pairs do not show, at 99 %, that nobody guesses, or show it no longer."""
+        # With an accuracy of 0.9 it takes eight that are right. After a HIT with a miss the doubt is back
+        # until later ones outweigh it.
         return not self.proves(record) or _page_sums(self.accuracy, record.hits)[-1] > 0
 
     def proves(self, record: GoldRecord) -> bool:
@@ -383,11 +371,9 @@ def climb(hits: Sequence[tuple[int, int]], passed_over: Collection[int] = ()) ->
 
 
 def _page_sums(accuracy: float, hits: Sequence[tuple[int, int]]) -> list[float]:
-    """Return the evidence that a worker has turned from good work to guessing, before and after each HIT.
-
-    These are the sums of Page's test (Biometrika, 1954), which begin anew whenever no evidence is left, so
-    that good work in the past does not hide what came after it.
-    """
+    """Return the evidence that a worker has turned from good work to guessing, before and after each HIT."""
+    # These are the sums of Page's test (Biometrika, 1954), which begin anew whenever no evidence is left, so
+    # that good work in the past does not hide what came after it.
     sums = [0.0]
     for right, missed in hits:
         sums.append(max(0.0, sums[-1] + _weight(accuracy, right, missed)))

@@ -137,10 +137,8 @@ def chosen_qrels(qrels: Qrels, per_query: QrelsPerQuery = QrelsPerQuery.FIRST) -
 
 
 def unpooled_tops(heads: Heads, pools: Pools) -> dict[str, int]:
-    """Return how many first documents of each run that was not pooled are in no pool, where some are.
-
-    People judged such a run only where it does as a pooled one does. Empty where the pools name no run.
-    """
+    """Return how many first documents of each run that was not pooled are in no pool, where some are."""
+    # People judged such a run only where it does as a pooled one does. Empty where the pools name no run.
     others = np.array([run not in pools.sources for run in heads.runs], dtype=bool)
     if others.all() or not others.any():
         return {}
@@ -185,10 +183,8 @@ class Contributions:
 def group_contributions(
     queries: tuple[str, ...], sources: tuple[str, ...], added: Sequence[Contributions]
 ) -> Pools:
-    """Sort the contributions by (query, doc_id) and merge those of one document.
-
-    Blocks of whole queries are sorted one after the other, so nothing but the columns themselves grows.
-    """
+    """Sort the contributions by (query, doc_id) and merge those of one document."""
+    # Blocks of whole queries are sorted one after the other, so nothing but the columns themselves grows.
     added = [part.of_used() for part in added]
     docs, codes = merged(*(part.docs for part in added))
     query = np.concatenate([part.query for part in added])
@@ -323,10 +319,8 @@ def find_rows(
 
 
 def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.random.Generator) -> Pools:
-    """Return the pools of ``count`` queries drawn at random from those with at least ``min_size`` candidates.
-
-    Shallow pooling for sparse labels, section 4.1, has 500 queries with a pool of at least two.
-    """
+    """Return the pools of ``count`` queries drawn at random, of ``min_size`` candidates or more."""
+    # Shallow pooling for sparse labels, section 4.1, has 500 queries with a pool of at least two.
     eligible = np.flatnonzero(pools.sizes >= min_size)
     if eligible.size < count:
         raise ValueError(f"only {eligible.size} queries have a pool of at least {min_size}, not {count}")
@@ -338,11 +332,9 @@ def sample_queries(pools: Pools, count: int, *, min_size: int = 2, rng: np.rando
 
 
 def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, list[Codes]]:
-    """Number the distinct (query, doc) rows; return each candidate's query and doc, and the rows' candidates.
-
-    Most documents occur under one query, so the number of a document is found by one scatter; only the rows
-    of documents that several queries of the block share are sorted.
-    """
+    """Number distinct (query, doc) rows; return each candidate's query and doc, and the rows' candidates."""
+    # Most documents occur under one query, so the number of a document is found by one scatter; only the rows
+    # of documents that several queries of the block share are sorted.
     filled = [doc for _, doc in parts if doc.size]
     if not filled:
         return np.empty(0, np.int32), np.empty(0, np.int32), [np.empty(0, np.int32) for _ in parts]
@@ -380,12 +372,10 @@ def number_candidates(parts: list[tuple[Codes, Codes]]) -> tuple[Codes, Codes, l
 
 
 def number_in_order(votes: Index, left: Codes, right: Codes) -> tuple[Codes, Codes, list[Codes]] | None:
-    """Number the candidates of votes whose document codes rise with the queries, as in a log read by query.
-
-    A candidate's row is its code less the lowest, and nothing has to be looked up. Takes how many votes each
-    query has, and the votes in that order. Returns what `number_candidates` does; None where the codes are
-    not so. Codes between those of a query get a row too, voted on or not.
-    """
+    """Number the candidates of votes whose document codes rise with the queries, as in a log by query."""
+    # A candidate's row is its code less the lowest, and nothing has to be looked up. Takes how many votes
+    # each query has, and the votes in that order. Returns what `number_candidates` does; None where the codes
+    # are not so. Codes between those of a query get a row too, voted on or not.
     held = np.flatnonzero(votes)
     if not held.size:
         return None
@@ -432,10 +422,8 @@ Rows = NDArray[np.signedinteger[Any]]
 
 
 def _cells(first: Rows, second: Rows, size: int) -> Rows:
-    """Number each unordered pair of rows of one query, where no query has more than ``size`` candidates.
-
-    A row has ``size`` cells: one for each row that it can be paired with, from itself on.
-    """
+    """Number each unordered pair of rows of one query, where no query has more than ``size`` candidates."""
+    # A row has `size` cells: one for each row that it can be paired with, from itself on.
     cells: Rows = np.minimum(first, second)
     # low x size + (high - low), with ``high - low`` below ``size``: no two pairs share a cell.
     cells *= size - 1
@@ -655,11 +643,9 @@ def pool_top_pairs(heads: Heads, qrels: Qrels) -> Pools:
 
 
 def pooled_qrels(qrels: Qrels, pools: Pools, source: str) -> Qrels:
-    """Return the qrels that a pool holds: those are what people were asked about.
-
-    A qrel without a text cannot be shown, and another one of its query takes its place in the pool. Whoever
-    compares runs with the qrels afterwards must mean the one that was judged.
-    """
+    """Return the qrels that a pool holds: those are what people were asked about."""
+    # A qrel without a text cannot be shown, and another one of its query takes its place in the pool. Whoever
+    # compares runs with the qrels afterwards must mean the one that was judged.
     if source not in pools.sources:
         return qrels
     theirs = np.zeros(pools.query.size, dtype=bool)

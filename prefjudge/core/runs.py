@@ -187,10 +187,8 @@ def select_labels(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
 
 
 def number_subtopics(query: Codes, name: Codes) -> NDArray[np.int64] | None:
-    """Number the subtopics within each query, from 0; None where some query has more than `MOST_SUBTOPICS`.
-
-    ``name`` is a code for what the subtopic of each judgment is called.
-    """
+    """Number the subtopics within each query, from 0; None where one has more than `MOST_SUBTOPICS`."""
+    # `name` is a code for what the subtopic of each judgment is called.
     width = int(name.max(initial=0)) + 1
     each, row = np.unique(query.astype(np.int64) * width + name, return_inverse=True)
     of = each // width
@@ -199,10 +197,8 @@ def number_subtopics(query: Codes, name: Codes) -> NDArray[np.int64] | None:
 
 
 def with_subtopics(judged: Qrels, subtopic: NDArray[np.int64]) -> Qrels:
-    """Return one row for each document of judgments of subtopics, where it first comes.
-
-    Before, there is a row for each document and subtopic, which is numbered within its query.
-    """
+    """Return one row for each document of judgments of subtopics, where it first comes."""
+    # Before, there is a row for each document and subtopic, which is numbered within its query.
     key = judged.query.astype(np.int64) * len(judged.docs) + judged.doc
     _, first, row = np.unique(key, return_index=True, return_inverse=True)
     grade, subtopics = judged.grade[first], np.zeros(first.size, dtype=np.uint64)

@@ -96,10 +96,8 @@ class Shortcut:
 def visible(
     log: Judgments, *, queries: Mapping[str, str] | None = None, passages: Mapping[str, str] | None = None
 ) -> dict[str, NDArray[np.float64]]:
-    """Return how far each visible rule prefers the left passage of each judgment; 0 where it does not say.
-
-    The rules of texts need the ``queries`` and the ``passages``; a judgment whose texts are not there has 0.
-    """
+    """Return how far each visible rule prefers the left passage of each judgment; 0 where it does not say."""
+    # The rules of texts need the `queries` and the `passages`; a judgment whose texts are not there has 0.
     found = {LEFT: np.ones(len(log))} if log.sides else {}
     if not queries or not passages or not len(log):
         return found
@@ -130,10 +128,8 @@ def visible(
 def find_shortcuts(
     log: Judgments, seen: Mapping[str, NDArray[np.float64]], *, level: float = LEVEL
 ) -> tuple[Shortcut, ...]:
-    """Return whose votes follow what is `visible`, or others' votes, far more than is usual: the surest sign.
-
-    The level is divided among the workers and what they may follow (Bonferroni).
-    """
+    """Return whose votes follow what is `visible`, or others' votes, far more than usual: the surest sign."""
+    # The level is divided among the workers and what they may follow (Bonferroni).
     surest: dict[int, Shortcut] = {}
     signs = (_follow_rules(log, seen), _follow_mixtures(log, seen), _follow_each_other(log))
     tests = (2 * len(seen) + 2) * max(1, len(log.workers))
@@ -193,11 +189,9 @@ def _against_others(
 
 
 def _follow_each_other(log: Judgments) -> Iterator[Shortcut]:
-    """Find a few who agree with each other more than if all had nothing but the truth in common.
-
-    Two meet too rarely to say so of them alone: the leading eigenvector of the agreement that is too much
-    tells who belongs together, and its eigenvalue whether they are more than chance brings together.
-    """
+    """Find a few who agree with each other more than if all had nothing but the truth in common."""
+    # Two meet too rarely to say so of them alone: the leading eigenvector of the agreement that is too much
+    # tells who belongs together, and its eigenvalue whether they are more than chance brings together.
     cast, n = _votes(log), len(log.workers)
     low, high = np.minimum(log.left, log.right)[cast], np.maximum(log.left, log.right)[cast]
     _, pair = np.unique(np.stack((log.query[cast], low, high)), axis=1, return_inverse=True)

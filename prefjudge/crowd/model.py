@@ -74,11 +74,9 @@ class ChatModel:
         self._http = urllib3.PoolManager(maxsize=64, retries=False)
 
     def ask(self, prompt: str, request: Callable[[], AbstractContextManager[Request]]) -> Reply:
-        """Return the model's reply; raises CrowdError where it refuses, or stays busy or out of reach.
-
-        ``request`` opens a request, in which the prompt is sent once: its cost is reserved before, and
-        settled or released after.
-        """
+        """Return the model's reply; raises CrowdError where it refuses, or stays busy or out of reach."""
+        # `request` opens a request, in which the prompt is sent once: its cost is reserved before, and
+        # settled or released after.
         body = json.dumps(
             {
                 "model": self.name,

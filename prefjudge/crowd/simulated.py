@@ -237,10 +237,8 @@ class SimulatedWorker(Visitor):
         return self._mind.error if self._mind.temper in LOOKERS else 0.5
 
     def take_hit(self) -> bool:
-        """Judge a HIT and submit it: one that an earlier, stopped call left, or the first on offer.
-
-        Returns whether there was one.
-        """
+        """Judge a HIT and submit it: one that an earlier, stopped call left, or the first on offer."""
+        # Returns whether there was one.
         offered = self.get("/hits")
         if self._take_tests(offered["groups"]):
             offered = self.get("/hits")

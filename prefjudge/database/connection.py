@@ -41,10 +41,8 @@ def row_of(record: "Record") -> dict[str, Any]:
 
 
 def reader(example: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Return the columns of a record, and what takes their values out of any record like it.
-
-    That raises ValueError for a record with other columns, of which some would be lost.
-    """
+    """Return the columns of a record, and what takes their values out of any record like it."""
+    # That raises ValueError for a record with other columns, of which some would be lost.
     kind, columns = type(example), tuple(row_of(example))
     keys = example.keys() if isinstance(example, Mapping) else None
     pick: Callable[[Any], Any] = (attrgetter if keys is None else itemgetter)(*columns)
@@ -81,10 +79,8 @@ def _pyformat(sql: str) -> str:
 
 
 def in_list(name: str, values: Iterable[Value]) -> tuple[str, dict[str, Value]]:
-    """Return what stands between the brackets of ``IN (…)``, and its parameters; nothing is in an empty list.
-
-    ``name`` tells them from the statement's other parameters.
-    """
+    """Return what ``IN (…)`` has in its brackets, and its parameters; nothing is in an empty list."""
+    # `name` tells them from the statement's other parameters.
     params = {f"{name}{number}": value for number, value in enumerate(values)}
     return ", ".join(f":{one}" for one in params) or "NULL", params
 
@@ -121,10 +117,8 @@ class Connection:
             yield [*zip(*rows, strict=True)]
 
     def insert(self, table: str, record: "Record", rest: str = "", /, **named: Value) -> list[Row]:
-        """Add one row; its columns are a dataclass's fields, or a mapping's keys.
-
-        ``rest`` is what the statement ends with, such as ``ON CONFLICT DO NOTHING`` or ``RETURNING seq``.
-        """
+        """Add one row; its columns are a dataclass's fields, or a mapping's keys."""
+        # `rest` is what the statement ends with, such as `ON CONFLICT DO NOTHING` or `RETURNING seq`.
         row = row_of(record)
         return self.execute(insertion(table, tuple(row), ":{}", rest), row, **named)
 
@@ -138,10 +132,8 @@ class Connection:
             self._many(statement, map(read, chain([first], rows)))
 
     def select(self, kind: type[T], rest: str, /, **named: Value) -> list[T]:
-        """Select the columns that a dataclass names, and return a record for each row.
-
-        ``rest`` is the statement from its ``FROM`` on, in which each of these columns occurs once.
-        """
+        """Select the columns that a dataclass names, and return a record for each row."""
+        # `rest` is the statement from its `FROM` on, in which each of these columns occurs once.
         columns = columns_of(kind)
         rows = self.execute(f"SELECT {', '.join(columns)} {rest}", named)
         return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
@@ -219,10 +211,8 @@ def say_waiting(who: str, what: str) -> None:
 
 
 def others_holding(path: Path) -> list[str] | None:
-    """Return the other processes that hold a lock on a SQLite file, in words.
-
-    None where the system does not say: only Linux lists its locks.
-    """
+    """Return the other processes that hold a lock on a SQLite file, in words."""
+    # None where the system does not say: only Linux lists its locks.
     try:
         lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
     except OSError:

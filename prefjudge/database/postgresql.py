@@ -36,11 +36,9 @@ def connect(url: str) -> Any:
 
 @contextmanager
 def transaction(raw: Any, url: str, *, write: bool) -> Iterator[None]:
-    """Open a transaction.
-
-    One that only reads sees one state of the database throughout, as SQLite's do: at PostgreSQL's default
-    level each statement would see what others have committed before it.
-    """
+    """Open a transaction."""
+    # One that only reads sees one state of the database throughout, as SQLite's do: at PostgreSQL's default
+    # level each statement would see what others have committed before it.
     from psycopg import IsolationLevel, OperationalError
 
     raw.isolation_level = None if write else IsolationLevel.REPEATABLE_READ

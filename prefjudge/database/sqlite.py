@@ -118,10 +118,8 @@ def run_waiting(raw: sqlite3.Connection, path: Path, statement: str, timeout: fl
 
 
 def lock(path: Path, timeout: float) -> sqlite3.Connection | None:
-    """Return the connection that holds a lock file beside the store, which stays free.
-
-    None where another process does not let go of it.
-    """
+    """Return the connection that holds a lock file beside the store, which stays free."""
+    # None where another process does not let go of it.
     path = Path(f"{path}.lock")
     raw = None
     try:
@@ -175,13 +173,11 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a file that may not be written, or whose folder may not.
-
-    Readers of a write-ahead log share an index of it, which lies beside the file. Where there is none and
-    none can be made, nobody has the file open. Then it is read as it lies there, or, where a killed program
-    left a log behind, from a copy into which the log is merged: to skip the log would lose its transactions
-    in silence.
-    """
+    """Open a file that may not be written, or whose folder may not."""
+    # Readers of a write-ahead log share an index of it, which lies beside the file. Where there is none and
+    # none can be made, nobody has the file open. Then it is read as it lies there, or, where a killed program
+    # left a log behind, from a copy into which the log is merged: to skip the log would lose its transactions
+    # in silence.
     uri = f"{path.absolute().as_uri()}?mode=ro"
     raw = sqlite3.connect(uri, uri=True, timeout=SAY_AFTER, isolation_level=None, check_same_thread=False)
     try:

@@ -39,11 +39,9 @@ BUDGET = 1 << 26
 def half_sums(
     grid: Grid, masks: Masks, a: Codes, b: Codes
 ) -> Iterator[tuple[Index, Index, tuple[PairSums, PairSums]]]:
-    """Sum up both halves of each split for each pair of runs, some at a time.
-
-    ``masks``, shape (splits, queries), flags the queries of the first half, which has the same size in every
-    split. Yields which split and which pair each element of the sums is about, and the sums of both halves.
-    """
+    """Sum up both halves of each split for each pair of runs, some at a time."""
+    # `masks`, shape (splits, queries), flags the queries of the first half, which has the same size in every
+    # split. Yields which split and which pair each element of the sums is about, and the sums of both halves.
     levels = few_levels(grid)
     if levels is None:
         yield from _by_sorting(grid, masks, a, b)
@@ -154,12 +152,10 @@ class _Members:
 def _signed_ranks(
     difference: Column, slack: float, members: _Members
 ) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Return the signed-rank sums of one pair for both halves of all splits.
-
-    Queries are ordered by the size of their difference, tied sizes with the negative ones first. A group of
-    ties then reaches from ``start`` over ``middle``, where its positive ones begin, to ``end``; its members
-    of a half have the average rank (how many lie before start + how many before end + 1) / 2 there.
-    """
+    """Return the signed-rank sums of one pair for both halves of all splits."""
+    # Queries are ordered by the size of their difference, tied sizes with the negative ones first. A group of
+    # ties then reaches from `start` over `middle`, where its positive ones begin, to `end`; its members of a
+    # half have the average rank (how many lie before start + how many before end + 1) / 2 there.
     # Wilcoxon drops the queries without a difference before it ranks the others.
     query = np.flatnonzero(difference)
     sizes, place = np.unique(np.abs(difference[query]), return_inverse=True)

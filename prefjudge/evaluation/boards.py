@@ -18,13 +18,11 @@ from prefjudge.words import told
 
 
 def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, pooled: Qrels | None = None) -> JudgedRanks:
-    """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it.
-
-    It scores 1 under ``top`` itself. Under other qrels its score is the bar that a run must pass to be better
-    than perfect (Arabzadeh et al. 2021, sections 3 and 5). The highest grade comes first, equal ones as the
-    file lists them. Those that were ``pooled`` stand first: a qrel that nobody was shown cannot be anybody's
-    choice, and above the one that was judged it would only push that one down.
-    """
+    """Return the run that places the relevant documents of ``top`` first, as ``qrels`` see it."""
+    # It scores 1 under `top` itself. Under other qrels its score is the bar that a run must pass to be better
+    # than perfect (Arabzadeh et al. 2021, sections 3 and 5). The highest grade comes first, equal ones as the
+    # file lists them. Those that were `pooled` stand first: a qrel that nobody was shown cannot be anybody's
+    # choice, and above the one that was judged it would only push that one down.
     rows, unseen = np.arange(top.grade.size), np.zeros(top.grade.size, dtype=bool)
     if pooled is not None:
         unseen = find_rows(pooled, top.queries, top.docs, top.query, top.doc) < 0
@@ -51,10 +49,8 @@ def perfect_ranks(top: Qrels, qrels: Qrels, *, order: Order, pooled: Qrels | Non
 def perfect_scores(
     top: Qrels, qrels: Qrels, measure: Measure, *, order: Order, pooled: Qrels | None = None
 ) -> Scores | None:
-    """Score the perfect ranking of ``top`` under ``qrels``, on the queries that both judge.
-
-    On other queries it has no label to follow: to score 0 there would make it easy to beat.
-    """
+    """Score the perfect ranking of ``top`` under ``qrels``, on the queries that both judge."""
+    # On other queries it has no label to follow: to score 0 there would make it easy to beat.
     shared = restrict(qrels, top.queries)
     if not shared.queries:
         return None
@@ -62,10 +58,8 @@ def perfect_scores(
 
 
 def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> tuple[Floats, Floats]:
-    """Return how each run's score differs from the perfect ranking's on the queries of the latter, and p.
-
-    The test is two-sided, after Holm's correction over the runs; p is 1 where there is only one query.
-    """
+    """Return how each run's score differs from the perfect ranking's on the queries of the latter, and p."""
+    # The test is two-sided, after Holm's correction over the runs; p is 1 where there is only one query.
     place = {query: row for row, query in enumerate(scores.queries)}
     runs = scores.values[[place[query] for query in perfect.queries]]
     apart: Floats = runs - perfect.values
@@ -269,12 +263,10 @@ class TieSensitivity:
 
 
 def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
-    """Return the ranks with tied documents in their best order, or in their worst.
-
-    The best order puts the highest grades first in each span of equal scores, and unjudged documents last;
-    the worst does the opposite. For every measure that rises when a better document moves up these two bound
-    what any order gives.
-    """
+    """Return the ranks with tied documents in their best order, or in their worst."""
+    # The best order puts the highest grades first in each span of equal scores, and unjudged documents last;
+    # the worst does the opposite. For every measure that rises when a better document moves up these two
+    # bound what any order gives.
     rows = np.lexsort((-ranks.grade, ranks.best, ranks.query))
     # Documents that tie share the best place of their span, so query and best place name it.
     spans = np.cumsum(
@@ -398,11 +390,9 @@ def label_board(
 
 
 def on_common_queries(a: Board, b: Board) -> tuple[Leaderboard, Leaderboard]:
-    """Return the leaderboards of two boards over the queries that both have.
-
-    Other labels and other queries both move runs; only over the same queries do two boards tell what the
-    labels do. Boards without the scores of queries are returned as they are.
-    """
+    """Return the leaderboards of two boards over the queries that both have."""
+    # Other labels and other queries both move runs; only over the same queries do two boards tell what the
+    # labels do. Boards without the scores of queries are returned as they are.
     if set(a.scores.queries) == set(b.scores.queries):
         return a.leaderboard, b.leaderboard
     shared = set(a.scores.queries) & set(b.scores.queries)

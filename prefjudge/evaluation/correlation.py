@@ -182,18 +182,16 @@ def kendall_tau(x: Floats, y: Floats) -> float:
 
 
 def tau_ap(truth: Floats, estimate: Floats) -> float:
-    """Return the AP correlation of an estimated order with the true one, by scores: the greater the better.
-
-    Each thing but the first contributes the share of those above it in the estimate that are truly above it,
-    so that errors at the top weigh more. Ties that both have are agreement; other true ties count one half,
-    and other estimated ties their mean over all orders that break them. It is 1 for the same order with the
-    same ties, -1 for the opposite without ties, NaN for fewer than two things.
-
-    Yilmaz, Aslam & Robertson, "A new rank correlation coefficient for information retrieval" (SIGIR 2008).
-    Where the truth has no ties, this is the tau_AP,a of Urbano & Marrero, "The treatment of ties in AP
-    correlation" (ICTIR 2017), for how right an estimate is. Theirs for two observers who may both have ties,
-    tau_AP,b, takes neither for the truth, so that it is another coefficient where there are no ties, too.
-    """
+    """Return the AP correlation of an estimated order with the true one, by scores: greater is better."""
+    # Each thing but the first contributes the share of those above it in the estimate that are truly above
+    # it, so that errors at the top weigh more. Ties that both have are agreement; other true ties count one
+    # half, and other estimated ties their mean over all orders that break them. It is 1 for the same order
+    # with the same ties, -1 for the opposite without ties, NaN for fewer than two things.
+    # Yilmaz, Aslam & Robertson, "A new rank correlation coefficient for information retrieval" (SIGIR 2008).
+    # Where the truth has no ties, this is the tau_AP,a of Urbano & Marrero, "The treatment of ties in AP
+    # correlation" (ICTIR 2017), for how right an estimate is. Theirs for two observers who may both have
+    # ties, tau_AP,b, takes neither for the truth, so that it is another coefficient where there are no ties,
+    # too.
     count = truth.size
     if count < 2:
         return float("nan")

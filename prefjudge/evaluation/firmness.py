@@ -45,10 +45,8 @@ class Standing:
 def rank_intervals(
     scores: Scores, *, alpha: float = 0.05, tested: "PairedTests | None" = None
 ) -> tuple[Standing, ...]:
-    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction.
-
-    All rank intervals hold together at ``1 - alpha``. Runs stand in order of the mean, then of the run tag.
-    """
+    """Return tiers and rank intervals from paired t tests of all pairs with Holm's correction."""
+    # All rank intervals hold together at `1 - alpha`. Runs stand in order of the mean, then of the run tag.
     count = len(scores.runs)
     goodness = direction(scores.measure) * scores.values.mean(axis=0)
     tested = tested or paired_t_tests(scores)
@@ -292,11 +290,9 @@ def not_asked(why: str) -> tuple[Check, Check]:
 
 
 def recount(scores: Scores, votes: Recount) -> tuple[Check, Check]:
-    """Say how few votes, and how few workers, put another run first: every way to turn or drop them is tried.
-
-    A vote that turns, and a worker who is left out, change the answers of their own queries alone, so that
-    queries are counted again one by one and the best of them are put together.
-    """
+    """Say how few votes, and how few workers, put another run first, of all ways to turn or drop them."""
+    # A vote that turns, and a worker who is left out, change the answers of their own queries alone, so that
+    # queries are counted again one by one and the best of them are put together.
     if votes.how is None:
         return not_asked(votes.why)
     again = _Again(scores, votes, votes.how)
@@ -338,11 +334,9 @@ class _Again:
         return int(np.bincount(self.query, minlength=query.max(initial=0) + 1)[query].sum())
 
     def losses(self, query: Codes, changed: Codes | Index, *, turned: bool) -> Floats:
-        """Return what the leads lose where queries are counted again, shape (n, n_rivals).
-
-        Of each of the ``n`` counts, the judgments in these rows, or of these workers, are turned or left out:
-        ``changed`` has the shape (n, some), -1 for none. A query without an answer tells nothing.
-        """
+        """Return what the leads lose where queries are counted again, shape (n, n_rivals)."""
+        # Of each of the `n` counts, the judgments in these rows, or of these workers, are turned or left out:
+        # `changed` has the shape (n, some), -1 for none. A query without an answer tells nothing.
         judgments, votes = self.votes.judgments, self.votes
         which, place = _spread(self.query, query)
         rows = self.rows[place]
@@ -452,10 +446,8 @@ class _MostLost:
             kinds.setdefault((won, lost, int(judgments.strength[row])), []).append(row)
 
     def of(self, count: int) -> Floats | None:
-        """Return it for ``count`` votes a query, shape (n_queries, n_rivals); None where that is too much.
-
-        Queries that cannot matter are left at 0.
-        """
+        """Return it for ``count`` votes a query, shape (n_queries, n_rivals); None where that is too much."""
+        # Queries that cannot matter are left at 0.
         again = self.again
         if count not in self._found:
             least = again.total - (_MOST - count) * again.reach

@@ -115,12 +115,10 @@ class Intervals:
 def score_intervals(
     values: Floats, *, statistic: Statistic, confidence: float, ends: tuple[float, float]
 ) -> Intervals:
-    """Return the mean or median of each run's scores with the interval that holds there.
-
-    The median's interval is that of order statistics. The mean's is Student's t where `T_NEEDS` queries score
-    otherwise than the run's most frequent score; with fewer it is Gaffke's, which knows the ends of the
-    scale. A scale without ends leaves Student's t. No interval reaches beyond the ``ends``.
-    """
+    """Return the mean or median of each run's scores with the interval that holds there."""
+    # The median's interval is that of order statistics. The mean's is Student's t where `T_NEEDS` queries
+    # score otherwise than the run's most frequent score; with fewer it is Gaffke's, which knows the ends of
+    # the scale. A scale without ends leaves Student's t. No interval reaches beyond the `ends`.
     if statistic == "median":
         centre, *bounds = median_interval(values, confidence)
         few: NDArray[np.bool_] = np.zeros(centre.size, dtype=np.bool_)
@@ -155,11 +153,9 @@ def named_statistic(text: str) -> Statistic:
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
-    """Return the mean of each column and its Student t interval.
-
-    The bounds are NaN where all queries score the same, or there is only one: nothing then says how far the
-    mean may be off.
-    """
+    """Return the mean of each column and its Student t interval."""
+    # The bounds are NaN where all queries score the same, or there is only one: nothing then says how far the
+    # mean may be off.
     count = values.shape[0]
     centre = values.mean(axis=0)
     if count < 2:
@@ -172,12 +168,10 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
 
 
 def median_interval(values: Floats, confidence: float = 0.95) -> Bounds:
-    """Return the median of each column and its distribution-free interval from order statistics.
-
-    The interval runs from the k-th smallest to the k-th greatest value, with the greatest k whose coverage is
-    at least ``confidence`` under the binomial distribution. The bounds are NaN where no k reaches it (fewer
-    than 6 queries at 95 %).
-    """
+    """Return the median of each column and its distribution-free interval from order statistics."""
+    # The interval runs from the k-th smallest to the k-th greatest value, with the greatest k whose coverage
+    # is at least `confidence` under the binomial distribution. The bounds are NaN where no k reaches it
+    # (fewer than 6 queries at 95 %).
     count = values.shape[0]
     centre = np.median(values, axis=0)
     # The median is below the k-th smallest value where fewer
@@ -292,10 +286,8 @@ class PairSums:
 
 
 def pair_sums(grid: Grid, a: Codes, b: Codes, *, block: int = BLOCK) -> PairSums:
-    """Sum up pairs of runs, which are columns of the grid.
-
-    A ``block`` of numbers is worked on at a time. It bounds memory and changes nothing in the result.
-    """
+    """Sum up pairs of runs, which are columns of the grid."""
+    # A `block` of numbers is worked on at a time. It bounds memory and changes nothing in the result.
     levels = few_levels(grid)
     columns = np.ascontiguousarray(grid.values.T)
     if levels is None:
@@ -317,10 +309,8 @@ def few_levels(grid: Grid) -> Column | None:
 
 
 def pair_tables(code: NDArray[np.intp], width: int, a: Codes, b: Codes) -> Matrix:
-    """Count, for each pair, how often a has one score where b has another, shape (pairs, levels, levels).
-
-    ``code``, shape (runs, queries), is which of the levels, ``width`` of them, each score is.
-    """
+    """Count, for each pair, how often a has one score where b has another, shape (pairs, levels, levels)."""
+    # `code`, shape (runs, queries), is which of the levels, `width` of them, each score is.
     # Row-major: cell (u, v) of a table is place u * width + v, and one bincount fills it.
     scaled = code * width
     tables = np.empty((a.size, width * width))
@@ -330,10 +320,8 @@ def pair_tables(code: NDArray[np.intp], width: int, a: Codes, b: Codes) -> Matri
 
 
 def table_sums(tables: Matrix, levels: Column, slack: float = 0.0) -> PairSums:
-    """Sum up pairs from their joint tables, shape (pairs, levels, levels); rows are a, columns are b.
-
-    Differences whose sizes are at most ``slack`` apart are tied.
-    """
+    """Sum up pairs from their joint tables, shape (pairs, levels, levels); rows are a, columns are b."""
+    # Differences whose sizes are at most `slack` apart are tied.
     pairs, width, _ = tables.shape
     difference = (levels[:, None] - levels[None, :]).ravel()
     flat = tables.reshape(pairs, width * width)
@@ -432,11 +420,9 @@ def tie_term(counts: Matrix) -> Matrix:
 
 
 def tie_pattern(counts: Matrix) -> Column:
-    """Return which of the sorted values are tied, from how many are equal: the last axis, ascending.
-
-    The pattern is a whole number whose bit i is set where the i-th value, from 0, differs from the one
-    before. It covers the first 50 values, since a float64 holds that many bits exactly.
-    """
+    """Return which of the sorted values are tied, from how many are equal: the last axis, ascending."""
+    # The pattern is a whole number whose bit i is set where the i-th value, from 0, differs from the one
+    # before. It covers the first 50 values, since a float64 holds that many bits exactly.
     # A size that does not occur starts where the next one does, whose bit would be added twice.
     bits: Column = np.where(counts > 0, _bit(np.cumsum(counts, axis=-1) - counts), 0.0).sum(axis=-1)
     return bits
@@ -480,11 +466,9 @@ _DRAW = 32
 def flipped_sums(
     grid: Grid, resamples: int, rng: np.random.Generator, *, block: int = BLOCK
 ) -> Iterator[Matrix]:
-    """Flip the sign of each query at random, the same flips for all runs, and sum each run.
-
-    The difference of two runs' sums is the sum of their sign-flipped differences: the paired randomisation
-    test. Up to `EVERY_FLIP` queries each of the 2**n flips is made once, and ``resamples`` ignored.
-    """
+    """Flip the sign of each query at random, the same flips for all runs, and sum each run."""
+    # The difference of two runs' sums is the sum of their sign-flipped differences: the paired randomisation
+    # test. Up to `EVERY_FLIP` queries each of the 2**n flips is made once, and `resamples` ignored.
     n = len(grid.values)
     total = grid.values.sum(axis=0)
     # No subset of the queries sums to more than all of them do in size.
@@ -542,10 +526,8 @@ def bootstrap_counts(
 
 
 def count_reaching(sums: Iterator[Matrix], observed: Matrix, a: Codes, b: Codes, slack: float) -> Counts:
-    """Count the resamples whose difference is at least as far from 0 as the one observed, for each pair.
-
-    Blocks of sums have the shape (trials, runs); rounding can have moved a sum by ``slack`` steps.
-    """
+    """Count the resamples whose difference is at least as far from 0 as the one observed, for each pair."""
+    # Blocks of sums have the shape (trials, runs); rounding can have moved a sum by `slack` steps.
     count = np.zeros(a.size, dtype=np.int64)
     # Equal is "as far": without the slack a resample that
     # repeats the observation could be missed by rounding.

@@ -171,10 +171,8 @@ def _agreement(votes: SharedVotes) -> tuple[Integers, Floats, Floats]:
 
 
 def _taken_together(person: Integers) -> Integers:
-    """Return a number for each vote's person, or those taken together; -1 where there are too few votes.
-
-    Who belongs together depends on how many votes they cast, and not on what they chose.
-    """
+    """Return a number for each vote's person, or those taken together; -1 where there are too few votes."""
+    # Who belongs together depends on how many votes they cast, and not on what they chose.
     names, code, count = np.unique(person, return_inverse=True, return_counts=True)
     if LEAST_PEOPLE <= names.size <= FEW_PEOPLE and count.min() >= LEAST_VOTES:
         return code.astype(np.int64)
@@ -362,10 +360,8 @@ def prediction_powered_mean(
 
 
 def _weigh(people: Floats, told: Floats, said: Floats, m: int) -> tuple[float, float]:
-    """Return the model's weight, and the standard error of both as a share of that of people alone.
-
-    ``told`` is what the model says of people's queries, and ``said`` of all that it judged, ``m`` elsewhere.
-    """
+    """Return the model's weight, and the standard error of both as a share of that of people alone."""
+    # `told` is what the model says of people's queries, and `said` of all that it judged, `m` elsewhere.
     n, shared = people.size, said.size - m
     differing = n - int(np.unique(people, return_counts=True)[1].max())
     if shared < LEAST_JUDGED or not m or differing < _LEAST_DIFFERING or np.ptp(said[:shared]) == 0:
@@ -391,11 +387,9 @@ def _correlation(people: Floats, model: Floats) -> float:
 def _correlation_interval(
     people: Floats, model: Floats, correlation: float, confidence: float
 ) -> tuple[float, float]:
-    """Return an interval of their correlation, on Fisher's scale; NaN where it is not defined.
-
-    Fisher's standard error is that of normal outcomes. Ours are mostly 0 and 1, whose correlation rests on
-    the few disagreements: so theirs is that of the influence function, where that is greater.
-    """
+    """Return an interval of their correlation, on Fisher's scale; NaN where it is not defined."""
+    # Fisher's standard error is that of normal outcomes. Ours are mostly 0 and 1, whose correlation rests on
+    # the few disagreements: so theirs is that of the influence function, where that is greater.
     count = people.size
     if isnan(correlation) or count < 4:
         return float("nan"), float("nan")
@@ -454,10 +448,8 @@ class PoweredShare:
 
 
 def gate_model(people: Judgments, model: str, votes: Judgments) -> ModelGate:
-    """Test whether a model may stand in for a person, on the pairs that it and at least two people judged.
-
-    Both logs have the same vocabularies.
-    """
+    """Test whether a model may stand in for a person, on the pairs that it and at least two people judged."""
+    # Both logs have the same vocabularies.
     left, right = people.left.astype(np.int64), people.right.astype(np.int64)
     a, b, query = np.minimum(left, right), np.maximum(left, right), people.query.astype(np.int64)
     pair = np.unique(pair_key(query, a, b, len(people.docs)), return_inverse=True)[1]
@@ -489,10 +481,8 @@ def estimate_preferences(
     votes: Judgments,
     heads: Heads,
 ) -> tuple[PoweredShare, ...]:
-    """Estimate on how many queries the first one's top passage is preferred, for pairs of the best runs.
-
-    Queries with the same passage on top of both are left out. Both logs have the same vocabularies.
-    """
+    """Estimate on how many queries the first one's top passage is preferred, for pairs of the best runs."""
+    # Queries with the same passage on top of both are left out. Both logs have the same vocabularies.
     queries, docs, tops, runs = top_documents(heads, None, set(votes.queries))
     ratios = win_ratios(people, heads)
     names = runs_to_show(ratios, _SHOWN)
@@ -517,10 +507,8 @@ def estimate_new_best(
     rule: str = "shallow-pooling",
     pools: Pools | None = None,
 ) -> PoweredShare | None:
-    """Estimate the share of queries whose best answer is not one of the qrels; None where people judged none.
-
-    Both logs have the same vocabularies; queries that are sparse in one are left out there.
-    """
+    """Estimate the share of queries whose best answer is no qrel; None where people judged none."""
+    # Both logs have the same vocabularies; queries that are sparse in one are left out there.
     voted_on = set(votes.queries)
     queries = tuple(query for query in qrels.queries if query in voted_on)
     by_people, by_model = (_new_best(log, qrels, queries, rule, pools) for log in (people, votes))

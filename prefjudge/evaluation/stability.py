@@ -103,10 +103,8 @@ def in_the_middle(ranks: RankStability) -> RankStability:
 
 
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
-    """Split the scores into public and held-out queries (Craswell et al., section 3.2).
-
-    Labels may judge one of the parts only, as TREC's do: then the other has no query.
-    """
+    """Split the scores into public and held-out queries (Craswell et al., section 3.2)."""
+    # Labels may judge one of the parts only, as TREC's do: then the other has no query.
     kept = set(held_out)
     private = np.array([query in kept for query in scores.queries], dtype=np.bool_)
     return scores.where(~private), scores.where(private)
@@ -189,11 +187,9 @@ class _Places:
 def cast_again(
     judgments: Judgments, left: Index, right: Index, drawn: DrawnPools, rng: np.random.Generator
 ) -> Judgments:
-    """Cast the votes on drawn pools again: the same questions, other people. Ties stay ties.
-
-    ``left`` and ``right`` are the rows of the documents shown, -1 where one is no candidate. Votes on other
-    pools are left out.
-    """
+    """Cast the votes on drawn pools again: the same questions, other people. Ties stay ties."""
+    # `left` and `right` are the rows of the documents shown, -1 where one is no candidate. Votes on other
+    # pools are left out.
     chances = drawn.chances_of(left, right)
     asked = np.flatnonzero(np.isfinite(chances))
     choice = np.where(rng.random(asked.size) < chances[asked], 1, -1)
@@ -246,12 +242,10 @@ class VoteNoise:
         return max(1.0 - self.noisy * middle, -1.0)
 
     def pairs(self, count: int, rng: np.random.Generator, *, sure: bool) -> tuple[Matrix, Matrix]:
-        """Return the boards of pairs of votings, shape (count, runs) each.
-
-        Where the signal is ``sure``, it is taken for known. A share below 0 then makes the signals of a pair
-        opposite, so that the mean over studies is right. Else each pair has a share that the board allows, of
-        0 or more.
-        """
+        """Return the boards of pairs of votings, shape (count, runs) each."""
+        # Where the signal is `sure`, it is taken for known. A share below 0 then makes the signals of a pair
+        # opposite, so that the mean over studies is right. Else each pair has a share that the board allows,
+        # of 0 or more.
         if sure:
             share = np.full(count, self.share)
         else:
@@ -273,14 +267,12 @@ class VoteNoise:
 def measure_noise(
     rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator, told: bool = True
 ) -> list[VoteNoise]:
-    """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be.
-
-    Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
-    truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to do
-    with each other: the covariance is the sum of the queries' own, and a sample of many queries tells it.
-    What was observed is signal plus such noise, so the signal has the observed variance less the noise's. By
-    the central limit theorem the noise of a mean over queries is normal.
-    """
+    """Find how the mean scores of runs vary over votings on the same queries, and what they may truly be."""
+    # Two votings on one truth differ by noise alone: it varies by half the square of their difference. The
+    # truth is not known, so that is averaged over what it may be. Votes of different queries have nothing to
+    # do with each other: the covariance is the sum of the queries' own, and a sample of many queries tells
+    # it. What was observed is signal plus such noise, so the signal has the observed variance less the
+    # noise's. By the central limit theorem the noise of a mean over queries is normal.
     queries = len(observed[0].queries)
     truths = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
     many = min(queries, _CELLS // _FEWEST)
@@ -304,10 +296,8 @@ def measure_noise(
 
 
 def _boards(scores: Scores, drawn: NDArray[np.float64], rng: np.random.Generator) -> Matrix:
-    """Return boards of which each query has one of its drawn scores: queries have nothing to do with others.
-
-    ``drawn`` has the shape (truths, queries, runs). Few draws so tell how boards vary.
-    """
+    """Return boards of which each query has one of its drawn scores, whatever the others have."""
+    # `drawn` has the shape (truths, queries, runs). Few draws so tell how boards vary.
     truths, queries, runs = drawn.shape
     boards = np.zeros((_PAIRS, runs))
     for number in range(queries):
@@ -356,11 +346,9 @@ def _apart(scores: Scores, covariance: Matrix, truths: Matrix, told: bool) -> Vo
 
 
 def redrawn_votings(noise: VoteNoise, *, confidence: float = 0.95, rng: np.random.Generator) -> TwoVotings:
-    """Return how well leaderboards of independent votings like this one agree, and this one with the truth.
-
-    The value is right on average over studies, and so may be below 0 in one of few runs. The interval counts
-    how badly the board tells its own signal. That of the truth is a posterior mean.
-    """
+    """Return how well boards of independent votings like this one agree, and this one with the truth."""
+    # The value is right on average over studies, and so may be below 0 in one of few runs. The interval
+    # counts how badly the board tells its own signal. That of the truth is a posterior mean.
     value, spread = (
         compare_votings(_rounded(*noise.pairs(_PAIRS, rng, sure=sure)), confidence=confidence)
         for sure in (True, False)
@@ -387,10 +375,8 @@ def _rounded(one: Matrix, other: Matrix) -> list[tuple[Column, Column]]:
 
 
 def compare_votings(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> TwoVotings:
-    """Summarise Kendall's tau over pairs of leaderboards, mean scores of the same runs by independent votes.
-
-    ``low`` and ``high`` enclose ``confidence`` of the distribution.
-    """
+    """Summarise Kendall's tau over pairs of boards, mean scores of the same runs by independent votes."""
+    # `low` and `high` enclose `confidence` of the distribution.
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
     taus = np.array([kendall_tau(one, other) for one, other in pairs])
@@ -514,14 +500,11 @@ def leave_one_out(
     resolve: Resolver,
     teams: Mapping[str, str] | None = None,
 ) -> tuple[LeftOut, ...]:
-    """Rebuild the preference qrels without each run's own passages, and see where the run then stands.
-
-    ``ranks`` is where each run placed the rows of ``pooled_documents(pools)``; those that are sources of the
-    pools are looked at. With ``teams`` the passages that only the team gave are left out; a run without one
-    stands alone.
-
-    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.2, on run L.
-    """
+    """Rebuild the preference qrels without each run's own passages, and see where the run then stands."""
+    # `ranks` is where each run placed the rows of `pooled_documents(pools)`; those that are sources of the
+    # pools are looked at. With `teams` the passages that only the team gave are left out; a run without one
+    # stands alone.
+    # Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 5.2, on run L.
     documents = pooled_documents(pools)
     full = resolve(judgments, pools)
     before = _places(ranks, documents, full, measure)
@@ -638,13 +621,11 @@ class Contenders:
 
 
 def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None:
-    """Say which runs may still be the best; None with fewer than two runs or queries.
-
-    The first run is chosen by its score, so that the pairs tested were not named before. But the truly best
-    run, whoever it is, is ruled out only where one of the ``k - 1`` others beats it while being first: each
-    ever does so in a share of ``alpha / (k - 1)`` of studies at the most. So p-values times ``k - 1`` are
-    enough, whoever is first on the way.
-    """
+    """Say which runs may still be the best; None with fewer than two runs or queries."""
+    # The first run is chosen by its score, so that the pairs tested were not named before. But the truly best
+    # run, whoever it is, is ruled out only where one of the `k - 1` others beats it while being first: each
+    # ever does so in a share of `alpha / (k - 1)` of studies at the most. So p-values times `k - 1` are
+    # enough, whoever is first on the way.
     n, k = scores.values.shape
     if n < 2 or k < 2:
         return None
@@ -670,10 +651,8 @@ def find_contenders(scores: Scores, *, alpha: float = 0.05) -> Contenders | None
 
 
 def against_first(scores: Scores) -> tuple[NDArray[np.intp], Floats]:
-    """Return two runs or more from the first on, and the p-value of each of the others times their number.
-
-    Without the interval of `find_contenders`, which takes most of its time.
-    """
+    """Return two runs or more from the first on, and the p-value of each of the others times their number."""
+    # Without the interval of `find_contenders`, which takes most of its time.
     values = direction(scores.measure) * scores.values
     order = np.argsort(-values.mean(axis=0), kind="stable")
     differences = values[:, order[:1]] - values[:, order[1:]]

@@ -76,10 +76,8 @@ class Standing:
 
 
 def compare_scores(entries: Sequence[Submission], teams: Sequence[str]) -> tuple[tuple[Standing, ...], float]:
-    """Rank the submissions by both scores, and return Kendall's tau between them (NaN for fewer than two).
-
-    ``teams`` has the team of each entry.
-    """
+    """Rank the submissions by both scores, and return Kendall's tau between them (NaN for fewer than two)."""
+    # `teams` has the team of each entry.
     both = [
         (entry, team, entry.dev, entry.eval)
         for entry, team in zip(entries, teams, strict=True)
@@ -103,10 +101,8 @@ def compare_scores(entries: Sequence[Submission], teams: Sequence[str]) -> tuple
 
 
 def record_holders(entries: Sequence[Submission]) -> list[Submission]:
-    """Return the entries that beat everything before them, and are the best of their day.
-
-    The organisers' baselines count but hold none. Of equals of a day the first has it.
-    """
+    """Return the entries that beat everything before them, and are the best of their day."""
+    # The organisers' baselines count but hold none. Of equals of a day the first has it.
     best, records = float("-inf"), []
     for score, entry in sorted(
         ((entry.eval, entry) for entry in entries if entry.eval is not None),
@@ -435,10 +431,8 @@ def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterabl
 
 
 def add_months(day: date, months: int) -> date:
-    """Return the same day some months later, or the last day of that month where it is shorter.
-
-    The last day that a calendar has, where it is later.
-    """
+    """Return the same day some months later, or the last day of that month where it is shorter."""
+    # The last day that a calendar has, where it is later.
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if year > date.max.year:
         return date.max
@@ -573,12 +567,10 @@ def audit(
     aliases: Mapping[str, str] | None = None,
     heads: Heads | None = None,
 ) -> Audit:
-    """Audit the entries of a leaderboard, one at least.
-
-    Entries ``until`` a day are looked at. Embargoes are judged ``as_of`` a day, that of the last submission
-    by default. ``aliases`` says what a submission, a team or an institution stands for, and ``heads`` are the
-    top documents of runs, for likeness by results: a run belongs to the submission of that id.
-    """
+    """Audit the entries of a leaderboard, one at least."""
+    # Entries `until` a day are looked at. Embargoes are judged `as_of` a day, that of the last submission by
+    # default. `aliases` says what a submission, a team or an institution stands for, and `heads` are the top
+    # documents of runs, for likeness by results: a run belongs to the submission of that id.
     rules = rules or Rules()
     ordered = sorted(submissions, key=lambda entry: (entry.date, entry.line))
     for given in (until, as_of):

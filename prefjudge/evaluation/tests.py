@@ -28,11 +28,9 @@ _BERRY_ESSEEN = 0.56
 
 
 def t_test(total: Column, squares: Column, n: int) -> tuple[Column, Column]:
-    """Student's paired t test, by the sum of the differences and of their squares: t and p of each pair.
-
-    Where all differences are 0, t is 0 and p is 1. Where all are the same and not 0 there is no variance to
-    divide by: t is infinite, and p is that of the sign test, 2**(1 - n), which needs none.
-    """
+    """Student's paired t test, by the sum of the differences and of their squares: t and p of each pair."""
+    # Where all differences are 0, t is 0 and p is 1. Where all are the same and not 0 there is no variance to
+    # divide by: t is infinite, and p is that of the sign test, 2**(1 - n), which needs none.
     spread = spread_of(total, squares, n)
     varies = spread > 0
     error = np.sqrt(np.where(varies, spread, 1.0) / n)
@@ -52,10 +50,8 @@ def spread_of(total: Column, squares: Column, n: int) -> Column:
 
 
 def sign_test(plus: Column, minus: Column) -> Column:
-    """Exact two-sided binomial test that either sign is as likely; queries without a difference are dropped.
-
-    ``plus`` and ``minus`` are how many differences are above and below 0.
-    """
+    """Exact two-sided binomial test that either sign is as likely, without queries of no difference."""
+    # `plus` and `minus` are how many differences are above and below 0.
     n = plus + minus
     fewer = np.minimum(plus, minus)
     beyond = np.maximum(n - fewer, 1.0)  # the tail is one half where n is 0
@@ -67,13 +63,11 @@ def sign_test(plus: Column, minus: Column) -> Column:
 def signed_rank_test(
     rank_sum: Column, nonzero: Column, ties: Column, pattern: Column, level: float | None = None
 ) -> tuple[Column, Column]:
-    """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank; z and p.
-
-    Up to 50 differences, the exact distribution given the ties; else the normal approximation with the
-    variance corrected for ties and without correction for continuity. Takes of each pair what `PairSums`
-    calls ``rank_sum``, the number of differences that are not 0, ``rank_ties`` and ``rank_pattern``. Where
-    all that matters is whether p is above a ``level``, p is exact only where that is not plain.
-    """
+    """Wilcoxon's signed-rank test: differences of 0 dropped, tied sizes given their average rank; z and p."""
+    # Up to 50 differences, the exact distribution given the ties; else the normal approximation with the
+    # variance corrected for ties and without correction for continuity. Takes of each pair what `PairSums`
+    # calls `rank_sum`, the number of differences that are not 0, `rank_ties` and `rank_pattern`. Where all
+    # that matters is whether p is above a `level`, p is exact only where that is not plain.
     # Without ties the sum of r**2 / 4; averaging the ranks of t ties takes (t**3 - t) / 48 from it.
     variance = nonzero * (nonzero + 1) * (2 * nonzero + 1) / 24 - ties / 48
     some = variance > 0
@@ -100,12 +94,10 @@ def _undecided(z: Column, p: Column, nonzero: Column, variance: Column, level: f
 
 
 def rank_sum_test(u: Column, n: int, ties: Column, pattern: Column) -> tuple[Column, Column]:
-    """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as independent samples; z and p.
-
-    Up to 8 queries, the exact distribution given the ties; else the normal approximation with the variance
-    corrected for ties and without correction for continuity. Takes of each pair what `PairSums` calls ``u``,
-    ``u_ties`` and ``u_pattern``.
-    """
+    """Wilcoxon's rank-sum (Mann-Whitney) test of two runs' scores as independent samples; z and p."""
+    # Up to 8 queries, the exact distribution given the ties; else the normal approximation with the variance
+    # corrected for ties and without correction for continuity. Takes of each pair what `PairSums` calls `u`,
+    # `u_ties` and `u_pattern`.
     # n m (N + 1) / 12 with n = m and N = 2 n, less the share
     # of the ties; rounding may leave a trace where all tie.
     variance = n * n / 12 * ((2 * n + 1) - ties / (2 * n * (2 * n - 1)))
@@ -129,10 +121,8 @@ def _exact(rank_sum: float, n: int, pattern: int, drawn: int = 0) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def _ways_up_to(most: int, n: int, pattern: int, drawn: int) -> int:
-    """Count in how many ways twice a sum of average ranks of n values, so tied, is at most ``most``.
-
-    Each rank is in the sum or not; with ``drawn``, exactly that many are.
-    """
+    """Count in how many ways twice a sum of average ranks of n values, so tied, is at most ``most``."""
+    # Each rank is in the sum or not; with `drawn`, exactly that many are.
     # A group at places start to end - 1 has the ranks start
     # + 1 to end: twice their average is start + end + 1.
     starts = [place for place in range(n) if pattern >> place & 1]
@@ -191,11 +181,9 @@ def adjust(p: Column, correction: Correction) -> Column:
 
 
 def resamples_needed(pairs: int, alpha: float, correction: Correction) -> int:
-    """Return the least number of resamples with which any pair can be significant.
-
-    The smallest p-value of B resamples is 1 / (B + 1). Bonferroni and Holm multiply the smallest one by the
-    number of pairs, so with 10,000 resamples and 1,953 pairs nothing could ever be significant at 0.05.
-    """
+    """Return the least number of resamples with which any pair can be significant."""
+    # The smallest p-value of B resamples is 1 / (B + 1). Bonferroni and Holm multiply the smallest one by the
+    # number of pairs, so with 10,000 resamples and 1,953 pairs nothing could ever be significant at 0.05.
     family = 1 if correction is Correction.NONE else pairs
     # 1 / (B + 1) x family <= alpha, solved for B; 1e-9 is
     # for an alpha such as 0.05, which is not 1/20 exactly.
@@ -255,12 +243,10 @@ _HALVINGS = 26
 
 
 def sequential_test(differences: Floats, reach: float, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """Return p-values, and intervals of the mean difference, that hold at all looks together.
-
-    ``differences``, shape (queries, pairs), has a row for each query that is judged so far. A later look has
-    all rows of the earlier ones, and which query came when must not depend on the scores. ``reach`` is the
-    greatest difference that the measure's scale allows.
-    """
+    """Return p-values, and intervals of the mean difference, that hold at all looks together."""
+    # `differences`, shape (queries, pairs), has a row for each query that is judged so far. A later look has
+    # all rows of the earlier ones, and which query came when must not depend on the scores. `reach` is the
+    # greatest difference that the measure's scale allows.
     found = [_one_looked_at(column / reach, alpha) for column in differences.T]
     p, low, high = (np.array(part, dtype=np.float64) for part in zip(*found, strict=True))
     return p, reach * low, reach * high
@@ -310,14 +296,12 @@ VARIANT = "two-sided sign-flip test of each query's net votes, exact; the votes 
 
 
 def sign_flip_p(net: Integers) -> Floats:
-    """Return the two-sided p-value of each row's sum when the signs of its elements are flipped at random.
-
-    The votes of one query are about the same two passages and agree more than chance has it: a test that
-    counts them one by one errs too often. Their balance, votes for less votes against, is one outcome. If
-    neither run is the better one, it might as well have had the other sign: the p-value is the share of all
-    2**queries choices of signs whose sum is at least as far from 0. Balances of 1 and -1, as of one vote a
-    query, make it the binomial test; one of 0 does not count.
-    """
+    """Return the two-sided p-value of each row's sum when the signs of its elements are flipped at random."""
+    # The votes of one query are about the same two passages and agree more than chance has it: a test that
+    # counts them one by one errs too often. Their balance, votes for less votes against, is one outcome. If
+    # neither run is the better one, it might as well have had the other sign: the p-value is the share of all
+    # 2**queries choices of signs whose sum is at least as far from 0. Balances of 1 and -1, as of one vote a
+    # query, make it the binomial test; one of 0 does not count.
     return np.array([_one_column(row[row != 0]) for row in net])
 
 
@@ -390,12 +374,11 @@ VARIANTS = {
 
 
 def default_test(queries: int) -> tuple[SignificanceTest, str]:
-    """Choose a test by the number of queries, and say why.
-
-    The t test and the permutation test keep their level on every measure and size in the simulations of
-    Urbano, Lima and Hanjalic (SIGIR 2019), where the sign and signed-rank tests drift from it as queries grow
-    (also Ihemelandu and Ekstrand 2023). Below 30 queries the permutation test needs no normal approximation.
-    """
+    """Choose a test by the number of queries, and say why."""
+    # The t test and the permutation test keep their level on every measure and size in the simulations of
+    # Urbano, Lima and Hanjalic (SIGIR 2019), where the sign and signed-rank tests drift from it as queries
+    # grow (also Ihemelandu and Ekstrand 2023). Below 30 queries the permutation test needs no normal
+    # approximation.
     if queries < _SMALL:
         return SignificanceTest.PERMUTATION, (
             f"{many(queries, 'query is', 'queries are')} too few for a normal approximation, so "
@@ -411,10 +394,8 @@ def default_test(queries: int) -> tuple[SignificanceTest, str]:
 
 
 def classical_p(test: SignificanceTest, sums: PairSums, level: float | None = None) -> Column:
-    """Return the p-value of each pair under a test that needs no resamples.
-
-    With a ``level``, a p-value may be an approximate one that is on the same side of it.
-    """
+    """Return the p-value of each pair under a test that needs no resamples."""
+    # With a `level`, a p-value may be an approximate one that is on the same side of it.
     if test is SignificanceTest.T:
         return t_test(sums.total, sums.squares, sums.n)[1]
     if test is SignificanceTest.SIGN:

@@ -37,10 +37,8 @@ class PairVotes:
     """How many documents the vocabulary holds."""
 
     def on(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
-        """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged.
-
-        A negative code is that of a document that does not exist.
-        """
+        """Return the votes for ``a``, for ``b`` and for neither; 0 for a pair that was never judged."""
+        # A negative code is that of a document that does not exist.
         out = np.zeros((3, query.size), dtype=np.int64)
         rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
         if not self.key.size or not rows.size:
@@ -64,10 +62,8 @@ def pair_key(query: Integers, a: Integers, b: Integers, width: int) -> Integers:
 
 
 def count_votes(judgments: Judgments, queries: Sequence[str], docs: Sequence[str]) -> PairVotes:
-    """Count the votes on each pair, in the codes of the given vocabularies.
-
-    Judgments on queries or documents that the vocabularies do not hold are left out.
-    """
+    """Count the votes on each pair, in the codes of the given vocabularies."""
+    # Judgments on queries or documents that the vocabularies do not hold are left out.
     query = encode(judgments.queries, queries).astype(np.int64)[judgments.query]
     code = encode(judgments.docs, docs).astype(np.int64)
     left, right = code[judgments.left], code[judgments.right]
@@ -110,10 +106,8 @@ class VoteTables:
         self._row, self._column, self._nothing = row[found], column[found], cells
 
     def against_later(self, run: int) -> tuple[Votes, Votes, Votes]:
-        """Return the votes for a run's documents against those of each later run, for these, and for neither.
-
-        Each has the shape (later runs, queries), and 0 for a pair that was never judged.
-        """
+        """Return the votes for a run's documents against each later run's, for these, and for neither."""
+        # Each has the shape (later runs, queries), and 0 for a pair that was never judged.
         forward = np.minimum(self._row[run] + self._column[run + 1 :], self._nothing)
         backward = np.minimum(self._row[run + 1 :] + self._column[run], self._nothing)
         return self._won[forward], self._won[backward], self._tied[forward]
@@ -205,10 +199,8 @@ class WinRatios:
         return replace(self, runs=tuple(order), pairs=tuple(pairs))
 
     def matrix(self, alpha: float = 0.05) -> "WinMatrix":
-        """Return the ratios as the paper's Table 4 has them: the column beats the row.
-
-        Every table, file and plot takes its cells from here, so that none can be the transpose of another.
-        """
+        """Return the ratios as the paper's Table 4 has them: the column beats the row."""
+        # Every table, file and plot takes its cells from here, so that none can be the transpose of another.
         place = {run: number for number, run in enumerate(self.runs)}
         ratio = np.full((len(self.runs), len(self.runs)), np.nan)
         significant = np.zeros(ratio.shape, dtype=bool)
@@ -291,11 +283,9 @@ def win_ratios(
     queries: Collection[str] | None = None,
     count: Count = "majority",
 ) -> WinRatios:
-    """Compare all pairs of runs by their top passages.
-
-    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the table's
-    sense (the same top passage) do not enter the ratio.
-    """
+    """Compare all pairs of runs by their top passages."""
+    # Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the
+    # table's sense (the same top passage) do not enter the ratio.
     asked = (
         {judgments.queries[query] for query in np.unique(judgments.query)}
         if queries is None
@@ -429,11 +419,9 @@ def draw_examples(
     rng: np.random.Generator,
     queries: Collection[str] | None = None,
 ) -> tuple[Example, ...]:
-    """Draw decided pairs, in turn from those in which the qrel and in which the other passage won.
-
-    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), Figure 1: "selected from our logs without
-    prior knowledge of the questions, passages or outcome".
-    """
+    """Draw decided pairs, in turn from those in which the qrel and in which the other passage won."""
+    # Arabzadeh et al., "Shallow pooling for sparse labels" (2021), Figure 1: "selected from our logs without
+    # prior knowledge of the questions, passages or outcome".
     pairs = top_pairs(heads, qrels, run, queries=queries)
     votes = count_votes(judgments, pairs.queries, pairs.docs)
     for_qrel, for_rival, _ = votes.on(pairs.query, pairs.qrel, pairs.rival)
@@ -538,10 +526,8 @@ class TopAgainstQrel:
 def top_against_qrel(
     judgments: Judgments, heads: Heads, qrels: Qrels, run: str, *, queries: Collection[str] | None = None
 ) -> TopAgainstQrel:
-    """Compare the top passages of a run with the qrels, by the majority of the votes on each pair.
-
-    Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 3, Tables 1 and 2, Figure 2.
-    """
+    """Compare the top passages of a run with the qrels, by the majority of the votes on each pair."""
+    # Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 3, Tables 1 and 2, Figure 2.
     pairs = top_pairs(heads, qrels, run, queries=queries)
     votes = count_votes(judgments, pairs.queries, pairs.docs)
     for_qrel, for_rival, neither = votes.on(pairs.query, pairs.qrel, pairs.rival)

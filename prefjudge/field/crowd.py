@@ -168,10 +168,8 @@ def retract(folder: Path, address: Address) -> None:
 
 @contextmanager
 def open_crowd(study: Study, target: str = SANDBOX) -> Iterator[Crowd]:
-    """Yield the crowd of a study's target; the study's own marketplace is started where nobody serves it.
-
-    The crowd is pinned by its identity: a study that has published to one does not talk to another.
-    """
+    """Yield the crowd of a study's target; the study's own marketplace is started where nobody serves it."""
+    # The crowd is pinned by its identity: a study that has published to one does not talk to another.
     configured = _find_target(study, target)
     if configured.is_own_marketplace:
         with open_own(study, target) as address:
@@ -212,10 +210,8 @@ def open_marketplace(study: Study, target: str = SANDBOX) -> Iterator[Address]:
 def keep_marketplace_open(
     study: Study, target: str = SANDBOX, *, clock: Callable[[], float] = time.time
 ) -> Iterator[bool]:
-    """Keep a study's own marketplace running, so that the verbs in the block share it.
-
-    Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.
-    """
+    """Keep a study's own marketplace running, so that the verbs in the block share it."""
+    # Nothing is started where it runs already, or the target is elsewhere; yields whether it was started.
     configured = _find_target(study, target)
     if not configured.is_own_marketplace or find_running(study.folder) is not None:
         with open_crowd(study, target):

@@ -113,11 +113,9 @@ def end_tests(study: Study, crowd: Crowd, target: str) -> None:
 
 
 def _choices(study: Study, practice: tuple[GoldPair, ...]) -> tuple[Choice, ...]:
-    """Return the questions, in an order that tells nothing; half of the right answers come first.
-
-    So who always takes the first passage gets half of them. Key, order and side are the same each time: a
-    test that has not changed is not sent again.
-    """
+    """Return the questions, in an order that tells nothing; half of the right answers come first."""
+    # So who always takes the first passage gets half of them. Key, order and side are the same each time: a
+    # test that has not changed is not sent again.
 
     def mark(pair: GoldPair, what: str) -> str:
         return study.opaque("test", what, pair.query, pair.good, pair.bad)
@@ -155,10 +153,8 @@ _NOTICE = "Held by those who have judged some of these passages before."
 def exclude_earlier(
     study: Study, crowd: Crowd, hits: Sequence[StudyHit]
 ) -> dict[str, tuple[WorkerGroup, ...]]:
-    """Put the workers who should not take a HIT into a group of the HIT's own; return it by the HIT's key.
-
-    The HITs are of one target. A repeat is harmless. HITs whose pairs are new to everyone need no group.
-    """
+    """Put the workers who should not take a HIT into a group of the HIT's own; return it by the HIT's key."""
+    # The HITs are of one target. A repeat is harmless. HITs whose pairs are new to everyone need no group.
     with study.transaction(write=False) as db:
         overlaps = load_overlaps(db, hits[0].target, [hit.hit_key for hit in hits])
         known = count_workers(db, hits[0].target) if overlaps else 0
@@ -432,11 +428,9 @@ def _call_each(
     forget: Callable[[Connection, int], None] = lambda *_: None,
     prepare: Callable[[], None] = lambda: None,
 ) -> None:
-    """Make the call of each intent, by its number; then record together what came of them, also of a failure.
-
-    Taken back is the intent of a call that was refused, and those ``new`` here that were not reached. What
-    came of a call that failed nobody knows: its intent stays, and a repeat finds what it made.
-    """
+    """Make each intent's call, by its number; then record together what came of them, failures too."""
+    # Taken back is the intent of a call that was refused, and those `new` here that were not reached. What
+    # came of a call that failed nobody knows: its intent stays, and a repeat finds what it made.
     made: list[str] = []
     begun, failed = 0, None
     try:
@@ -498,10 +492,8 @@ class Extension:
 def extend_hits(
     study: Study, crowd: Crowd, wanted: Sequence[Extension]
 ) -> tuple[Sequence[Extension], BudgetError | None]:
-    """Extend HITs as far as the budget allows; return what was extended, and why not all of it.
-
-    Of what a killed process leaves, the crowd tells how many assignments a HIT has.
-    """
+    """Extend HITs as far as the budget allows; return what was extended, and why not all of it."""
+    # Of what a killed process leaves, the crowd tells how many assignments a HIT has.
     if not wanted:
         return (), None
     wanted = sorted(wanted, key=lambda one: one.call)  # what the crowd has is recorded, whatever the budget
@@ -637,11 +629,9 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
 
 
 def settle_elsewhere(study: Study, crowd: Crowd, *, held: bool = False) -> tuple[str, ...]:
-    """Pay people where they come from, where somebody else pays than who has decided.
-
-    Returns how it stands there, and what a person decided, which stands; with ``held`` what was refused there
-    is paid.
-    """
+    """Pay people where they come from, where somebody else pays than who has decided."""
+    # Returns how it stands there, and what a person decided, which stands; with `held` what was refused there
+    # is paid.
     return _noted(study, crowd.settle(held=held)) if isinstance(crowd, Recruiting) else ()
 
 

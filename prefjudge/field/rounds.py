@@ -44,12 +44,10 @@ from prefjudge.study.store import Study, command, current_target, load_setting, 
 def find_moves(
     study: Study, versions: Sequence[Qrels], notices: list[str], *, without: Collection[str] = ()
 ) -> list[tuple[RankShift, ...]]:
-    """Return, for each version of the answers, the runs whose rank differs from that under the one before.
-
-    The leaderboards are those of the study's runs by its first measure. Runs that are gone or were changed
-    are left out, with a notice: what was judged must not be lost for them. So are the runs whose names are
-    in ``without``.
-    """
+    """Return, for each version of the answers, the runs whose rank differs from that under the one before."""
+    # The leaderboards are those of the study's runs by its first measure. Runs that are gone or were changed
+    # are left out, with a notice: what was judged must not be lost for them. So are the runs whose names are
+    # in `without`.
     still: list[tuple[RankShift, ...]] = [() for _ in versions]
     runs = unchanged_runs(study, notices, without) if len(versions) > 1 else []
     if not runs:
@@ -95,11 +93,9 @@ def unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -
 
 
 def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list[str]) -> RunGains:
-    """Score the study's runs by its first measure, with each candidate in turn as the only best answer.
-
-    Where lower scores are better they are negative: the greater gain is always the better one.
-    Runs that are gone or were changed are left out, with a notice.
-    """
+    """Score the study's runs by its first measure, with each candidate in turn as the only best answer."""
+    # Where lower scores are better they are negative: the greater gain is always the better one. Runs that
+    # are gone or were changed are left out, with a notice.
     runs = unchanged_runs(study, notices, ())
     documents = Qrels(
         name="candidates",
@@ -179,10 +175,8 @@ class PoolDrive:
         )
 
     def conclude(self, log: Judgments) -> tuple[Qrels, tuple[Duel, ...]]:
-        """Return the leaders of the finished queries.
-
-        The others get no answer, unless the strategy says how probable the best so far is.
-        """
+        """Return the leaders of the finished queries."""
+        # The others get no answer, unless the strategy says how probable the best so far is.
         last = self.next(log)
         # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
         told = isinstance(self.strategy, Sure)
@@ -276,11 +270,9 @@ def find_drive(
     asks: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Drive:
-    """Return what to drive: the open challenge, or else the pools by the study's strategy.
-
-    Nothing is recorded: `settle` does that, once the study may spend. Unless it ``asks`` for votes, the runs
-    that they are to tell apart are not read.
-    """
+    """Return what to drive: the open challenge, or else the pools by the study's strategy."""
+    # Nothing is recorded: `settle` does that, once the study may spend. Unless it `asks` for votes, the runs
+    # that they are to tell apart are not read.
     with study.transaction(write=False) as db:
         challenge, pools = load_open_challenge(db), load_pools(db)
     if challenge is not None:

@@ -120,11 +120,9 @@ class HitPage:
 
 
 def render_hit_page(page: HitPage) -> str:
-    """Render the judging page as one HTML document that asks nothing of any other server.
-
-    Control characters are dropped, and characters outside the basic plane become numeric references, so that
-    the page fits into XML and into an API that refuses four-byte UTF-8.
-    """
+    """Render the judging page as one HTML document that asks nothing of any other server."""
+    # Control characters are dropped, and characters outside the basic plane become numeric references, so
+    # that the page fits into XML and into an API that refuses four-byte UTF-8.
     problems = _problems(page)
     if problems:
         raise InputError("the HIT cannot be shown", "Pack it again.", problems)
@@ -137,10 +135,8 @@ def render_hit_page(page: HitPage) -> str:
 
 @lru_cache(maxsize=4)
 def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
-    """Render a page without its slots and layouts; return what stands before, between and after them.
-
-    No text of a requester can be taken for a cut: neither its ``<`` nor its quotes are written as they are.
-    """
+    """Render a page without its slots and layouts; return what stands before, between and after them."""
+    # No text of a requester can be taken for a cut: neither its `<` nor its quotes are written as they are.
     words = _words(page, count)
     rules = {
         "words": {key: words[key] for key in _SCRIPT_WORDS},
@@ -158,10 +154,8 @@ def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
 
 
 def _written(slot: Slot, turned: bool) -> str:
-    """Write a slot with its passages in the order of their tokens.
-
-    Tokens are random: whoever reads the source does not learn which passage the requester put first.
-    """
+    """Write a slot with its passages in the order of their tokens."""
+    # Tokens are random: whoever reads the source does not learn which passage the requester put first.
     step = -1 if turned else 1
     (first, second), (one, other) = slot.tokens[::step], map(_text, slot.passages[::step])
     return f'<dt id="{slot.name}">{_text(slot.query)}<dd id="{first}">{one}<dd id="{second}">{other}</dd>\n'
@@ -294,10 +288,8 @@ def _shorten(script: str) -> str:
 
 
 def _squeeze(text: str, marks: str) -> str:
-    """Drop comment lines and the space around ``marks`` from our own style or script; strings are left alone.
-
-    Lines stay apart unless one ends in an opening bracket, a comma or a semicolon.
-    """
+    """Drop comment lines and the space around ``marks`` from our own style or script, but for strings."""
+    # Lines stay apart unless one ends in an opening bracket, a comma or a semicolon.
     lines = (line.strip() for line in text.splitlines())
     text = "\n".join(line for line in lines if line and not line.startswith("//"))
     parts = re.split(r'("[^"\n]*")', text)

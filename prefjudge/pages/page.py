@@ -226,10 +226,8 @@ def _board(board: Board, place: dict[str, int]) -> dict[str, Json]:
 
 
 def _cells(matrix: np.ndarray, digits: np.ndarray | None = None) -> tuple[list[Json], str]:
-    """Return the values of a matrix, and for each cell the place of its value, row by row.
-
-    With ``digits`` these are the only values, ascending and evenly spaced, and the nearest is meant.
-    """
+    """Return the values of a matrix, and for each cell the place of its value, row by row."""
+    # With `digits` these are the only values, ascending and evenly spaced, and the nearest is meant.
     if digits is None:
         digits, place = np.unique(np.round(matrix, 4).ravel(), return_inverse=True)
     else:
@@ -429,11 +427,9 @@ def report_page(
     stamp: str = "",
     closer: CloserLook | None = None,
 ) -> str:
-    """Return the page; every text in it is escaped, and bytes that are not text are spelt out.
-
-    A stamp stays in sight, also on each sheet of a print, and is repeated with every table. What is looked at
-    closer is rendered by the page's script when it is opened.
-    """
+    """Return the page; every text in it is escaped, and bytes that are not text are spelt out."""
+    # A stamp stays in sight, also on each sheet of a print, and is repeated with every table. What is looked
+    # at closer is rendered by the page's script when it is opened.
     script = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)
     folds: dict[str, list[Section]] = {}
     for section in sections:

@@ -57,13 +57,11 @@ _DEVICES = ("/dev", "/dev/fd")
 
 @contextmanager
 def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes; it takes the place of ``path`` when the block ends without an error.
-
-    The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
-    (``durable``) before the file gets its name. What a killed program left of an earlier one is removed. A
-    name that ends in ``.gz`` is compressed, without a time stamp, so that the same content gives the same
-    bytes.
-    """
+    """Open a file for writing bytes; it takes the place of ``path`` when the block ends without an error."""
+    # The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
+    # (`durable`) before the file gets its name. What a killed program left of an earlier one is removed. A
+    # name that ends in `.gz` is compressed, without a time stamp, so that the same content gives the same
+    # bytes.
     target = Path(path)
     if target.name == "-" or str(target.absolute().parent) in _DEVICES:
         raise InputError(f"{path}: the output must be a file, not the standard output", "Give a file's name.")

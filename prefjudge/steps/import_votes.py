@@ -152,11 +152,9 @@ def without_known_ids(
 def without_repeats(
     rows: list[VoteRow], before: Mapping[tuple[PairKey, str, int], int], result: Stored
 ) -> list[VoteRow]:
-    """Return the votes without those that an earlier file had, of which neither gives ids.
-
-    A worker's vote is known by the pair and the choice, as often as the study has it. Of unknown workers
-    nobody can tell a copy from somebody else's vote.
-    """
+    """Return the votes without those that an earlier file had, of which neither gives ids."""
+    # A worker's vote is known by the pair and the choice, as often as the study has it. Of unknown workers
+    # nobody can tell a copy from somebody else's vote.
     left, fresh, alike = dict(before), [], 0
     for row in rows:
         key = (row.pair, row.worker, row.for_first)
@@ -272,10 +270,8 @@ def _of_candidates(rows: list[VoteRow], stand_in: Mapping[Candidate, str], resul
 def _contributions(
     votes: Votes, rows: Sequence[VoteRow], members: Set[tuple[str, str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the candidates: those that the file names, and all others that the votes are about.
-
-    Who first had the ``members`` of the pool is known: no votes have them from nowhere.
-    """
+    """Yield the candidates: those that the file names, and all others that the votes are about."""
+    # Who first had the `members` of the pool is known: no votes have them from nowhere.
     named = {(query, doc) for query, doc, _ in votes.pooled} | members
     yield from votes.pooled
     seen = dict.fromkeys(one for row in rows for one in ((row.query, row.left), (row.query, row.right)))
@@ -515,10 +511,8 @@ def _digest(path: Path | Held[Sequence[Row]]) -> str:
 def _with_texts(
     votes: Votes, queries: Source | None, collection: Source | None, notices: list[Notice]
 ) -> Votes:
-    """Return the votes with the texts of other files in the place of their own.
-
-    What a log carries is judged later: its candidates need their texts, too.
-    """
+    """Return the votes with the texts of other files in the place of their own."""
+    # What a log carries is judged later: its candidates need their texts, too.
     asked, shown = dict(votes.queries), dict(votes.passages)
     query_ids = _named(votes.log.queries, votes, "query_id")
     doc_ids = _named(votes.log.docs, votes, "doc_id")

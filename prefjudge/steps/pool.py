@@ -162,10 +162,8 @@ class _Given:
     def _candidate_texts(
         self, collection: str | Path, heads: Heads, others: Collection[str]
     ) -> dict[str, str]:
-        """Return the texts of the runs' top documents, of the qrels', and of others if they are there.
-
-        A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
-        """
+        """Return the texts of the runs' top documents, of the qrels', and of others if they are there."""
+        # A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
         qrels = self.labels
         of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
         of_qrels = [qrels.docs[code] for code in np.unique(qrels.doc[qrels.grade >= 1])] if qrels else []

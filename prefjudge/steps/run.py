@@ -82,11 +82,9 @@ class KeptAnswers:
 def keep_answers(
     study: Study, drive: Drive, log: Judgments, *, through: bool, tell: Callable[[str], None]
 ) -> KeptAnswers:
-    """Record the best answers by the judgments so far, and write them; a repeat changes nothing.
-
-    A challenge makes a new version once all its duels are ``through``: until then the answers stay as they
-    are. Queries that were settled later than a challenge join the version that it made, whose answers stay.
-    """
+    """Record the best answers by the judgments so far, and write them; a repeat changes nothing."""
+    # A challenge makes a new version once all its duels are `through`: until then the answers stay as they
+    # are. Queries that were settled later than a challenge join the version that it made, whose answers stay.
     with study.transaction(write=False) as db:
         version = last_version(db)
         before = load_answers(db, version, "preference")
@@ -292,11 +290,9 @@ _SHARE = 4
 
 
 def _affordable(study: Study, target: str, price: Decimal) -> int | None:
-    """Return how many votes a round may ask for; None without a budget.
-
-    A quarter of what the budget still pays for: where it does not pay for all, later votes go to better
-    places than earlier ones, since there are more to judge by.
-    """
+    """Return how many votes a round may ask for; None without a budget."""
+    # A quarter of what the budget still pays for: where it does not pay for all, later votes go to better
+    # places than earlier ones, since there are more to judge by.
     budget, each = study.config.budget, study.config.design.new_pairs_per_hit
     if budget is None or not price:
         return None

@@ -297,11 +297,9 @@ def simulated_truth(study: Study, path: Path | None) -> Truth:
 
 
 def drawn_truth(study: Study) -> dict[tuple[str, str], float]:
-    """Draw a normal utility for each candidate, one higher for those that the qrels contributed.
-
-    The pools and each challenge have random streams of their own: with one stream, a newcomer would change
-    the utilities of all judged passages that sort after it.
-    """
+    """Draw a normal utility for each candidate, one higher for those that the qrels contributed."""
+    # The pools and each challenge have random streams of their own: with one stream, a newcomer would change
+    # the utilities of all judged passages that sort after it.
     with study.transaction(write=False) as db:
         named = {found.name for found in load_inputs(db) if found.kind == "qrels"}
         pools, brought = load_pools(db), load_newcomers(db)

@@ -21,10 +21,8 @@ class OpenChallenge:
 
 
 def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
-    """Record a version of the best-known answers; an earlier record of it is replaced.
-
-    Of the copies of an answer, which files list, the candidate is recorded.
-    """
+    """Record a version of the best-known answers; an earlier record of it is replaced."""
+    # Of the copies of an answer, which files list, the candidate is recorded.
     if copies := load_copies(db):
         qrels = labels_of_candidates(qrels, copies.standing(load_pools(db, newcomers=True)))
     db.execute("DELETE FROM answers WHERE version = :version", version=version)

@@ -58,11 +58,9 @@ class StudyAssignment:
 
 
 def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
-    """Append an assignment and its judgments to the log; record a drop for each that must not count.
-
-    These are all judgments of an assignment that is not ``kept``, and any on a pair that the worker has
-    judged before at the same target.
-    """
+    """Append an assignment and its judgments to the log; record a drop for each that must not count."""
+    # These are all judgments of an assignment that is not `kept`, and any on a pair that the worker has
+    # judged before at the same target.
     row = row_of(assignment)
     del row["judge"], row["judgments"], row["remarks"]  # they are in logs of their own
     repeated = _judged_before(db, assignment)
@@ -147,10 +145,8 @@ def save_decision(db: Connection, assignment_id: str, decision: str) -> None:
 
 
 def close_undecided(db: Connection, target: str) -> tuple[int, int]:
-    """Record that the undecided assignments at a target stay so, because its marketplace is lost.
-
-    Returns how many assignments these are, and their rewards in cents.
-    """
+    """Record that the undecided assignments at a target stay so, because its marketplace is lost."""
+    # Returns how many assignments these are, and their rewards in cents.
     count, cents = db.execute(
         "SELECT count(*), coalesce(sum(h.reward_cents), 0) FROM assignments a JOIN hits h USING (hit_key) "
         "WHERE a.decision IS NULL AND h.target = :target",
@@ -200,11 +196,9 @@ def forget_barred(db: Connection, target: str, worker_id: str) -> None:
 
 
 def load_overlaps(db: Connection, target: str, hit_keys: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
-    """Return which workers have judged how many of the pairs of each HIT; HITs new to everyone are absent.
-
-    Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
-    is as the HITs' target knows it.
-    """
+    """Return which workers have judged how many of the pairs of each HIT; HITs new to everyone are absent."""
+    # Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
+    # is as the HITs' target knows it.
     wanted, keys = in_list("k", hit_keys)
     overlaps: dict[str, list[tuple[str, int]]] = {}
     for key, worker, count in db.execute(
@@ -272,12 +266,10 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
 def load_judgments(
     db: Connection, *, target: str | None = None, models: bool = False, barred: Collection[str] = ()
 ) -> Judgments:
-    """Return the judgments that count at a target, in the order of the log, then with ``models`` their votes.
-
-    The default is the target whose work is the study's. A model is the worker ``model:NAME``: so it has a
-    reliability of its own, and can be left out by name. What workers in ``barred`` did counts, too, unless it
-    was dropped for another reason than that they were barred.
-    """
+    """Return the judgments that count at a target, as they were logged, then with ``models`` their votes."""
+    # The default is the target whose work is the study's. A model is the worker `model:NAME`: so it has a
+    # reliability of its own, and can be left out by name. What workers in `barred` did counts, too, unless it
+    # was dropped for another reason than that they were barred.
     gone, named = dropped(barred)
     log = LogColumns()
     for part in db.columns(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -35,6 +35,7 @@ from prefjudge.study.values import parse_money, parse_values, read_values
 
 Money = Annotated[Decimal, BeforeValidator(parse_money)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Values: TypeAlias = dict[str, Any]
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 _POOL = PoolDefaults()
 
@@ -385,10 +386,8 @@ _SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
 
 
 def load_config(path: Path) -> StudyConfig:
-    """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``.
-
-    So does ``PREFJUDGE_BUDGET=20`` ``budget``, which is in no section.
-    """
+    """Read a study's config file; ``PREFJUDGE_HIT__REWARD=1.50`` overrides ``reward`` in ``[hit]``."""
+    # So does `PREFJUDGE_BUDGET=20` `budget`, which is in no section.
     return check_config(read_values(path), path)
 
 
@@ -397,7 +396,7 @@ def parse_config(text: str, path: Path) -> StudyConfig:
     return check_config(parse_values(text, path), path)
 
 
-def check_config(found: Mapping[str, Any], path: Path) -> StudyConfig:
+def check_config(found: Values, path: Path) -> StudyConfig:
     """Return the config of a file's values and the environment's; as :func:`load_config`."""
     values = deepcopy(dict(found))
     told = _override(values, os.environ)
@@ -431,7 +430,7 @@ def template(name: str) -> str:
     return known[name].read_text(encoding="utf-8")
 
 
-def _section(values: dict[str, Any], key: str, *, make: bool = False) -> dict[str, Any]:
+def _section(values: Values, key: str, *, make: bool = False) -> Values:
     """Return the values beside a key, which may stand in no section; none where there is no such section."""
     for part in key.split(".")[:-1]:
         values = values.setdefault(part, {}) if make else values.get(part, {})
@@ -444,7 +443,7 @@ def _name(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def _override(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+def _override(values: Values, environ: Mapping[str, str]) -> dict[str, str]:
     """Apply the environment's settings; return the variable that each ``section.name`` is from."""
     told: dict[str, str] = {}
     for key, text in environ.items():

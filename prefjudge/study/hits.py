@@ -154,11 +154,9 @@ def save_status(db: Connection, hit_keys: Sequence[str], status: HitStatus) -> N
 
 
 def close_lost(db: Connection, target: str) -> int:
-    """Close all HITs at a target whose marketplace is lost; return how many could still get answers.
-
-    Their ids are deleted, because no marketplace knows them: nothing there is asked or taken back. The
-    intents keep them. Nor does one know any more how many HITs a worker may take.
-    """
+    """Close all HITs at a target whose marketplace is lost; return how many could still get answers."""
+    # Their ids are deleted, because no marketplace knows them: nothing there is asked or taken back. The
+    # intents keep them. Nor does one know any more how many HITs a worker may take.
     still_open = db.execute(
         "SELECT count(*) FROM hits WHERE target = :target AND status <> :closed",
         target=target,
@@ -240,10 +238,8 @@ class UnusedHit:
 
 
 def load_unused(db: Connection, target: str) -> list[UnusedHit]:
-    """Return the closed HITs that hold money for answers that never came.
-
-    Only HITs with a decision on every answer that came, until their money has come back.
-    """
+    """Return the closed HITs that hold money for answers that never came."""
+    # Only HITs with a decision on every answer that came, until their money has come back.
     return [
         UnusedHit(
             hit_key=key, hit_id=hit_id, assignments=assignments, reward_cents=reward, came=came, cents=cents

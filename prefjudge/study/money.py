@@ -121,11 +121,9 @@ def count_settled(db: Connection, subject: str, operation: str) -> int:
 
 
 def committed_cents(db: Connection, target: str | None = None) -> int:
-    """Return what the recorded intents commit the study to at a target, in cents.
-
-    Spending counts from its intent on, and a refund only once it is settled, so that an interrupted call
-    never makes the budget look larger than it is.
-    """
+    """Return what the recorded intents commit the study to at a target, in cents."""
+    # Spending counts from its intent on, and a refund only once it is settled, so that an interrupted call
+    # never makes the budget look larger than it is.
     rows = db.execute(
         "SELECT coalesce(sum(cents), 0) FROM intents "
         "WHERE target = :target AND (cents > 0 OR outcome IS NOT NULL)",

@@ -69,10 +69,8 @@ def forget(db: Connection, worker_id: str) -> dict[str, int]:
 
 
 def forget_old(study: Study, now: float) -> int:
-    """Erase the comments of workers whose last work is longer ago than ``keep_days``; return how many.
-
-    ``now`` is the time in epoch seconds. The marketplace forgets by itself who they were.
-    """
+    """Erase the comments of workers whose last work is longer ago than ``keep_days``; return how many."""
+    # `now` is the time in epoch seconds. The marketplace forgets by itself who they were.
     days = study.config.workers.keep_days
     if days is None:
         return 0
@@ -108,10 +106,8 @@ HELD = "is held until you decide"
 
 
 def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
-    """Return the condition on the drop ``d`` of a judgment ``j`` that does not count, and its values.
-
-    Judgments of these ``workers`` count that were dropped only because the worker was barred.
-    """
+    """Return the condition on the drop ``d`` of a judgment ``j`` that does not count, and its values."""
+    # Judgments of these `workers` count that were dropped only because the worker was barred.
     if not workers:
         return "d.judgment_id IS NOT NULL", {}
     reasons, of_reasons = in_list("reason", BARRED)

@@ -35,10 +35,8 @@ def is_settled(db: Connection) -> bool:
 
 
 def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
-    """Replace the study's pools and pairs, which ask for no votes yet; delete the inputs and models' votes.
-
-    Models' replies are kept by prompt, so a model that judges again is not asked the same again.
-    """
+    """Replace the study's pools and pairs, which ask for no votes; delete the inputs and models' votes."""
+    # Models' replies are kept by prompt, so a model that judges again is not asked the same again.
     for what, names in (("query", pools.queries), ("document", pools.docs), ("run", pools.sources)):
         odd = next((name for name in names if not is_text(name) or "\0" in name), None)
         if odd is not None:
@@ -86,11 +84,9 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
-    """Store the texts of queries and passages.
-
-    Once some are published they stay as they were shown. Texts that differ in blanks alone, as by the ends of
-    lines, are the same to who reads them.
-    """
+    """Store the texts of queries and passages."""
+    # Once some are published they stay as they were shown. Texts that differ in blanks alone, as by the ends
+    # of lines, are the same to who reads them.
     given = {"query": dict(queries), "passage": dict(passages)}
     if is_settled(db):
         shown = {"query": load_queries(db), "passage": load_passages(db)}
@@ -199,11 +195,9 @@ def save_votes_wanted(db: Connection, votes: Mapping[int, int]) -> None:
 
 
 def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], target: str) -> None:
-    """Ask for more votes: query_id, doc_a, doc_b, and how many besides those that count at a target.
-
-    A pair that the study did not have is added. Of other pairs no more votes are wanted than they have: what
-    an earlier round asked for in vain need not be what the votes of today ask for.
-    """
+    """Ask for more votes: query_id, doc_a, doc_b, and how many besides those that count at a target."""
+    # A pair that the study did not have is added. Of other pairs no more votes are wanted than they have:
+    # what an earlier round asked for in vain need not be what the votes of today ask for.
     kept = {
         (query, a, b): votes
         for query, a, b, votes in db.execute(
@@ -240,11 +234,9 @@ REVIEW_FILE = "gold.tsv"
 
 
 def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[int, int]:
-    """Make these the study's gold pairs; return how many are new, and how many are withdrawn.
-
-    A gold pair that a HIT hides keeps its number: it is marked as withdrawn, and not hidden again. So does
-    one for practice: workers may have been told its answer.
-    """
+    """Make these the study's gold pairs; return how many are new, and how many are withdrawn."""
+    # A gold pair that a HIT hides keeps its number: it is marked as withdrawn, and not hidden again. So does
+    # one for practice: workers may have been told its answer.
     known, wanted = load_gold(db), dict.fromkeys(gold)
     withdrawn = load_withdrawn(db)
     active = {number: pair for number, pair in known.items() if number not in withdrawn}

@@ -267,11 +267,9 @@ work was not kept, or who says so of a third of all pairs closes none."""
 
 
 def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
-    """Return the pairs that no open HIT will finish: id, query_id, doc_a, doc_b, votes still missing.
-
-    A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises one for each
-    assignment that has not come back.
-    """
+    """Return the pairs that no open HIT will finish: id, query_id, doc_a, doc_b, votes still missing."""
+    # A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises one for
+    # each assignment that has not come back.
     return db.execute(_WAITING, target=target or current_target(db))
 
 
@@ -438,11 +436,9 @@ class Stage(IntEnum):
 
 
 def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", target: str = "") -> StudyError:
-    """Return the error of a study that has not come to a stage, with the whole road to it from here.
-
-    The command that the hint begins with is one that the study can take now. ``what`` is the message where
-    the stage alone does not say it, and ``then`` what follows on the road.
-    """
+    """Return the error of a study that has not come to a stage, with the whole road to it from here."""
+    # The command that the hint begins with is one that the study can take now. `what` is the message where
+    # the stage alone does not say it, and `then` what follows on the road.
     from prefjudge.study.pools import load_active_gold, other_gold
 
     hidden = study.config.design.gold_per_hit

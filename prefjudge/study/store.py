@@ -178,11 +178,9 @@ class Study:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read one state of the store until the block ends, even while others write to it.
-
-        All read transactions in the block are one. What the block writes is stored at once, but not read
-        before the block ends.
-        """
+        """Read one state of the store until the block ends, even while others write to it."""
+        # All read transactions in the block are one. What the block writes is stored at once, but not read
+        # before the block ends.
         if self._snapshot is not None:
             yield
             return
@@ -212,11 +210,9 @@ class Study:
         )
 
     def hidden_rng(self, *stream: object) -> "np.random.Generator":
-        """Return a random generator seeded by the study's secret, for what hides gold pairs.
-
-        The seed is public, and the files may be: with them anybody could redraw a page and find its gold
-        pairs.
-        """
+        """Return a random generator seeded by the study's secret, for what hides gold pairs."""
+        # The seed is public, and the files may be: with them anybody could redraw a page and find its gold
+        # pairs.
         import numpy as np
 
         return np.random.default_rng(int(self.opaque("rng", *stream, length=64), 16))
@@ -489,10 +485,8 @@ _PAST = (
 
 
 def refuse_lost(folder: Path, database: Database) -> None:
-    """Refuse to start over where a study was published: everything would be published and paid again.
-
-    Before anything is published there is nothing to lose: a missing store is made.
-    """
+    """Refuse to start over where a study was published: everything would be published and paid again."""
+    # Before anything is published there is nothing to lose: a missing store is made.
     if database.version():
         return
     file = file_of(database.url)

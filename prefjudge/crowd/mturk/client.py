@@ -153,10 +153,8 @@ def _session() -> Any:
 
 
 def ask_identity(endpoint: str) -> Identity:
-    """Return the id of prefjudge's marketplace and whether it is a sandbox; or another one's address.
-
-    The API itself has no call for either.
-    """
+    """Return the id of prefjudge's marketplace and whether it is a sandbox; or another one's address."""
+    # The API itself has no call for either.
     said = _ask(endpoint)
     try:
         return Identity(name=str(said["marketplace"]), play_money=bool(said["sandbox"]))

@@ -145,11 +145,9 @@ class Groups:
                 self._known[name] = {**found, **inactive}
 
     def _limit(self, group: WorkerGroup, first: int) -> dict[str, object]:
-        """Return the requirement by which a score limits how many HITs a worker takes, a newcomer ``first``.
-
-        It is the marketplace's own comparator, which counts what a worker has taken. Where that is unknown,
-        the score is what the worker may still take, and a worker gets a first one by asking for it.
-        """
+        """Return the requirement by which a score limits a worker's HITs, a newcomer's to ``first``."""
+        # It is the marketplace's own comparator, which counts what a worker has taken. Where that is unknown,
+        # the score is what the worker may still take, and a worker gets a first one by asking for it.
         comparator, value = (TAKEN, first) if self._counts_taken else ("GreaterThan", 0)
         return {
             "QualificationTypeId": self._id(group, granted=not self._counts_taken),
@@ -320,11 +318,9 @@ _KEPT = (
 
 
 def list_hits(client: Client, wanted: Collection[str]) -> dict[str, ApiHit]:
-    """Return what a list says of the HITs wanted, without their questions.
-
-    The list has the newest HITs first. It is read as long as its pages hold enough of those wanted; the
-    others are missing in what is returned.
-    """
+    """Return what a list says of the HITs wanted, without their questions."""
+    # The list has the newest HITs first. It is read as long as its pages hold enough of those wanted; the
+    # others are missing in what is returned.
     found: dict[str, ApiHit] = {}
     if len(wanted) < _WORTH_A_PAGE:
         return found
@@ -537,10 +533,8 @@ class HitCrowd:
             ) from error
 
     def release(self, submission_id: str, reason: str) -> None:
-        """Reject an assignment: the API has no other way to take a reward back.
-
-        prefjudge's marketplace does not count it against a worker who got a bonus for the assignment.
-        """
+        """Reject an assignment: the API has no other way to take a reward back."""
+        # prefjudge's marketplace does not count it against a worker who got a bonus for the assignment.
         self._decide("reject_assignment", submission_id, SubmissionState.REJECTED, RequesterFeedback=reason)
 
     def bonus(self, worker_id: str, submission_id: str, amount: Decimal, reason: str, *, token: str) -> None:
@@ -618,10 +612,8 @@ class HitCrowd:
                 ) from error
 
     def _tell_simulated(self, workers: set[str]) -> Mapping[str, bool] | None:
-        """Return which workers' accounts were made for simulation; None where that is unknown.
-
-        An account is made before its work is submitted, so a list that is fetched after the work has it.
-        """
+        """Return which workers' accounts were made for simulation; None where that is unknown."""
+        # An account is made before its work is submitted, so a list that is fetched after the work has it.
         if self._simulated is not None and not workers <= self._simulated.keys():
             try:
                 grants = self._client.each(

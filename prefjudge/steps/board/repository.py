@@ -40,10 +40,8 @@ _IGNORED = """\
 
 
 def make_repository(folder: Path) -> list[str]:
-    """Write what a board's repository holds; what is there already stays as it is. Return the files.
-
-    ``data``, where the collection and the labels are put, is made, too: Git keeps nothing of it.
-    """
+    """Write what a board's repository holds; what is there already stays as it is. Return the files."""
+    # `data`, where the collection and the labels are put, is made, too: Git keeps nothing of it.
     path = folder / CONFIG_FILE
     text = fill(template("default"), name=folder.resolve().name[:100])
     if not path.exists():
@@ -269,10 +267,8 @@ class Git:
         return data
 
     def blobs(self, entries: Iterable[Entry], most: int) -> Iterator[tuple[Entry, bytes]]:
-        """Yield each file with what it holds, or its first ``most`` bytes.
-
-        One program reads all small files: a change may bring thousands.
-        """
+        """Yield each file with what it holds, or its first ``most`` bytes."""
+        # One program reads all small files: a change may bring thousands.
         small, size = list[Entry](), 0
         for entry in entries:
             if entry.mode == MODULE or entry.size > most:

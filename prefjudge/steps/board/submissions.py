@@ -95,10 +95,8 @@ class Submission:
 def read_submissions(
     tree: Tree, metadata: Mapping[str, bytes], rules: BoardConfig
 ) -> tuple[dict[str, Submission], dict[str, str], list[Problem]]:
-    """Return the submissions of a tree by their names, its runs by theirs, and what is wrong with its files.
-
-    ``metadata`` has the bytes of those files that are small enough to be read.
-    """
+    """Return the submissions of a tree by their names, its runs by theirs, and what is wrong with files."""
+    # `metadata` has the bytes of those files that are small enough to be read.
     inside = [one for path, one in tree.items() if path.casefold().split("/")[0] == FOLDER and path != _KEPT]
     problems = [*_alike(inside)]
     runs: dict[str, str] = {}

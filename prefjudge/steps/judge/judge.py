@@ -262,11 +262,9 @@ class ModelLedger:
                 self._changed.notify_all()
 
     def _reserve(self, prompt_tokens: int) -> int:
-        """Set aside what a request may cost, and return its number.
-
-        Where there is no room beside the requests that are under way, their replies are waited for: they
-        mostly cost less than was reserved.
-        """
+        """Set aside what a request may cost, and return its number."""
+        # Where there is no room beside the requests that are under way, their replies are waited for: they
+        # mostly cost less than was reserved.
         with self._changed:
             while True:
                 with self._study.transaction() as db:

@@ -75,11 +75,9 @@ def first_screen(
     statuses: Mapping[str, int],
     changed: tuple[int, int] | None,
 ) -> FirstScreen:
-    """Return what people prefer, how sure that is, and what is next, from what the data hold.
-
-    ``changed`` says in how many queries another passage is preferred to the labelled one, and in how many
-    this is known. Without runs or answers there are no ``boards``, nor ``tau`` of them.
-    """
+    """Return what people prefer, how sure that is, and what is next, from what the data hold."""
+    # `changed` says in how many queries another passage is preferred to the labelled one, and in how many
+    # this is known. Without runs or answers there are no `boards`, nor `tau` of them.
     judges = "simulated workers" if state.rehearsal else "people"
     preferred = ""
     if changed:

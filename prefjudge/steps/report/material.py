@@ -145,10 +145,8 @@ class Material:
 
 
 def assess_best(study: Study, best: BestAnswers) -> tuple[Confidence | None, ConfidenceSummary | None]:
-    """Return how sure the best-known answers are, where there are not too many queries.
-
-    The stream of random numbers is that of ``resolve``: both say the same.
-    """
+    """Return how sure the best-known answers are, where there are not too many queries."""
+    # The stream of random numbers is that of `resolve`: both say the same.
     if len(best.resolutions) > SURE_QUERIES:
         return None, None
     return assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
@@ -194,10 +192,8 @@ _FEW = 16
 def drawn(
     material: Material, name: str, words: str, draw: "Callable[[], Figure]", table: Table | None = None
 ) -> Picture:
-    """Draw a plot, and keep it under the name of its files where plots are written as files, too.
-
-    ``words`` say what it shows to those who do not see it, and ``table`` has what it draws.
-    """
+    """Draw a plot, and keep it under the name of its files where plots are written as files, too."""
+    # `words` say what it shows to those who do not see it, and `table` has what it draws.
     figure = draw()
     if material.keep_figures:
         material.figures.setdefault(name, []).append(figure)

@@ -88,10 +88,8 @@ class RunOrder:
         return float(kendall_tau(*scores)) if len(scores) == 2 else float("nan")
 
     def two_votings(self, how: HowResolved, rng: np.random.Generator) -> TwoVotings | None:
-        """Return how well the orders agree that other votes like these give; None where none is decided.
-
-        They are resolved as those that it stands beside.
-        """
+        """Return how well the orders agree that other votes like these give; None where none is decided."""
+        # They are resolved as those that it stands beside.
         votes = self._votes
         cast = VoteSet(
             PREFERENCE_NAME,
@@ -486,10 +484,8 @@ def _sensitivity(
 
 
 def resolve_imported(study: Study) -> tuple[str, ...]:
-    """Resolve imported votes that nobody has resolved yet, and return what there is to know of it.
-
-    Where votes are collected here, that is done when the work is.
-    """
+    """Resolve imported votes that nobody has resolved yet, and return what there is to know of it."""
+    # Where votes are collected here, that is done when the work is.
     path = own_file(study, QRELS_FILE)
     if path is None or path.is_file():
         return ()
@@ -618,11 +614,9 @@ def resolve_judgments(
     ties: TieWorth = TieWorth.IGNORE,
     sparse_rule: str | None = None,
 ) -> Resolved:
-    """Resolve the judgments of a Parquet, and write the winners of the first rule as another.
-
-    The judgments have the columns query, doc_1, doc_2 and preferred, which is one of the two, or ``tie``; the
-    preference qrels query, doc and grade.
-    """
+    """Resolve the judgments of a Parquet, and write the winners of the first rule as another."""
+    # The judgments have the columns query, doc_1, doc_2 and preferred, which is one of the two, or `tie`; the
+    # preference qrels query, doc and grade.
     asked = (rule for rule in (*rules, sparse_rule) if rule not in (None, NO_RULE))
     learning = [rule for rule in asked if RULES[rule].learn is not None]
     if learning:

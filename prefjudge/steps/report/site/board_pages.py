@@ -438,11 +438,9 @@ def site_feed(state: SiteState) -> "Feed":
 
 
 def board_entries(state: SiteState) -> list[Submission]:
-    """Return the board as it is as submissions, the best first, as far as their days are known.
-
-    ``Eval`` is the score under the best-known answers, ``Dev`` that under the labels. A run whose submission
-    has no day has that of the first version at which it was ranked; without any day there is no entry.
-    """
+    """Return the board as it is as submissions, the best first, as far as their days are known."""
+    # `Eval` is the score under the best-known answers, `Dev` that under the labels. A run whose submission
+    # has no day has that of the first version at which it was ranked; without any day there is no entry.
     board = state.boards.current.first.leaderboard
     labels = next(
         (one.leaderboard for one in state.boards.labels if one.leaderboard.measure == board.measure), None

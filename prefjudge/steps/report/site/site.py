@@ -74,11 +74,9 @@ def make_site(
     health: bool,
     **how: Unpack[ReadOptions],
 ) -> SiteResult:
-    """Write a study's leaderboard as static pages: boards, runs, queries, and feeds of what is new.
-
-    The same study gives the same bytes; only what changed is written, and only pages of the site itself are
-    removed. No worker, no gold pair and no path of this machine is named.
-    """
+    """Write a study's leaderboard as static pages: boards, runs, queries, and feeds of what is new."""
+    # The same study gives the same bytes; only what changed is written, and only pages of the site itself are
+    # removed. No worker, no gold pair and no path of this machine is named.
     if url and not is_web_address(url):
         raise InputError(f"--url {url}: not an address of the web", "Write it as https://…")
     check_folder(folder, study.mark)
@@ -184,12 +182,10 @@ def check_folder(folder: Path, mark: str) -> None:
 
 
 def write_site(folder: Path, mark: str, files: Iterable[tuple[str, str]]) -> Written:
-    """Write the files of a site, each an address and a text, and remove the pages that it no longer has.
-
-    ``index.html`` has to be the first: from then on the folder is known as this site's, whenever the program
-    is killed. Where it is known, the first page is written last: until then the old one leads to pages
-    that are all there.
-    """
+    """Write the files of a site, each an address and a text, and remove the pages that it no longer has."""
+    # `index.html` has to be the first: from then on the folder is known as this site's, whenever the program
+    # is killed. Where it is known, the first page is written last: until then the old one leads to pages that
+    # are all there.
     kept, written = set[str](), 0
     known = _owner(folder / INDEX) == mark
     first: list[tuple[str, str]] = []

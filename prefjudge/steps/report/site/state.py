@@ -60,10 +60,8 @@ class Entries:
 
 
 def find_entries(study: Study, given: Sequence[str | Path], today: date, notices: list[Notice]) -> Entries:
-    """Return the runs to show: those given, or those of the study, without the embargoed and withdrawn.
-
-    A run that is given and that the study has is known by its place, or else by its name.
-    """
+    """Return the runs to show: those given, or those of the study, without the embargoed and withdrawn."""
+    # A run that is given and that the study has is known by its place, or else by its name.
     with study.transaction(write=False) as db:
         inputs = [one for one in load_inputs(db) if one.kind == "run"]
     places = {one.path: one.name for one in inputs}
@@ -149,10 +147,8 @@ def with_leaderboard(
 def audit_entries(
     shown: Mapping[str, RunMetadata], entries: Sequence[Submission], heads: Heads | None, board: BoardConfig
 ) -> Audit | None:
-    """Return the audit of a leaderboard, or of the runs shown; None where no day of a submission is known.
-
-    The runs shown are held to the limits of the study's board, which do not bind its maintainers.
-    """
+    """Return the audit of a leaderboard, or of the runs shown; None where no day of a submission is known."""
+    # The runs shown are held to the limits of the study's board, which do not bind its maintainers.
     own = [
         Submission(
             line=number,
@@ -218,11 +214,9 @@ def make_boards(
     made: Mapping[int, str | None],
     joined: Mapping[str, int],
 ) -> AllBoards:
-    """Make all boards from one reading of the runs, each as ``score`` makes it.
-
-    ``answers`` and ``made`` are the versions of the answers and when each was made; the last one is among the
-    label sets of ``found``. ``joined`` is the first version at which each run was there.
-    """
+    """Make all boards from one reading of the runs, each as ``score`` makes it."""
+    # `answers` and `made` are the versions of the answers and when each was made; the last one is among the
+    # label sets of `found`. `joined` is the first version at which each run was there.
     measures, _ = found.measures(())
     labels = found.qrels[:-1]
     pooled = pooled_labels(found, labels)
@@ -282,11 +276,9 @@ def _placed(ranks: Sequence[JudgedRanks], answers: Qrels) -> tuple[dict[str, int
 
 
 def first_versions(findings: Mapping[tuple[str, str], Finding], past: History) -> dict[str, int]:
-    """Return the version of the answers at which each run was first there.
-
-    A run of the pools was there from the beginning, one of a challenge from the version that this made. Of a
-    run that brought nothing new to any of them nobody knows when it came: it is there from the beginning.
-    """
+    """Return the version of the answers at which each run was first there."""
+    # A run of the pools was there from the beginning, one of a challenge from the version that this made. Of
+    # a run that brought nothing new to any of them nobody knows when it came: it is there from the beginning.
     of_challenge = {one.challenge or 0: one.version for one in past.versions}
     found: dict[str, int] = {}
     for one in findings.values():
