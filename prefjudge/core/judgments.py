@@ -33,6 +33,9 @@ class Judgments:
     sides: bool = True
     """Whether left and right are the sides of the screen. A file may list the documents by id, or the
     preferred one first: then nothing can be learnt from their order."""
+    gold: NDArray[np.int64] | None = None
+    """Shape (2, n_workers): the gold pairs that each worker got right, and missed; None where nothing is
+    known of gold pairs."""
 
     def __len__(self) -> int:
         return int(self.query.size)
@@ -57,7 +60,7 @@ def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
 
 def nameless(judgments: Judgments) -> Judgments:
     """Return the judgments without their workers."""
-    return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32))
+    return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32), gold=None)
 
 
 def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Judgments:

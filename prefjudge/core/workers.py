@@ -22,27 +22,10 @@ def share(part: Floats | Index, whole: Floats | Index) -> Floats:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerAgreement:
-    """How often each worker agrees with the majority of the others who judged the same pair."""
+def majority_agreement(judgments: Judgments) -> tuple[Floats, Floats]:
+    """Return each worker's judgments of pairs on which the others have a majority, and those that agree.
 
-    workers: tuple[str, ...]
-    """The workers."""
-    compared: Floats
-    agreed: Floats
-    """Shape (n_workers,): judgments of pairs on which the others have a majority, and those that agree with
-    it. A tie agrees by half."""
-
-    @property
-    def rate(self) -> Floats:
-        """The share that agrees, shape (n_workers,); NaN without anything to compare."""
-        return share(self.agreed, self.compared)
-
-
-def majority_agreement(judgments: Judgments) -> WorkerAgreement:
-    """Compare each judgment with the majority of the other judgments of its pair.
-
-    Judgments without a worker id count as others only.
+    A tie agrees by half. Judgments without a worker id count as others only.
     """
     verdicts = gather_verdicts(judgments)
     lead = np.bincount(verdicts.pair, weights=verdicts.choice, minlength=verdicts.n_pairs)
@@ -51,11 +34,8 @@ def majority_agreement(judgments: Judgments) -> WorkerAgreement:
     rows = (others != 0) & (judgments.worker >= 0)
     agreed = 0.5 + 0.5 * others[rows] * verdicts.choice[rows]
     n = len(judgments.workers)
-    return WorkerAgreement(
-        workers=judgments.workers,
-        compared=np.bincount(judgments.worker[rows], minlength=n).astype(np.float64),
-        agreed=np.bincount(judgments.worker[rows], weights=agreed, minlength=n).astype(np.float64),
-    )
+    compared = np.bincount(judgments.worker[rows], minlength=n).astype(np.float64)
+    return compared, np.bincount(judgments.worker[rows], weights=agreed, minlength=n).astype(np.float64)
 
 
 def krippendorff_alpha(judgments: Judgments) -> float:
@@ -79,29 +59,12 @@ def krippendorff_alpha(judgments: Judgments) -> float:
     return float(1.0 - observed / expected) if expected else float("nan")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideBias:
-    """How often each worker preferred the left, and how surprising that is."""
+def side_bias(judgments: Judgments) -> tuple[Index, Index, Floats]:
+    """Return each worker's judgments for the left, those that are no ties, and how surprising that is.
 
-    workers: tuple[str, ...]
-    """The workers; the last entry of the columns is all judgments together."""
-    left: Index
-    decided: Index
-    """Shape (n_workers + 1,): judgments for the left, and all that are not ties."""
-    p_value: Floats
-    """Shape (n_workers + 1,): the two-sided exact binomial probability of a split at least as uneven, if
-    sides did not matter."""
-
-    @property
-    def left_rate(self) -> Floats:
-        """The share for the left, shape (n_workers + 1,); NaN without judgments."""
-        return share(self.left, self.decided)
-
-
-def side_bias(judgments: Judgments) -> SideBias:
-    """Test whether each worker, and all together, prefer a side of the screen.
-
-    The sides must have been drawn at random for each assignment, and the log must keep the side shown.
+    The last entry is all judgments together. The last column is the two-sided exact binomial probability of
+    a split at least as uneven, if sides did not matter. The sides must have been drawn at random for each
+    assignment, and the log must keep the side shown.
     """
     n = len(judgments.workers)
     rows = (judgments.choice != 0) & (judgments.worker >= 0)
@@ -113,7 +76,7 @@ def side_bias(judgments: Judgments) -> SideBias:
     p_value = np.where(
         decided > 0, np.minimum(1.0, 2.0 * scipy.special.bdtr(fewer.astype(np.float64), decided, 0.5)), 1.0
     )
-    return SideBias(workers=judgments.workers, left=left, decided=decided, p_value=p_value)
+    return left, decided, p_value
 
 
 # Evidence: what a worker's judgments show about how the worker works, apart from the gold pairs.
@@ -175,8 +138,6 @@ def gather_evidence(
     *,
     milliseconds: NDArray[np.int64] | None = None,
     words: NDArray[np.int64] | None = None,
-    gold_right: NDArray[np.int64] | None = None,
-    gold_missed: NDArray[np.int64] | None = None,
     fastest: float = FASTEST,
 ) -> Evidence:
     """Gather the evidence about each worker, of judgments in the order in which each made them.
@@ -185,26 +146,25 @@ def gather_evidence(
     the query and both passages have.
     """
     n = len(judgments.workers)
-    nobody = np.zeros(n, dtype=np.int64)
-    right = nobody if gold_right is None else gold_right
-    missed = nobody if gold_missed is None else gold_missed
-    sides, agreement = side_bias(judgments), majority_agreement(judgments)
+    right, missed = np.zeros((2, n), dtype=np.int64) if judgments.gold is None else judgments.gold
+    left, decided, side_p = side_bias(judgments)
+    compared, agreed = majority_agreement(judgments)
     seconds, timed, hurried = _times(judgments, milliseconds, words, fastest)
     repeated, consistent = _repeats(judgments)
     low, high = share_interval(right, missed)
     return Evidence(
         workers=judgments.workers,
         judged=np.bincount(judgments.worker[judgments.worker >= 0], minlength=n),
-        left=sides.left[:n],
-        decided=sides.decided[:n],
-        side_p=sides.p_value[:n],
+        left=left[:n],
+        decided=decided[:n],
+        side_p=side_p[:n],
         seconds=seconds,
         timed=timed,
         hurried=hurried,
         repeated=repeated,
         consistent=consistent,
-        compared=agreement.compared,
-        agreed=agreement.agreed,
+        compared=compared,
+        agreed=agreed,
         gold_right=right,
         gold_missed=missed,
         gold_low=low,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prefjudge.core.judgments import GoldRecord, Judgments
 from prefjudge.database import Connection, in_list, row_of
 from prefjudge.study.imports import sides_known
-from prefjudge.study.judgments import COLUMNS, LogColumns
+from prefjudge.study.judgments import COLUMNS, LogColumns, load_golds
 from prefjudge.study.people import STOPPED, UNABLE, UNUSABLE, Judge, dropped
 from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.store import COUNTED, current_target
@@ -271,13 +271,13 @@ def load_judgments(
     # reliability of its own, and can be left out by name. What workers in `barred` did counts, too, unless it
     # was dropped for another reason than that they were barred.
     gone, named = dropped(barred)
-    log = LogColumns()
+    log, target = LogColumns(), target or current_target(db)
     for part in db.columns(
         f"SELECT {COLUMNS} FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         f"LEFT JOIN drops d ON d.judgment_id = j.judgment_id WHERE NOT ({gone}) AND {COUNTED} "
         "ORDER BY j.judgment_id",
-        {"target": target or current_target(db), **named},
+        {"target": target, **named},
     ):
         log.add(*part)
     if models:
@@ -286,7 +286,7 @@ def load_judgments(
             "JOIN pairs p USING (pair_id) ORDER BY v.model, v.pair_id"
         ):
             log.add(*part)
-    return log.judgments(sides=sides_known(db))
+    return log.judgments(sides=sides_known(db), golds=load_golds(db, target))
 
 
 def has_rejected(db: Connection, target: str) -> bool:

@@ -5,7 +5,7 @@ The workers are those of the target whose work is the study's.
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,22 +27,11 @@ class Conduct:
     """The judgments; ``workers`` holds everybody who submitted something."""
     milliseconds: NDArray[np.int64]
     """Shape (n,): how long each comparison was visible; 0 where that is not known."""
-    gold_right: NDArray[np.int64]
-    gold_missed: NDArray[np.int64]
-    """Shape (n_workers,): the gold pairs that each worker got right, and missed."""
 
 
 def load_conduct(db: Connection) -> Conduct:
     """Return what each worker did."""
-    golds = {
-        worker: (int(right), int(missed))
-        for worker, right, missed in db.execute(
-            "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments "
-            f"JOIN hits h USING (hit_key) WHERE {COUNTED} AND worker_id <> '' "
-            "GROUP BY worker_id ORDER BY worker_id",
-            target=current_target(db),
-        )
-    }
+    golds = load_golds(db, current_target(db))
     log, assignments, parts = LogColumns(), Names(), [np.zeros((4, 0))]
     for part in _parts(db):
         log.add(*part[:6])
@@ -53,13 +42,22 @@ def load_conduct(db: Connection) -> Conduct:
     milliseconds, submitted, assignment, place = np.concatenate(parts, axis=1)
     _, in_order = assignments.sorted()
     order = np.lexsort((place, in_order[assignment.astype(np.int64)], submitted))
-    judgments = log.judgments(sides=sides_known(db), workers=tuple(golds))
+    judgments = log.judgments(sides=sides_known(db), workers=tuple(golds), golds=golds)
     return Conduct(
         judgments=select_judgments(judgments, order),
         milliseconds=milliseconds[order].astype(np.int64),
-        gold_right=np.array([right for right, _ in golds.values()], dtype=np.int64),
-        gold_missed=np.array([missed for _, missed in golds.values()], dtype=np.int64),
     )
+
+
+def load_golds(db: Connection, target: str) -> dict[str, tuple[int, int]]:
+    """Return how many gold pairs each worker got right at a target, and missed, by worker id."""
+    rows = db.execute(
+        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments "
+        f"JOIN hits h USING (hit_key) WHERE {COUNTED} AND worker_id <> '' "
+        "GROUP BY worker_id ORDER BY worker_id",
+        target=target,
+    )
+    return {worker: (int(right), int(missed)) for worker, right, missed in rows}
 
 
 def _parts(db: Connection) -> Iterator[list[Sequence[Any]]]:
@@ -246,7 +244,13 @@ class LogColumns:
             )
         )
 
-    def judgments(self, *, sides: bool, workers: tuple[str, ...] | None = None) -> Judgments:
+    def judgments(
+        self,
+        *,
+        sides: bool,
+        workers: tuple[str, ...] | None = None,
+        golds: Mapping[str, tuple[int, int]] | None = None,
+    ) -> Judgments:
         """Return all of them, in the order in which they came.
 
         Parameters
@@ -255,6 +259,8 @@ class LogColumns:
             Whether left and right are those of a screen.
         workers : tuple of str, optional
             The vocabulary of workers; by default those who judged.
+        golds : mapping of str to (int, int), optional
+            The gold pairs that workers got right, and missed.
         """
         query, left, right, choice, strength, worker = np.concatenate(self._parts, axis=1)
         (queries, of_query), (docs, of_doc) = self._queries.sorted(), self._docs.sorted()
@@ -272,4 +278,5 @@ class LogColumns:
             strength=strength.astype(np.int8),
             worker=of_worker[worker],
             sides=sides,
+            gold=np.array([golds.get(name, (0, 0)) for name in names], dtype=np.int64).T if golds else None,
         )

@@ -50,9 +50,10 @@ def test_each_odd_worker_stands_out_by_what_is_odd_and_honest_ones_do_not() -> N
     judgments, times = crowd(np.random.default_rng(7), pairs=150)
     words = np.full(len(judgments), 120)
     evidence = gather_evidence(
-        judgments, milliseconds=times, words=words,
-        gold_right=np.array([18, 17, 18, 9, 10]), gold_missed=np.array([0, 1, 0, 9, 8]),
-    )  # fmt: skip
+        replace(judgments, gold=np.array([[18, 17, 18, 9, 10], [0, 1, 0, 9, 8]])),
+        milliseconds=times,
+        words=words,
+    )
     signs = find_signs(evidence)
     kinds = {worker: {sign.kind for sign in signs if sign.worker == worker} for worker in evidence.workers}
     assert kinds["ann"] == kinds["bob"] == kinds["cid"] == set()

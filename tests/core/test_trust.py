@@ -1,5 +1,6 @@
 """Trust in workers: who votes by chance is found and counts for little, and who is unknown is one of all."""
 
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -104,6 +105,53 @@ def test_a_worker_who_contradicts_others_and_himself_is_trusted_less() -> None:
     assert trust is not None
     of = dict(zip(trust.workers, trust.reliability.tolist(), strict=True))
     assert of["both"] < 0.75 < of["w0"]
+
+
+def doubts(found: Confidence) -> tuple[str, ...]:
+    assert found.trust is not None
+    return found.trust.doubts
+
+
+def gang(*, share: float, right: float, votes: int = 1) -> Judgments:
+    """Fourteen people of whom ``a`` is better than ``b``, and six who agree on another order in a share."""
+    rng = np.random.default_rng(3)
+    lines, met = [], np.zeros((2, 20), dtype=np.int64)
+    for query in range(60):
+        other = rng.permutation(list(DOCS)).tolist()
+        for x, y in (pair for pair in combinations(DOCS, 2) for _ in range(votes)):
+            bad = rng.random() < share
+            worker = int(rng.integers(14, 20) if bad else rng.integers(14))
+            flip = other.index(x) > other.index(y) if bad else rng.random() < 0.15
+            lines.append(f"q{query:02} {x} {y} {y if flip else x} w{worker:02}")
+            if rng.random() < 0.3:
+                met[int(rng.random() > (right if bad else 0.95)), worker] += 1
+    found = judgments_of(*lines)
+    return replace(found, gold=met[:, [int(name[1:]) for name in found.workers]])
+
+
+def mean_trust(found: Confidence) -> tuple[float, ...]:
+    """The mean reliability of the people, and of the gang."""
+    assert found.trust is not None
+    of = dict(zip(found.trust.workers, found.trust.reliability.tolist(), strict=True))
+    return tuple(float(np.mean([of[f"w{n:02}"] for n in some])) for some in (range(14), range(14, 20)))
+
+
+def test_nobody_weighs_more_than_the_gold_allows() -> None:
+    known = gang(share=0.6, right=0.5)
+    bounded, free = assess(known), assess(replace(known, gold=None))
+    (people, bots), (doubted, believed) = mean_trust(bounded), mean_trust(free)
+    assert bots < 0.3 < 0.7 < people
+    assert doubted < 0.6 < 0.8 < believed
+    assert winners(bounded).count("a") > winners(free).count("a") + 10
+    assert doubts(bounded) == ()
+    assert doubts(free)[0].startswith("no gold: how much a worker's votes count rests on how far workers")
+    assert doubts(free)[0].endswith("and 6 of 20 cast half of the votes")
+
+
+def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
+    (said,) = doubts(assess(gang(share=0.6, right=0.95, votes=3)))
+    assert said.startswith("do not trust these answers yet: 10 workers with 29% of the votes got ")
+    assert doubts(assess(gang(share=0.0, right=0.95))) == ()
 
 
 def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:

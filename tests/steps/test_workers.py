@@ -155,7 +155,8 @@ def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
     assert sorted(conduct.milliseconds.tolist()) == sorted(row[0] for row in logged)
     assert conduct.milliseconds.tolist() != [row[0] for row in logged]
     assert len(conduct.judgments.workers) == 3
-    assert (conduct.gold_right + conduct.gold_missed).tolist() == [3, 3, 3]
+    assert conduct.judgments.gold is not None
+    assert conduct.judgments.gold.sum(axis=0).tolist() == [3, 3, 3]
 
 
 def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(pooled: Path) -> None:

@@ -408,6 +408,8 @@ class ConfidenceSummary:
         of the others alone.
     shortcut_votes : float
         The share of the votes that those workers made.
+    doubts : tuple of str
+        What speaks against the weights of workers: that gold pairs contradict them, or that nobody met any.
     """
 
     model: str
@@ -428,11 +430,12 @@ class ConfidenceSummary:
     checks: tuple[ModelCheck, ...]
     shortcuts: tuple[Shortcut, ...] = ()
     shortcut_votes: float = 0.0
+    doubts: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
-        doubts = self._words_on_shortcuts()
+        doubts = [*self._words_on_shortcuts(), *self.doubts]
         if isnan(self.mean):
             return (*doubts, "no query has a winner yet")
         words = [
@@ -524,6 +527,7 @@ def summarise_confidence(
         outdone=int(outdone.sum()),
         fits=all(check.fits for check in checks) if checks else None,
         checks=checks,
+        doubts=() if confidence.trust is None else confidence.trust.doubts,
     )
 
 

@@ -21,6 +21,7 @@ from prefjudge.core.resolving.tournaments import (
     vote_matrices,
 )
 from prefjudge.core.strategies import USUAL_ERROR, error_of_scale, scale_of_error
+from prefjudge.words import many
 
 LogDensity = Callable[[float, float], float]
 """Of the log of a scale, given the scale and a share of lapses, up to a constant."""
@@ -126,6 +127,9 @@ _ROUNDS, _ROUGHLY = 6, 3
 _SCALES = (0.3, 0.5, 0.8, 1.25, 2.0)
 """How far apart candidates may be for the best workers: standard deviations of strengths, in logits."""
 _UNTOLD = 0.1
+_TORN, _TORN_VOTES = 0.6, 0.2
+"""Workers whose gold pairs support more, and whose votes are worth less, contradict the weights where they
+cast a larger share of the votes than chance brings together."""
 _SAMPLE = 500
 """How many queries are enough to choose among them."""
 
@@ -143,6 +147,10 @@ class Trust:
     """The same of the mean worker."""
     mean: float
     """The same of the mean vote."""
+    cast: Index
+    """Shape (n_workers,): the votes of each."""
+    gold: Index
+    """Shape (2, n_workers): the gold pairs that each got right, and missed."""
     _key: Index
     _without: Floats
 
@@ -150,6 +158,28 @@ class Trust:
     def doubted(self) -> int:
         """How many workers' votes are worth less than half as much as those of the most reliable."""
         return int(np.count_nonzero(self.reliability < 0.5))
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against these weights: that gold pairs contradict them, or that nobody met any."""
+        share, met = self.cast / max(self.cast.sum(), 1), self.gold.sum(axis=0)
+        if 2.0 * share[met > 0].sum() < 1.0:
+            half = 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
+            return (
+                "no gold: how much a worker's votes count rests on how far workers agree, and "
+                f"{half:,} of {self.cast.size:,} cast half of the votes",
+            )
+        torn = (self.reliability < _TORN) & (_supported(self.gold) >= _TORN) & (met > 0)
+        right, missed = self.gold[:, torn].sum(axis=1)
+        votes = float(share[torn].sum())
+        if votes <= _TORN_VOTES or scipy.special.betainc(2.0 + right, 1.0 + missed, 0.8) > 0.05:
+            return ()
+        who = f"{many(int(torn.sum()), 'worker')} with {votes:.0%} of the votes"
+        golds = f"{right:,} of {many(int(right + missed), 'gold pair')}"
+        return (
+            f"do not trust these answers yet: {who} got {golds} right, and yet hardly agree with the others: "
+            "they or the others may read nothing but gold pairs. See prefjudge workers",
+        )
 
     def __call__(self, query: Index, worker: Index) -> Floats:
         """Return the trust in votes, each by what its worker's votes on all other queries tell."""
@@ -163,17 +193,18 @@ def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: 
 
     Each vote is held against what all other votes on its query say (Laplace's approximation, and the vote's
     own part taken off it), and the workers' shares and their spread are fitted by turns with the strengths. A
-    vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself.
+    vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself, and
+    by no more than its worker's own gold pairs support.
     """
     if not can_tell(judgments):
         return None
     # Workers link the queries, so the votes of all of them are taken at once, as one block.
     rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
     (block,) = tournaments(judgments, pools=pools, block_rows=rows)
-    votes = _Votes(block, len(judgments.workers), strengths)
+    votes = _Votes(block, judgments, strengths)
     if not votes.key.size:
         return None
-    scales = _probable_scales(_Votes(block, len(judgments.workers), strengths, queries=_SAMPLE))
+    scales = _probable_scales(_Votes(block, judgments, strengths, queries=_SAMPLE))
     fits = [(share, _fit(votes, scale, rounds=_ROUNDS)) for scale, share in scales.items()]
     without = sum(share * fit.others for share, fit in fits)
     reliability = sum(share * fit.reliability for share, fit in fits)
@@ -182,6 +213,8 @@ def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: 
         reliability=np.asarray(reliability)[:-1],
         crowd=sum(share * fit.crowd for share, fit in fits),
         mean=float(np.average(np.asarray(without)[votes.key_of_vote], weights=votes.worth)),
+        cast=np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:],
+        gold=_golds(judgments),
         _key=votes.key,
         _without=np.asarray(without),
     )
@@ -195,6 +228,21 @@ def _probable_scales(votes: "_Votes") -> dict[float, float]:
     return {
         scale: share for scale, share in zip(_SCALES, (weight / weight.sum()).tolist(), strict=True) if share
     }
+
+
+def _golds(judgments: Judgments) -> Index:
+    """Return the gold pairs that each worker got right, and missed."""
+    return np.zeros((2, len(judgments.workers)), np.int64) if judgments.gold is None else judgments.gold
+
+
+def _supported(gold: Index) -> Floats:
+    """Return the share of votes that are not cast by chance as far as each worker's gold pairs tell.
+
+    It is the mean of a Beta posterior; who met none is not bounded by it.
+    """
+    right, missed = gold
+    share = np.maximum((1.0 + right - missed) / (3.0 + right + missed), 0.0)
+    return np.where(right + missed > 0, share, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,11 +279,11 @@ def _fit(votes: "_Votes", scale: float, *, rounds: int) -> _Fit:
         _, posterior = _normal(np.log(spread) + of_worker)
         _, without = _normal(np.log(spread) + of_worker[votes.worker_of_key] - of_key)
         # Only who is better than whom is learnt here: what all have in common is the scale and its lapses.
-        reliability = posterior @ _LEVELS
+        reliability = np.minimum(posterior @ _LEVELS, votes.supported)
         # Theirs is what a vote that counts was cast with: one who was lucky is no measure.
         cast = reliability * given
         top = float(reliability @ cast / max(cast.sum(), 1e-9)) or 1.0
-        others = np.minimum(1.0, without @ _LEVELS / top)
+        others = np.minimum(1.0, np.minimum(without @ _LEVELS, votes.supported[votes.worker_of_key]) / top)
         trust = others[votes.key_of_vote]
     return _Fit(
         reliability=np.minimum(1.0, reliability / top),
@@ -284,9 +332,10 @@ class _Votes:
     """
 
     def __init__(
-        self, block: Tournaments, n_workers: int, strengths: bool, queries: int | None = None
+        self, block: Tournaments, judgments: Judgments, strengths: bool, queries: int | None = None
     ) -> None:
-        self.n_workers = n_workers
+        self.n_workers = n_workers = len(judgments.workers)
+        self.supported = np.append(_supported(_golds(judgments)), 1.0)
         rows = np.flatnonzero(block.choice != 0)
         if queries is not None:
             of = block.query[block.left[rows]]

@@ -118,7 +118,8 @@ def _numbered(log: Judgments) -> Judgments:
     place = np.empty(len(log.workers), log.worker.dtype)
     place[order] = np.arange(order.size)
     worker[known] = place[log.worker[known]]
-    return replace(log, workers=tuple(log.workers[code] for code in order.tolist()), worker=worker)
+    names = tuple(log.workers[code] for code in order.tolist())
+    return replace(log, workers=names, worker=worker, gold=None)
 
 
 def board(runs: list[Path], answers: Qrels, measures: tuple[str, ...]) -> tuple[Table, list[Notice]]:

@@ -24,6 +24,7 @@ from prefjudge.core.workers import (
     gather_evidence,
     krippendorff_alpha,
     majority_agreement,
+    share,
     side_bias,
     without_sides,
 )
@@ -61,8 +62,6 @@ class Observed:
     kept: Judgments
     milliseconds: np.ndarray | None = None
     words: np.ndarray | None = None
-    gold_right: np.ndarray | None = None
-    gold_missed: np.ndarray | None = None
     accuracy: float = 0.9
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hourly_all: Decimal | None = None
@@ -125,8 +124,6 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         kept=replace(kept, workers=tuple(map(name, kept.workers))),
         milliseconds=conduct.milliseconds,
         words=_count_words(log, queries, passages),
-        gold_right=conduct.gold_right,
-        gold_missed=conduct.gold_missed,
         accuracy=study.config.screening.accuracy,
         hourly={
             name(worker): pay
@@ -493,15 +490,9 @@ def examine_workers(
     odd: list[Notice] = []
     golds = maybe(take_judgments, golds)
     known = read_judgments(golds, notices=odd) if golds is not None else None
-    evidence = gather_evidence(
-        seen.log,
-        milliseconds=seen.milliseconds,
-        words=seen.words,
-        gold_right=seen.gold_right,
-        gold_missed=seen.gold_missed,
-    )
-    verdicts, sides = gather_verdicts(seen.kept), side_bias(seen.kept)
-    estimates, of_side = _estimates(seen.log, known, models), (sides.left_rate[-1], sides.p_value[-1])
+    evidence = gather_evidence(seen.log, milliseconds=seen.milliseconds, words=seen.words)
+    verdicts, (left, decided, side_p) = gather_verdicts(seen.kept), side_bias(seen.kept)
+    estimates, of_side = _estimates(seen.log, known, models), (share(left, decided)[-1], side_p[-1])
     if not seen.log.sides:
         evidence, of_side = without_sides(evidence), (np.nan, np.nan)
         estimates |= {"left_when_guessing": np.full(len(seen.log.workers) + 1, np.nan)}
@@ -543,12 +534,12 @@ def _estimates(
     """Return the columns that the models give."""
     unknown = np.full(len(log.workers) + 1, np.nan)
     found = dict.fromkeys(("agreement", "accuracy", "reliability", "left_when_guessing"), unknown)
-    agreement = majority_agreement(log)
+    compared, agreed = majority_agreement(log)
     if not np.any(log.worker >= 0):
         return found
     if WorkerModel.MAJORITY in models:
-        found["agreement"] = agreement.rate
-    if WorkerModel.DAWID_SKENE in models and (golds is not None or agreement.compared.any()):
+        found["agreement"] = share(agreed, compared)
+    if WorkerModel.DAWID_SKENE in models and (golds is not None or compared.any()):
         found["accuracy"] = fit_dawid_skene(log, golds=golds).accuracy
     if WorkerModel.NOISY_BRADLEY_TERRY in models:
         noisy = fit_noisy_bradley_terry(log)
