@@ -557,7 +557,7 @@ def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) ->
 
 _WORTHS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 """The votes on a pair that all runs together may be worth, as probable as each other before any vote."""
-_CELLS, _SAMPLES = 1 << 13, 100
+_CELLS, _SAMPLES = 1 << 14, 100
 """Cells of vote matrices that tell this, and posterior samples of each query."""
 
 
@@ -750,5 +750,7 @@ def _sampled(every: list[_Known]) -> list[_Known]:
     """Return what is known of as many queries as tell what the runs are worth."""
     judged = [known.only(np.flatnonzero(known.votes.any(axis=(1, 2)))) for known in every]
     share = min(1.0, _CELLS / max(1, sum(known.votes.size for known in judged)))
-    some = [known.only(slice(int(np.ceil(share * len(known.votes))))) for known in judged]
+    # So many of all queries: where only one has pools of some size, it need not be among them.
+    last = np.ceil(share * np.cumsum([0, *(len(known.votes) for known in judged)])).astype(int)
+    some = [known.only(slice(count)) for known, count in zip(judged, np.diff(last).tolist(), strict=True)]
     return [known for known in some if known.votes.size]

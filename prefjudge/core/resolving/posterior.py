@@ -352,6 +352,8 @@ _HALF = 0.5
 """Strengths are drawn as if half of the wrong votes were lapses at most: of more, draws hit too seldom."""
 _CELLS = 1 << 19
 """About how many numbers are held at a time: they stay in the processor's cache."""
+_AT_ONCE = 1 << 16
+"""Of them in one step, of which several copies are held."""
 _ROTATIONS = 1 << 18
 """About how many numbers all rotations have."""
 _CHOICE = 400
@@ -578,30 +580,41 @@ def _log_likelihood(
 
 def _with_lapses(votes: Floats, strength: Singles, apart: Singles, heed: Singles) -> Singles:
     total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
-    half, slope = np.float32(0.5), np.float32(0.5) * heed[:, None, None]
-    apart = apart[:, None, None]
-    counts = votes.astype(np.float32)
-    for x, others in _voted_on(votes):
-        won, lost = counts[:, x, others, None], counts[:, others, x, None]
-        # tossed / 2 + (1 - tossed) logistic(2 u) = 1 / 2 + (1 - tossed) / 2 tanh(u)
-        lead = strength[:, x, None] - strength[:, others]
-        np.tanh(np.multiply(lead, apart, out=lead), out=lead)
-        # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
-        lead *= np.where(won > 0, slope, -slope)
-        terms = np.log(half + lead)
-        terms *= np.where(won > 0, won, lost)
-        torn = np.nonzero(((won > 0) & (lost > 0))[..., 0])
-        if torn[0].size:
-            terms[torn] += lost[torn] * np.log(half - lead[torn])
-        total += terms.sum(axis=1)
+    odds = _odds(2.0 * apart[:, None, None] * strength)
+    # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
+    query, one, other = np.nonzero(np.triu(votes + votes.transpose(0, 2, 1), 1))
+    swapped = votes[query, one, other] == 0
+    one, other = np.where(swapped, other, one), np.where(swapped, one, other)
+    won, lost = (votes[query, x, y].astype(np.float32)[:, None] for x, y in ((one, other), (other, one)))
+    heed, tossed = heed[query, None], (0.5 - 0.5 * heed)[query, None]
+    step = max(1, _AT_ONCE // total.shape[1])
+    for low in range(0, query.size, step):
+        some = slice(low, low + step)
+        chance = odds[query[some], one[some]]
+        chance /= chance + odds[query[some], other[some]]
+        chance *= heed[some]
+        chance += tossed[some]
+        logs = np.log(chance)
+        logs *= won[some]
+        torn = np.flatnonzero(lost[some])
+        if torn.size:
+            logs[torn] += lost[some][torn] * np.log(1.0 - chance[torn])
+        starts = np.flatnonzero(np.diff(query[some], prepend=-1))
+        total[query[some][starts]] += np.add.reduceat(logs, starts, axis=0)
     return total
 
 
+def _odds(strength: Singles) -> Singles:
+    """Return exponentials of strengths less the greatest: none overflows, nor do two vanish together."""
+    shifted: Singles = strength - strength.max(axis=1, keepdims=True)
+    np.exp(np.maximum(shifted, _LEAST_LOG, out=shifted), out=shifted)
+    return shifted
+
+
 def _without(votes: Floats, strength: Singles) -> Singles:
-    # The likelihood depends on differences only, so the greatest strength may be 0, and no exponential
-    # overflows. Nor may two that are far below it vanish together.
+    # The likelihood depends on differences only, so the greatest strength may be 0.
     shifted = strength - strength.max(axis=1, keepdims=True)
-    odds = np.exp(np.maximum(shifted, _LEAST_LOG))
+    odds = _odds(shifted)
     # The sum of v_xy log(e^x / (e^x + e^y)) is each strength times its wins, less v_xy + v_yx times the log
     # of each pair's sum: half the logarithms.
     total: Singles = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
