@@ -259,7 +259,9 @@ class BarringPolicy(StrEnum):
     """When the whole record of gold pairs speaks for chance, or its last part does. A slip costs a step on
     the ladder of trust (:func:`climb`), not the worker."""
     FIRST_MISS = "first-miss"
-    """At the first miss, as the paper does (section 3.1)."""
+    """At the first miss."""
+    FIRST_MISS_WHOLE = "first-miss-whole"
+    """At the first miss, and no judgment of the worker counts, as the paper has it (section 3.1)."""
     NEVER = "never"
 
 
@@ -292,7 +294,7 @@ class BarringRule:
         """Return whether a worker with this record is barred."""
         if self.policy is BarringPolicy.NEVER or record.missed == 0:
             return False
-        if self.policy is BarringPolicy.FIRST_MISS:
+        if self.policy is not BarringPolicy.LADDER:
             return True
         return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median, median_high
 
-from prefjudge.core.judgments import BarringRule, Judgments, climb, split_models
+from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
 from prefjudge.core.shortcuts import find_shortcuts, visible
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.errors import ConfigError, StudyError, quoted
@@ -21,6 +21,7 @@ from prefjudge.study.people import (
     AS_GUESSED,
     DECIDED,
     DOUBTED,
+    FAILED,
     FOLLOWED,
     GUESSED,
     HELD,
@@ -168,9 +169,9 @@ def exclude_barred(study: Study, target: str) -> None:
         forget_decisions(db, target, decided.drop)
         for worker, why in decided.drop.items():
             save_exclusion(db, target, worker, f"{DECIDED}: {why}", time.time())
-    if not climbs(study):
-        return
     rule = barring_rule(study)
+    if rule.policy in (BarringPolicy.FIRST_MISS, BarringPolicy.NEVER):
+        return
     with study.transaction(write=False) as db:
         records = load_gold_records(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
@@ -185,7 +186,9 @@ def exclude_barred(study: Study, target: str) -> None:
             if worker in decided.keep:
                 continue
             record = records[worker]
-            if why.startswith(HELD):
+            if rule.policy is BarringPolicy.FIRST_MISS_WHOLE:
+                save_exclusion(db, target, worker, FAILED, time.time())
+            elif why.startswith(HELD):
                 save_exclusion(db, target, worker, FOLLOWED, time.time())
             elif rule.guesses(record):
                 save_exclusion(db, target, worker, GUESSED, time.time())
@@ -370,7 +373,7 @@ def why_shut(gate: ModelGate) -> str:
     if not gate.enough:
         return (
             f"{many(gate.votes, 'vote')} of people are on pairs that it and another person judged; "
-            f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed"
+            f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed, and there are {gate.people}"
         )
     if gate.repeats:
         return f"it votes as {gate.repeats[0]} does on every pair that both judged, as a copy would"

@@ -97,10 +97,11 @@ GUESSED = "by a worker whose gold pairs were answered no better than by chance"
 UNREAD = "by a worker who was mostly faster than anybody can read"
 UNPROVEN = "by a worker who was barred before enough gold pairs were right"
 AFTER_MISS = "by a worker who was barred, from the first miss on"
+FAILED = "by a worker who missed a gold pair"
 FOLLOWED = "by a worker who is held, as the votes follow what is seen without reading"
 DOUBTED = "by a worker whose gold pairs leave doubt, and asked again of others"
 DECIDED = "by decision"
-BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS, FOLLOWED, DOUBTED)
+BARRED = (GUESSED, UNREAD, UNPROVEN, AFTER_MISS, FAILED, FOLLOWED, DOUBTED)
 HELD = "is held until you decide"
 """The start of the reason for which a worker gets no more HITs on suspicion alone."""
 

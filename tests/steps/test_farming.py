@@ -440,6 +440,29 @@ def test_what_a_barred_worker_did_can_be_counted_all_the_same(served: Path) -> N
     assert resolve(served, with_=[name]).judgments == every
 
 
+@pytest.mark.parametrize(("policy", "kept"), [("first-miss", 2), ("first-miss-whole", 1)])
+def test_a_miss_costs_a_hit_or_all_that_the_worker_judged(tmp_path: Path, policy: str, kept: int) -> None:
+    study = climbing_study(tmp_path / "study")
+    config = study / "study.toml"
+    config.write_text(f'{config.read_text()}\n[screening]\npolicy = "{policy}"\n')
+    with keep_marketplace_open(Study(study)):
+        publish(study, sandbox=True, yes=True)
+        first, second = person(study, "one"), person(study, "another")
+        assert first.take_hit()
+        assert second.take_hit()
+        collect(study)
+        each = count(study) // 2
+        first._mind.slip = 1.0
+        assert first.take_hit()
+        (failed,) = collect(study).barred
+        assert count(study) == kept * each
+        collect(study)
+        assert count(study) == kept * each, "a repeat changes nothing"
+        config.write_text(f'{config.read_text()}keep.{failed} = "she read"\n')
+        collect(study)
+        assert count(study) == 2 * each, "a person overrules it; the HIT with the miss never counts"
+
+
 def test_a_person_overrules_the_policy_and_the_study_keeps_the_reason(served: Path) -> None:
     climb(served)
     climb(served, "another", rounds=1)

@@ -46,7 +46,7 @@ def test_the_papers_config_has_the_papers_values(tmp_path: Path) -> None:
     assert paper.hit.reward == Decimal("2.00")
     assert paper.workers.locales == ("US",)
     assert (paper.workers.approved_more_than, paper.workers.min_approval_rate) == (10_000, 97)
-    assert paper.screening.policy is BarringPolicy.FIRST_MISS
+    assert paper.screening.policy is BarringPolicy.FIRST_MISS_WHOLE
     assert (paper.pool.depth, paper.pool.sample, paper.pool.min_size) == (1, 500, 2)
 
 

@@ -174,7 +174,8 @@ def _state(gate: ModelGate) -> str:
     if gate.open:
         return "open"
     if not gate.enough:
-        return "shut: too few votes"
+        enough = gate.votes >= LEAST_PEOPLE * LEAST_VOTES
+        return f"shut: too few {'people' if enough else 'votes'}"
     if gate.repeats:
         return f"shut: votes as {gate.repeats[0]}"
     return "shut" if gate.worse else "shut: not told"
