@@ -94,33 +94,17 @@ def winratio(result: "WinRatioResult", *, format: Format = "terminal", details: 
 def compare(result: "CompareResult", *, details: Details = False) -> None:
     """Print which runs differ; or the tests and the outcomes, each with its sentences."""
     if not briefly(result, details):
-        _show_comparisons(result)
+        print_tables(result.tables(), rehearsal=result.rehearsal)
+        for one in result.comparisons:
+            typer.echo()
+            said = (*one.words[:_SENTENCES], *one.outcome_words[:_SENTENCES], one.no_outcomes)
+            for words in filter(None, said):
+                print_words(words)
     for path in result.out:
         say(f"wrote {path}")
 
 
-def _show_comparisons(result: "CompareResult") -> None:
-    from prefjudge.show.statistics import naive_table, outcomes_table, pairs_table
-
-    for one in result.comparisons:
-        print_tables([pairs_table([one.significance])], rehearsal=result.rehearsal)
-        typer.echo()
-        for words in one.words[:_COMPARE_SENTENCES]:
-            print_words(words)
-        typer.echo()
-        if one.no_outcomes:
-            print_words(one.no_outcomes)
-            typer.echo()
-        if one.outcomes:
-            rows = [(one.significance, row) for row in one.outcomes]
-            print_tables([naive_table(rows), outcomes_table(rows)], rehearsal=result.rehearsal)
-            typer.echo()
-            for words in one.outcome_words[:_COMPARE_SENTENCES]:
-                print_words(words)
-            typer.echo()
-
-
-_COMPARE_SENTENCES = 12
+_SENTENCES = 12
 
 
 def stability(result: "StabilityResult", *, details: Details = False) -> None:

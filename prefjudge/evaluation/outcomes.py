@@ -39,6 +39,11 @@ class Harm(StrEnum):
     NOT_TOLD_APART = "not told apart"
     """No significant gain on either side."""
 
+    @property
+    def improves(self) -> bool:
+        """Whether b gains without harm."""
+        return self in (Harm.BETTER, Harm.BETTER_ANSWERS, Harm.BETTER_RANKING)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
@@ -97,9 +102,18 @@ class Outcomes:
 
 
 def outcomes_of_pairs(
-    scores: Scores, pairs: Sequence[tuple[str, str]], *, alpha: float = 0.05, divided: bool = True
+    scores: Scores,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    alpha: float = 0.05,
+    divided: bool = True,
+    harm_alpha: float | None = None,
 ) -> tuple[Outcomes, ...]:
-    """Break down the outcomes of pairs of runs: one row of Tables 1 and 2 each."""
+    """Break down the outcomes of pairs of runs: one row of Tables 1 and 2 each.
+
+    The level of a gain is ``alpha``, ``divided`` among the pairs; that of a harm is ``alpha`` unless it has
+    its own.
+    """
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:
             raise InputError(f"no run is called {run!r}", f"Choose one of: {', '.join(scores.runs)}.")
@@ -107,8 +121,31 @@ def outcomes_of_pairs(
         raise InputError(many(len(scores.queries), "judged query"), "Give at least two judged queries.")
     positions = to_positions(scores)
     column = {run: number for number, run in enumerate(scores.runs)}
-    levels = alpha / max(1, len(pairs)) if divided else alpha, alpha
+    levels = alpha / max(1, len(pairs)) if divided else alpha, harm_alpha or alpha
     return tuple(_break_down(a, b, positions[:, [column[a], column[b]]], *levels) for a, b in pairs)
+
+
+def level_of_arrival(number: int, alpha: float = 0.05) -> float:
+    """Return the level of a gain for the run that came in after so many others.
+
+    All levels together are ``alpha``, however many runs will come: what was said of a run stays.
+    """
+    return alpha / (number * (number + 1))
+
+
+def outcomes_of_arrivals(
+    scores: Scores, runs: Sequence[str], *, alpha: float = 0.05
+) -> tuple[tuple[Outcomes, ...], tuple[str, ...]]:
+    """Break down each run against the state of the art before it, in the order in which the runs came in.
+
+    Returns the rows, and the runs that were the state of the art: the first, and each that improves.
+    """
+    line, rows = [runs[0]], list[Outcomes]()
+    for number, run in enumerate(runs[1:], 1):
+        level = level_of_arrival(number, alpha)
+        rows += outcomes_of_pairs(scores, [(line[-1], run)], alpha=level, harm_alpha=alpha)
+        line += [run] if rows[-1].verdict.improves else []
+    return tuple(rows), tuple(line)
 
 
 def to_positions(scores: Scores) -> Matrix:

@@ -140,6 +140,10 @@ def outcomes_table(
 
         return told
 
+    apart = len({row.alpha for _, row in rows}) > 1
+    gains = f"{_level(rows, 'alpha')} (bold), the level divided among the comparisons"
+    if apart:
+        gains = " at p ≤ its level (bold), which the order of arrival fixes: a is the state of the art then"
     return table(
         "Outcomes: who answers more queries, and who ranks the answers better",
         rows,
@@ -158,6 +162,7 @@ def outcomes_table(
             "rr_b": Column("number", "RR b", priority=5),
             "p_rr_signed_rank": Column("p", "WSR p", priority=6),
             "p_rr_t": Column("p", "t p", priority=6),
+            **({"alpha": Column("p", "level", priority=1)} if apart else {}),
             "verdict": Column(head="verdict (t)", value=verdict("verdict")),
             "verdict_signed_rank": Column(
                 head="verdict (WSR)", priority=4, value=verdict("verdict_signed_rank")
@@ -167,9 +172,8 @@ def outcomes_table(
             "Neither, only one, or both answer within the cut-off; ESL (the position of the answer) and RR "
             "are means over the queries that both answer.",
             _DIFFERENCE,
-            f"p-values are raw. A gain counts{_level(rows, 'alpha')} (bold), the level divided among the "
-            f"comparisons; a harm counts{_level(rows, 'harm_alpha')}. A verdict takes the "
-            "binomial test of the answers and a test of ESL: t, or signed-rank.",
+            f"p-values are raw. A gain counts{gains}; a harm counts{_level(rows, 'harm_alpha')}. A verdict "
+            "takes the binomial test of the answers and a test of ESL: t, or signed-rank.",
             *_split([row for _, row in rows]),
         ),
         provenance=provenance,

@@ -11,7 +11,14 @@ from annotated_types import Ge, Interval
 
 from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
-from prefjudge.evaluation.outcomes import Outcomes, describe_outcomes, describe_pair, outcomes_of_pairs
+from prefjudge.evaluation.outcomes import (
+    Outcomes,
+    describe_outcomes,
+    describe_pair,
+    level_of_arrival,
+    outcomes_of_arrivals,
+    outcomes_of_pairs,
+)
 from prefjudge.evaluation.tests import Correction, Significance, SignificanceTest, compare_runs
 from prefjudge.findings.findings import Findings, InputDigest, gather, need_files
 from prefjudge.findings.outputs import beside_each, check_outputs, stamp_of, write_table
@@ -41,13 +48,23 @@ from prefjudge.words import Rehearsal, many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The verdicts under one measure and label set; outcomes of reciprocal ranks, or why there are none."""
+    """The verdicts under one measure and label set; outcomes of reciprocal ranks, or why there are none.
+
+    With ``arrivals``, ``state_of_the_art`` are the runs that were it, one after another.
+    """
 
     significance: "Significance"
     words: tuple[str, ...]
     outcomes: "tuple[Outcomes, ...]"
     outcome_words: tuple[str, ...]
     no_outcomes: str = ""
+    state_of_the_art: tuple[str, ...] = ()
+
+    @property
+    def next_level(self) -> float | None:
+        """The level of a gain of the next run that comes in; None unless the runs came one after another."""
+        arrived = len(self.outcomes) + 1
+        return level_of_arrival(arrived, self.significance.alpha) if self.state_of_the_art else None
 
     def document(self) -> dict[str, Any]:
         """Return its JSON: the tests of all pairs, each with its sentence, and the outcomes."""
@@ -70,6 +87,8 @@ class Comparison:
                 for row, words in zip(self.outcomes, self.outcome_words, strict=True)
             ],
             "no_outcomes": self.no_outcomes or None,
+            "state_of_the_art": list(self.state_of_the_art),
+            "next_level": self.next_level,
         }
 
 
@@ -99,6 +118,14 @@ class CompareResult(Shown):
         tables: list[Table] = []
         for one in self.comparisons:
             tested, pairs = one.significance, len(one.significance)
+            if one.state_of_the_art:
+                line = ", then ".join(one.state_of_the_art)
+                found.append(
+                    f"State of the art by {tested.measure} under {tested.qrels}: {line}. The next run gains "
+                    f"at p ≤ {one.next_level:.2g}."
+                )
+                tables.append(outcomes_table([(tested, row) for row in one.outcomes]).only(_ARRIVAL))
+                continue
             if pairs == 1:
                 found += [*one.words, *(one.outcome_words or filter(None, [one.no_outcomes]))]
                 continue
@@ -106,14 +133,13 @@ class CompareResult(Shown):
             rule = f"{tested.test} tests, {tested.correction} correction, {tested.alpha:.0%}"
             found.append(f"{of} {tested.measure} under {tested.qrels} ({rule}).")
             order = np.argsort(tested.p_adjusted, kind="stable")
-            table = pairs_table([tested])
-            names = ("a", "b", "difference", "low", "high", "p_adjusted")
-            kept = [place for place, column in enumerate(table.columns) if column.name in names]
-            rows = tuple(tuple(table.rows[row][place] for place in kept) for row in order.tolist())
-            shown = tuple(table.columns[place] for place in kept)
-            title = f"{tested.measure} under {tested.qrels}"
-            tables.append(replace(table, title=title, columns=shown, rows=rows))
+            table = pairs_table([tested]).only(("a", "b", "difference", "low", "high", "p_adjusted"))
+            rows = tuple(table.rows[row] for row in order.tolist())
+            tables.append(replace(table, title=f"{tested.measure} under {tested.qrels}", rows=rows))
         return Screen(found=first_few(found, 6), tables=tuple(tables[-1:]))
+
+
+_ARRIVAL = ("a", "b", "only_a", "only_b", "p_binomial", "esl_a", "esl_b", "p_esl_t", "alpha", "verdict")
 
 
 def compare(
@@ -133,6 +159,7 @@ def compare(
     | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "sequential"]
     | None = None,
     sequential: bool = False,
+    arrivals: bool = False,
     correction: Correction | Literal["none", "bonferroni", "holm"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     resamples: Annotated[int, Ge(1)] | None = None,
@@ -172,6 +199,9 @@ def compare(
     sequential : bool
         Test so that one may look every day, and stop at any time: the ``sequential`` test, whose p-values and
         intervals hold at all looks together as queries are added.
+    arrivals : bool
+        The runs came in one after another, in this order: break down each by outcome against the state of the
+        art before it, "do no harm". The n-th gains at 1 / (n (n + 1)) of the level, however many will come.
     correction : Correction
         How the p-values of several pairs are adjusted.
     alpha : float
@@ -194,6 +224,11 @@ def compare(
     if sequential and test not in (None, SignificanceTest.SEQUENTIAL):
         raise InputError(f"--sequential is a test of its own, beside --test {test}", "Leave one of them out.")
     test = SignificanceTest.SEQUENTIAL if sequential else test
+    if arrivals and several(baseline):
+        raise InputError(
+            "--arrivals compares each run with the state of the art, beside a --baseline",
+            "Leave one of them out.",
+        )
     a, b = (_called(maybe(take_one_run, run), name) for run, name in ((a, "a"), (b, "b")))
     out = as_path(out)
     if (a is None) != (b is None):
@@ -232,7 +267,7 @@ def compare(
             alpha=alpha,
             resamples=resamples,
         )
-        comparisons = compared(found, measure, leads, chosen, b)
+        comparisons = compared(found, measure, leads, chosen, b, arrivals=arrivals)
         made = found.made_from(seed=found.seed_words)
     broken_down = any(comparison.outcomes for comparison in comparisons)
     written = tuple(map(str, targets if broken_down else targets[:1]))
@@ -247,6 +282,8 @@ def compared(
     leads: Sequence[tuple[str, str | Path | Source]],
     chosen: Callable[..., Significance] = compare_runs,
     b: Source | None = None,
+    *,
+    arrivals: bool = False,
 ) -> tuple[Comparison, ...]:
     """Return runs that are open, compared with the leads, each an option and the run that it names."""
     comparisons = []
@@ -256,13 +293,10 @@ def compared(
         if b is not None:
             tag_of(b, sources, scores.runs, "B")
         tested = chosen(scores, baseline=names, rng=found.rng("compare"))
-        comparisons.append(_with_outcomes(scores, tested))
+        comparisons.append(_with_outcomes(scores, tested, arrivals=arrivals))
     _note_several_answers(found, comparisons)
     if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
-        what = (
-            "only the sequential test is valid however often you look; the outcomes and tests beside it "
-            "are for one look"
-        )
+        what = "only the sequential test is valid however often you look; all else is for one look"
         found.note("compare", what)
     return tuple(comparisons)
 
@@ -272,11 +306,15 @@ def _called(run: Source | None, name: str) -> Source | None:
     return renamed(run, name) if isinstance(run, Held) else run
 
 
-def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
+def _with_outcomes(scores: "Scores", tested: "Significance", *, arrivals: bool) -> Comparison:
     reciprocal = scores.measure.startswith("RR")
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
     divided = tested.correction is not Correction.NONE
-    rows = outcomes_of_pairs(scores, names, alpha=tested.alpha, divided=divided) if reciprocal else ()
+    rows, line = tuple[Outcomes, ...](), tuple[str, ...]()
+    if reciprocal and arrivals:
+        rows, line = outcomes_of_arrivals(scores, scores.runs, alpha=tested.alpha)
+    elif reciprocal:
+        rows = outcomes_of_pairs(scores, names, alpha=tested.alpha, divided=divided)
     without = f"Outcomes are of reciprocal ranks, and {scores.measure} is not one: add --measure RR@100."
     return Comparison(
         significance=tested,
@@ -284,6 +322,7 @@ def _with_outcomes(scores: "Scores", tested: "Significance") -> Comparison:
         outcomes=rows,
         outcome_words=tuple(describe_outcomes(row) for row in rows),
         no_outcomes="" if reciprocal else without,
+        state_of_the_art=line,
     )
 
 

@@ -13,6 +13,8 @@ from prefjudge.evaluation.outcomes import (
     Harm,
     Outcomes,
     describe_outcomes,
+    level_of_arrival,
+    outcomes_of_arrivals,
     outcomes_of_pairs,
     to_positions,
 )
@@ -199,3 +201,39 @@ def test_two_queries_that_both_answer_are_tested() -> None:
     """The differences are 1 and 3: t = 2, of one degree of freedom, where p = 1 - 2 / pi arctan t."""
     (row,) = outcomes_against(scores_at(column((1, 3, 2), (1, 5, 2))), "A")
     assert row.p_esl_t == pytest.approx(1 - 2 / math.pi * math.atan(2))
+
+
+def test_each_arrival_meets_the_state_of_the_art_at_a_level_of_its_own() -> None:
+    """B only harms, C answers more, D is C again, E ranks better than C but loses answers."""
+    first = np.array([5] * 150 + [0] * 50)
+    harms = np.where(first == 5, np.where(np.arange(200) % 10, 9, 8), 0)
+    answers = np.where(first == 0, 5, first)
+    ranks = np.where(np.arange(200) < 170, np.where(np.arange(200) % 10, 1, 2), 0)
+    rows, line = outcomes_of_arrivals(
+        scores_at(np.column_stack([first, harms, answers, answers, ranks])), tuple("ABCDE")
+    )
+    assert [(row.a, row.b, row.verdict.value) for row in rows] == [
+        ("A", "B", "worse"),
+        ("A", "C", "answers more"),
+        ("C", "D", "not told apart"),
+        ("C", "E", "mixed"),
+    ]
+    assert line == ("A", "C")
+    assert [row.alpha for row in rows] == pytest.approx([0.05 / 2, 0.05 / 6, 0.05 / 12, 0.05 / 20])
+    assert {row.harm_alpha for row in rows} == {0.05}
+    assert sum(level_of_arrival(number) for number in range(1, 5000)) == pytest.approx(0.05, rel=1e-3)
+    (level,) = (
+        one
+        for one in outcomes_table([(scores_at(answers[:, None]), row) for row in rows]).notes
+        if "its level" in one
+    )
+    assert "0.025" not in level
+
+
+def test_what_was_said_of_an_arrival_stays_when_others_follow() -> None:
+    rng = np.random.default_rng(3)
+    positions = rng.integers(0, 30, size=(300, 6))
+    every, line = outcomes_of_arrivals(scores_at(positions), tuple("ABCDEF"))
+    fewer, earlier = outcomes_of_arrivals(scores_at(positions[:, :4]), tuple("ABCD"))
+    assert every[:3] == fewer
+    assert line[: len(earlier)] == earlier

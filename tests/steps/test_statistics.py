@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,22 @@ def test_compare_a_baseline_named_or_filed(files: Path) -> None:
         assert {pair["b"] for pair in comparison["pairs"]} == {"low", "high"}
         assert comparison["resamples"] == 10_000
     assert named["comparisons"][0]["outcomes"]  # type: ignore[index]
+
+
+def test_compare_tells_the_state_of_the_art_by_the_order_of_arrival(files: Path) -> None:
+    given: dict[str, Any] = {"qrels": str(files / "qrels.txt"), "measure": "RR@100", "arrivals": True}
+    runs = [files / "runs" / f"{name}.txt.gz" for name in ("low", "middle", "high")]
+    (found,) = compare(runs=runs, **given).comparisons
+    (turned,) = compare(runs=runs[::-1], **given).comparisons
+    assert found.state_of_the_art[0] == "low"
+    assert turned.state_of_the_art == ("high",)
+    assert [row.b for row in found.outcomes] == ["middle", "high"]
+    assert found.next_level == pytest.approx(0.05 / 12)
+    assert f"State of the art by RR@100 under qrels: {', then '.join(found.state_of_the_art)}." in str(
+        compare(runs=runs, **given)
+    )
+    with pytest.raises(InputError, match="beside a --baseline"):
+        compare(runs=runs, baseline="low", **given)
 
 
 def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> None:
