@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
+import numpy as np
 from annotated_types import Ge
 
 from prefjudge.core.copies import copies_in
@@ -71,7 +72,13 @@ class FileCheck:
     def words(self) -> str:
         """What it was read as, and how much it holds."""
         if self.health:
-            return f"{self.health.read_as}; tag {self.health.tag}"
+            run = self.health
+            found = f"; tag {run.tag}"
+            if run.relevant_first is not None:
+                leads = many(run.relevant_first, "judged query", "judged queries")
+                found += f"; a relevant document leads {leads}, and is in the first {run.cutoff} of "
+                found += f"{run.relevant_at_cutoff:,}"
+            return f"{run.read_as}{found}"
         return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
 
 
@@ -294,11 +301,14 @@ def _check_file(
             warnings = run_surprises(found)
         elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
+            relevant = np.bincount(labels.query[labels.grade >= 1], minlength=len(labels.queries))
             counts = {
                 "queries": len(labels.queries),
                 "documents": len(labels.docs),
                 "labels": int(labels.grade.size),
-                "relevant": int((labels.grade >= 1).sum()),
+                "relevant": int(relevant.sum()),
+                "queries with one relevant": int((relevant == 1).sum()),
+                "relevant in a query at most": int(relevant.max(initial=0)),
             }
             warnings = qrels_surprises(labels)
             if collection is not None:

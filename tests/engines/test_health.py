@@ -88,6 +88,9 @@ def test_judged_is_the_measure_of_that_name(run, cutoff):
     scores = score_matrix(RunFiles([run / "run"]).judged(labels), labels, Measure.parse(f"Judged@{cutoff}"))
     record = health(run / "run", labels, cutoff=cutoff)
     assert record.judged == pytest.approx(scores.values.mean())
+    for depth, found in ((1, record.relevant_first), (cutoff, record.relevant_at_cutoff)):
+        success = Measure.parse(f"Success@{depth}")
+        assert found == score_matrix(RunFiles([run / "run"]).judged(labels), labels, success).values.sum()
 
 
 def test_tie_at_the_cutoff(run):

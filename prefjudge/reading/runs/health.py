@@ -71,6 +71,9 @@ class RunHealth:
     judged : float or None
         Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
         is judged, averaged over all judged queries; None without qrels.
+    relevant_first, relevant_at_cutoff : int or None
+        The judged queries with a relevant document at the first place, and in the first ``cutoff``; None
+        without qrels.
     notices : tuple of Notice
         What the reader met.
     """
@@ -98,6 +101,8 @@ class RunHealth:
     infinite_scores: int
     other_tags: tuple[str, ...]
     judged: float | None
+    relevant_first: int | None
+    relevant_at_cutoff: int | None
     notices: tuple[Notice, ...] = field(default=())
 
 
@@ -115,7 +120,7 @@ class _Part:
     negative: int
     infinite: int
     tags: list[bytes]
-    judged: float
+    judged: tuple[float, int, int]
     ranking: tuple[int, int]
     is_text: bool
 
@@ -134,7 +139,8 @@ def health(
     # says them.
     name, how = fspath(path), Reading(order=Order(order), on_duplicate=OnDuplicate(on_duplicate))
     index = Judged.of(qrels) if qrels is not None else None
-    work = partial(_examined, index=index, cutoff=cutoff, order=how.order)
+    relevant = None if qrels is None else qrels.grade >= 1
+    work = partial(_examined, index=index, relevant=relevant, cutoff=cutoff, order=how.order)
     parts, form, notices = per_chunk(name, work, how)
     if not all(part.is_text for part in parts):
         what = "some bytes are not UTF-8: ids keep them, but Parquet does not take them"
@@ -142,6 +148,7 @@ def health(
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
+    judged, first, within = (sum(part.judged[i] for part in parts) for i in range(3))
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
@@ -166,7 +173,9 @@ def health(
         negative_scores=sum(part.negative for part in parts),
         infinite_scores=sum(part.infinite for part in parts),
         other_tags=tuple(map(decode, dict.fromkeys(tag for part in parts for tag in part.tags)))[1:],
-        judged=sum(part.judged for part in parts) / len(qrels.queries) if qrels is not None else None,
+        judged=None if qrels is None else judged / len(qrels.queries),
+        relevant_first=None if qrels is None else int(first),
+        relevant_at_cutoff=None if qrels is None else int(within),
         notices=tuple(notices),
     )
 
@@ -200,7 +209,9 @@ def _without(names: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in seen)
 
 
-def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) -> _Part:
+def _examined(
+    chunk: RunChunk, index: Judged | None, relevant: NDArray[np.bool_] | None, cutoff: int, order: Order
+) -> _Part:
     sizes = np.diff(chunk.bounds)
     ranking = ranked(chunk, order)
     place = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], sizes)
@@ -216,7 +227,7 @@ def _examined(chunk: RunChunk, index: Judged | None, cutoff: int, order: Order) 
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
         infinite=int(np.isinf(chunk.score).sum()),
         tags=_tags(chunk),
-        judged=_judged_share(chunk, index, ranking.rows[place < cutoff], np.minimum(sizes, cutoff)),
+        judged=_judged_top(chunk, index, relevant, ranking.rows[place < cutoff], np.minimum(sizes, cutoff)),
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
@@ -253,13 +264,22 @@ def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[n
     return int(bad.sum())
 
 
-def _judged_share(chunk: RunChunk, index: Judged | None, top: Places, seen: Places) -> float:
-    """Return the sum over the judged queries of a chunk of how much of their top is judged."""
-    if index is None:
-        return 0.0
+def _judged_top(
+    chunk: RunChunk, index: Judged | None, relevant: NDArray[np.bool_] | None, top: Places, seen: Places
+) -> tuple[float, int, int]:
+    """Return how much of the top is judged, in all; in how many queries its first is relevant, and any."""
+    if index is None or relevant is None:
+        return 0.0, 0, 0
     code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
-    hits, _ = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
-    return float((1.0 / seen[chunk.group[top[hits]]]).sum())
+    hits, rows = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
+    group = chunk.group[top]
+    firsts = np.flatnonzero(np.diff(group, prepend=-1))
+    right = hits[relevant[rows]]
+    return (
+        float((1.0 / seen[group[hits]]).sum()),
+        int(np.isin(firsts, right).sum()),
+        int(np.unique(group[right]).size),
+    )
 
 
 def _ranking_digest(chunk: RunChunk, rows: NDArray[np.int64], place: NDArray[np.int64]) -> tuple[int, int]:
