@@ -183,8 +183,15 @@ def library() -> Iterator[str]:
 
 
 def papers() -> Iterator[str]:
-    """Return every table and figure of the papers, with the command that makes it alone."""
-    for paper in map(load_paper, PAPERS):
+    """Return every table and figure of the papers, which are made, and the command that makes each alone."""
+    known = [*map(load_paper, PAPERS)]
+    yield "| paper | tables, figures, procedures | made | not made |\n|---|---:|---:|---|"
+    for paper in known:
+        no = [one.name for one in paper.exhibits if one.impossible]
+        count = len(paper.exhibits)
+        yield f"| {paper.name} | {count} | {count - len(no)} | {', '.join(no)} |"
+    yield ""
+    for paper in known:
         yield f"## {paper.name}\n\n{paper.citation}\n\n{paper.lead} {paper.own}\n"
         by_command: dict[str, list[str]] = {}
         for exhibit in paper.exhibits:

@@ -554,7 +554,7 @@ def official_scores(
         raise InputError("a leaderboard's table needs qrels", "Add --qrels FILE.")
     entries = read_leaderboard(leaderboard)
     liked = found.qrels[1] if len(found.qrels) > 1 else None
-    every = _unrestricted(found)
+    every = unrestricted(found)
     selected = restrict(every, liked.queries) if liked else every
     ranks = found.placed(every, selected)
     one, other = (
@@ -602,7 +602,7 @@ def find_teams(teams: str | Path | None, leaderboard: str | Path | None) -> Team
     return printed
 
 
-def _unrestricted(found: Findings) -> Qrels:
+def unrestricted(found: Findings) -> Qrels:
     """Return the original qrels with all their queries."""
     if found.study is None:
         return found.qrels[0]

@@ -537,7 +537,7 @@ def _read_labels(path: Source, name: str | None, notices: list[Notice]) -> Qrels
     return labels
 
 
-def _named(given: Source) -> tuple[str | None, Source]:
+def named_source(given: Source) -> tuple[str | None, Source]:
     """Split ``NAME=FILE``; a path, and a file whose own name has a ``=``, is given as it is."""
     if isinstance(given, Held):
         return given.name, given
@@ -549,7 +549,7 @@ def _named(given: Source) -> tuple[str | None, Source]:
 
 def _label_files(given: Sequence[Source]) -> list[tuple[str | None, Source]]:
     """Return the name of each label set, if it has one, and its file; of a BEIR folder, that of its qrels."""
-    named = [_named(one) for one in given]
+    named = [named_source(one) for one in given]
     return [(name, given_file(path, "qrels")) for name, path in named]
 
 

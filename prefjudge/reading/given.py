@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from os import fspath
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
@@ -142,6 +143,14 @@ def as_path(path: str | Path | None) -> Path | None: ...
 def as_path(path: str | Path | None) -> Path | None:
     """Return as a path what a program may have given as text."""
     return None if path is None else Path(path)
+
+
+def day_of(text: str | None, option: str) -> date | None:
+    """Return the day that an option names."""
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
 
 
 @overload

@@ -251,7 +251,7 @@ def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05, most: int | None 
         axes.set_yticks(range(len(runs)), names)
         axes.set_xticks(
             range(len(runs)), wins,
-            rotation=45, ha="left", rotation_mode="anchor",
+            rotation=45 if written else 90, ha="left", va="center", rotation_mode="anchor",
         )  # fmt: skip
         axes.xaxis.tick_top()
         axes.tick_params(length=0)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -16,7 +15,7 @@ from prefjudge.evaluation.submissions import audit as examine
 from prefjudge.findings.findings import InputDigest, digesting, made_with
 from prefjudge.findings.outputs import check_outputs, stamp_of, write_figure, write_table
 from prefjudge.reading.files import Notice
-from prefjudge.reading.given import as_path, expand
+from prefjudge.reading.given import as_path, day_of, expand
 from prefjudge.reading.inputs import Runs
 from prefjudge.reading.labels import file_stamps, rehearsal_in
 from prefjudge.reading.leaderboards import read_aliases, read_leaderboard, read_measure
@@ -64,9 +63,10 @@ class AuditResult(Shown):
         """Return its JSON: the audit, and what it was made from."""
         return {**plain(self.audit), **plain_fields(self, "audit", "submissions", "measure", "notices")}
 
-    def plot(self) -> "Figure":
-        """Return the leaderboard over time, drawn."""
-        return plot_progress(self.submissions, self.audit.records, measure=self.measure)
+    def plot(self, highlight: str = "") -> "Figure":
+        """Return the leaderboard over time, drawn; what is described by a word in a second colour."""
+        drawn = self.submissions, self.audit.records
+        return plot_progress(*drawn, measure=self.measure, highlight=highlight)
 
     def screen(self) -> Screen:
         """Return how many findings each rule has, and the first of them."""
@@ -171,7 +171,7 @@ def audit(
     rules = Rules(
         limit=limit,
         days=days,
-        since=_day(since, "--since"),
+        since=day_of(since, "--since"),
         ours=ours,
         embargo_months=9 if embargo_months is None else embargo_months,
         alike=alike,
@@ -182,8 +182,8 @@ def audit(
         examined = examine(
             entries,
             rules=rules,
-            until=_day(until, "--until"),
-            as_of=_day(as_of, "--as-of"),
+            until=day_of(until, "--until"),
+            as_of=day_of(as_of, "--as-of"),
             aliases=read_aliases(aliases) if aliases else None,
             heads=reader.top(depth) if paths else None,
         )
@@ -197,26 +197,8 @@ def audit(
             notices=tuple(dict.fromkeys(map(str, notices))),
         )
     stamp = stamp_of(rehearsal_in(notices))
-    _write(result, out, stamp)
-    if plot:
-        _draw(result, plot, highlight, stamp)
-    return result
-
-
-def _day(text: str | None, option: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise InputError(f"{option} {text}: not a date", "Write it as yyyy-mm-dd.") from None
-
-
-def _write(result: AuditResult, out: Path | None, stamp: str) -> None:
     if out:
         write_table(out, findings_table(result.audit, provenance=result.provenance), stamp=stamp)
-
-
-def _draw(result: AuditResult, plot: Path, highlight: str, stamp: str) -> None:
-    figure = plot_progress(
-        result.submissions, result.audit.records, measure=result.measure, highlight=highlight
-    )
-    write_figure(plot, figure, stamp)
+    if plot:
+        write_figure(plot, result.plot(highlight), stamp)
+    return result

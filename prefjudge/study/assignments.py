@@ -264,20 +264,27 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
 
 
 def load_judgments(
-    db: Connection, *, target: str | None = None, models: bool = False, barred: Collection[str] = ()
+    db: Connection,
+    *,
+    target: str | None = None,
+    models: bool = False,
+    barred: Collection[str] = (),
+    phases: Collection[str] = (),
 ) -> Judgments:
     """Return the judgments that count at a target, as they were logged, then with ``models`` their votes."""
     # The default is the target whose work is the study's. A model is the worker `model:NAME`: so it has a
     # reliability of its own, and can be left out by name. What workers in `barred` did counts, too, unless it
-    # was dropped for another reason than that they were barred.
+    # was dropped for another reason than that they were barred. Where `phases` are named, those alone count.
     gone, named = dropped(barred)
+    phase, of_phase = in_list("phase", phases)
+    among = f"AND j.phase IN ({phase}) " if phases else ""
     log, target = LogColumns(), target or current_target(db)
     for part in db.columns(
         f"SELECT {COLUMNS} FROM judgments j "
         "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
         f"LEFT JOIN drops d ON d.judgment_id = j.judgment_id WHERE NOT ({gone}) AND {COUNTED} "
-        "ORDER BY j.judgment_id",
-        {"target": target, **named},
+        f"{among}ORDER BY j.judgment_id",
+        {"target": target, **named, **of_phase},
     ):
         log.add(*part)
     if models:

@@ -58,6 +58,7 @@ def test_the_reference_names_every_verb_option_key_and_function(made: ModuleType
     papers = "\n".join(made.papers())
     exhibits = [one.name for name in PAPERS for one in load_paper(name).exhibits]
     assert [name for name in exhibits if f"- **{name}**" not in papers] == []
+    assert "| benchmarking | 9 | 8 | Figure 2 |" in papers
 
 
 def test_the_routes_are_open_api(made: ModuleType) -> None:

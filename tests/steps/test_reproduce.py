@@ -29,10 +29,17 @@ BOARD = (
 EXHIBITS = [(paper.name, one) for paper in map(load_paper, PAPERS) for one in paper.exhibits]
 
 
-def told(paper: str, **keys: object) -> Path:
-    """Write a paper's own file into the working directory, with more keys that hold for all experiments."""
+def told(paper: str, exhibit: str = "", **keys: object) -> Path:
+    """Write a paper's own file into the working directory, with more keys that hold for all experiments.
+
+    It has all exhibits, or one alone.
+    """
     path = Path(f"{paper}.toml")
     own = (resource_dir("configs") / "papers" / path.name).read_text(encoding="utf-8")
+    if exhibit:
+        head, *exhibits = own.split("[[exhibits]]\n")
+        (one,) = (text for text in exhibits if f'name = "{exhibit}"' in text)
+        own = f"{head}[[exhibits]]\n{one}"
     path.write_text("".join(f"{key} = {json.dumps(said)}\n" for key, said in keys.items()) + own)
     return path
 
@@ -118,29 +125,12 @@ def afm(name: str) -> dict[str, float]:
     return {name: float(width) for width, name in widths}
 
 
-GLYPHS = {
-    "0": "zero",
-    "1": "one",
-    "2": "two",
-    "3": "three",
-    "4": "four",
-    "5": "five",
-    "6": "six",
-    "7": "seven",
-    "8": "eight",
-    "9": "nine",
-    ".": "period",
-    "%": "percent",
-    "-": "hyphen",
-    "(": "parenleft",
-    "@": "at",
-    " ": "space",
-    ",": "comma",
-    ":": "colon",
-    "$": "dollar",
-    "/": "slash",
-    ")": "parenright",
-}
+NAMED = {
+    ".": "period", "%": "percent", "-": "hyphen", "(": "parenleft", "@": "at", " ": "space", ",": "comma",
+    ":": "colon", "$": "dollar", "/": "slash", ")": "parenright",
+}  # fmt: skip
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+GLYPHS = {**NAMED, **{str(digit): name for digit, name in enumerate(DIGITS)}}
 SIZES = {r"\small": 9, r"\footnotesize": 8, r"\scriptsize": 7}
 
 
@@ -183,7 +173,8 @@ def test_every_table_and_figure_is_made(paper: Paper, home: Path, monkeypatch: p
     assert {one.name: one.missing for one in found.exhibits if not one.files} == {
         one.name: one.impossible for one in paper.exhibits if one.impossible
     }
-    assert [one.name for one in found.exhibits] == [one.name for one in paper.exhibits]
+    shown = [one.name for one in paper.exhibits if one.make or one.impossible]
+    assert [one.name for one in found.exhibits] == shown
     folder = Path(found.folder)
     for one in found.exhibits:
         stem = re.sub("[^a-z0-9]+", "-", one.name.lower()).strip("-")
@@ -237,7 +228,7 @@ def _printed(words: Sequence[str]) -> str:
     return done.stdout
 
 
-SHALLOW = {one.name: one for one in load_paper("shallow-pooling").exhibits}
+SHALLOW = {one.name: one for one in load_paper("shallow-pooling").exhibits if one.make}
 
 
 @pytest.fixture(scope="module")
@@ -532,6 +523,52 @@ def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
         "shallow-pooling", runs="runs", qrels="QRELS", judgments="joined", out=tmp_path / "joined"
     )
     assert any("one pair alone" in one for one in joined.notices)
+
+
+@pytest.mark.usefixtures("unfigured")
+def test_the_votes_of_a_stage_count_alone(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second stage has turned every vote, so that it wins where the first loses."""
+    monkeypatch.chdir(judged)
+    rows = [line.split() for line in Path("JUDGMENTS").read_text().splitlines()]
+    turned = "".join(f"{query} {a} {b} {b if won == a else a}\n" for query, a, b, won in rows)
+    (tmp_path / "turned").write_text(turned)
+    prefjudge.import_votes(tmp_path / "study", "JUDGMENTS", phase="first")
+    prefjudge.import_votes(tmp_path / "study", tmp_path / "turned", phase="again")
+    given = {"runs": "runs", "qrels": "QRELS", "study": str(tmp_path / "study")}
+    wins = {}
+    for stage in ("first", "again"):
+        file = told("shallow-pooling", "Table 4", stage=[stage])
+        prefjudge.reproduce(file, out=tmp_path / stage, **given)
+        wins[stage] = _cells(tmp_path / stage / "table-4.csv")
+    decided = {key: float(ratio) for key, ratio in wins["first"].items() if ratio and "wins" not in key}
+    assert decided
+    assert {key: 1 - ratio for key, ratio in decided.items()} == pytest.approx(
+        {key: float(wins["again"][key]) for key in decided}
+    )
+    with pytest.raises(InputError, match="no votes of the stage third"):
+        prefjudge.reproduce(told("shallow-pooling", stage=["third"]), out=tmp_path / "no", **given)
+
+
+@pytest.mark.usefixtures("unfigured")
+def test_pooled_and_shown_runs_are_those_of_the_file(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Table 4 tests the pairs of the pooled runs alone, and prints those that are to be shown."""
+    monkeypatch.chdir(judged)
+    pooled = ["lexical", "label-tuned", "late-interaction"]
+    file = told("shallow-pooling", "Table 4", pooled=pooled, shown=["late-interaction", "lexical"])
+    prefjudge.reproduce(file, runs="runs", qrels="QRELS", judgments="JUDGMENTS", out=tmp_path / "out")
+    printed = tmp_path / "out" / "table-4.csv"
+    assert {run for run, _ in _cells(printed)} == {"late-interaction", "lexical", "wins"}
+    words = printed.with_suffix(".md").read_text()
+    assert "correction for 6 pairs" in words, "three runs and the perfect ranking"
+    with printed.with_name("table-4-2.csv").open() as rows:
+        pairs = [*csv.DictReader(rows)]
+    assert {row["a"] for row in pairs} | {row["b"] for row in pairs} == {*pooled, "perfect ranking"}
+    decided = [int(row["wins_a"]) + int(row["wins_b"]) for row in pairs]
+    assert f"{min(decided)} to {max(decided)} of them compare a pair" in words
 
 
 def test_init_writes_the_papers_own_file_with_what_is_given(

@@ -7,10 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import StudyError
 from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.files import write_text
-from prefjudge.reading.given import as_folder, as_path
+from prefjudge.reading.given import as_folder, as_path, day_of
 from prefjudge.show.results import Shown
 from prefjudge.steps.board.intake import examine, review, rules_of, staged_problems, to_markdown
 from prefjudge.steps.board.repository import LOG_FILE, Git, extend_log, make_repository
@@ -113,7 +113,7 @@ def board(
         The folder is not a board's repository, or the log is another study's.
     """
     action, place, out = BoardAction(action), as_folder(folder), as_path(out)
-    today = _day(as_of)
+    today = day_of(as_of, "--as-of") or datetime.now(UTC).date()
     if action is BoardAction.INIT:
         made = make_repository(place)
         return BoardResult(action=action.value, board=str(place), written=tuple(made))
@@ -135,13 +135,6 @@ def board(
     if action is BoardAction.RUNS:
         return _runs(git, git.commit(head), today, new=new)
     return _checked(git, base, head, submitter, today, out, staged=staged)
-
-
-def _day(text: str | None) -> date:
-    try:
-        return date.fromisoformat(text) if text else datetime.now(UTC).date()
-    except ValueError:
-        raise InputError(f"--as-of {text}: not a date", "Write it as yyyy-mm-dd.") from None
 
 
 def _checked(

@@ -15,7 +15,6 @@ from unicodedata import normalize
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.evaluation import submissions as audits
-from prefjudge.evaluation import submissions as entries
 from prefjudge.evaluation.submissions import Rules
 from prefjudge.reading.files import Notice
 from prefjudge.reading.opened import reading
@@ -375,7 +374,7 @@ def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path]) -> tuple[st
     """Return what the rules of leaderboards say of all submissions, where it is about one of the new ones."""
     fresh = {one.name for one in change.fresh}
     board = [
-        entries.Submission(
+        audits.Submission(
             line=line,
             submission_id=one.name,
             date=one.day,

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from prefjudge.core.hits import estimate
 from prefjudge.core.pools import Pools, top_pairs
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
@@ -47,11 +47,8 @@ class Made:
 
 
 def _categories(of: Material) -> Made:
-    return Made(tables=(boards.categories_table(of.split, of.called(of.run)),))
-
-
-def _preferred(of: Material) -> Made:
-    return Made(tables=(boards.preferred_table(of.called(of.against)),))
+    split = top_pairs(of.heads, of.original, of.run).split  # with votes or without
+    return Made(tables=(boards.categories_table(split, of.called(of.run)),))
 
 
 def _shares(of: Material) -> Made:
@@ -102,47 +99,39 @@ _MOST = 16
 def _win_ratios(of: Material) -> Made:
     found = of.called(of.ratios)
     shown = of.called(of.told.shown) or (_MOST if len(found.runs) > _MOST + 1 else found.runs)
-    matrix = boards.winratio_matrix(found, shown=runs_to_show(found, shown))
+    chosen = runs_to_show(found, shown)
+    matrix = boards.winratio_matrix(found, shown=chosen)
+    pairs = tuple(pair for pair in found.pairs if {pair.a, pair.b} <= {*chosen})
     every = (boards.winratio_list(found),) if len(found.runs) > _MOST + 1 else ()
     return Made(
         tables=(matrix, *every),
-        figures=(partial(plots.plot_win_ratios, found),),
+        figures=(partial(plots.plot_win_ratios, replace(found, runs=chosen, pairs=pairs)),),
         words=_better_than_perfect(found),
     )
 
 
 def _better_than_perfect(found: WinRatios) -> tuple[str, ...]:
     """Say which runs beat all others, and which significantly beat the perfect one (section 4.2)."""
-    matrix = found.matrix()
-    perfect = found.runs.index(PERFECT) if PERFECT in found.runs else None
-    best = [run for run in found.runs if found.wins[run] == len(found.runs) - 1]
-    words = [f"{run} beats all others." for run in best]
-    if perfect is not None:
-        better = [
-            run
-            for run, ratio, sure in zip(
-                found.runs, matrix.ratio[perfect], matrix.significant[perfect], strict=True
-            )
-            if sure and ratio > 0.5
-        ]
+    words = [f"{run} beats all others." for run in found.runs if found.wins[run] == len(found.runs) - 1]
+    if PERFECT in found.runs:
+        matrix, perfect = found.matrix(), found.runs.index(PERFECT)
+        surely = matrix.significant[perfect] & (matrix.ratio[perfect] > 0.5)
+        better = [run for run, sure in zip(found.runs, surely, strict=True) if sure]
         named = f": {', '.join(better)}" if better else ""
         words.append(f"{many(len(better), 'run')} significantly better than the perfect ranking{named}.")
     return tuple(words)
 
 
 def _pairings(of: Material) -> Made:
-    votes = of.boards.votes
-    cycles = votes.resolutions.counts()["cycle"] if votes else None
+    cycles = of.boards.votes.resolutions.counts()["cycle"] if of.boards.votes else None
     return Made(tables=(boards.pairings_table(of.boards.pairings, cycles),))
 
 
 def _two_boards(of: Material) -> Made:
     a, b = (of.called(of.board(name).leaderboard) for name in ("", PREFERENCE_NAME))
     tau = next((one for one in of.common.tau if {*one.qrels} == {a.qrels, b.qrels}), None)
-    tables = (
-        boards.side_by_side_table((a, b)),
-        *([boards.correlation_table([of.called(tau)])] if tau else []),
-    )
+    correlation = [boards.correlation_table([of.called(tau)])] if tau else []
+    tables = (boards.side_by_side_table((a, b)), *correlation)
     return Made(figures=(partial(plots.plot_two_boards, a, b, tau=tau),), tables=tables)
 
 
@@ -150,11 +139,8 @@ def _board_in_order(of: Material, qrels: str) -> Made:
     found, order = of.board(qrels), of.called(of.order)
     board, standings = of.called(found.leaderboard), of.called(found.standings)
     figure = partial(plots.plot_leaderboard, board, standings, order=order.runs, order_name=order.name)
-    place = {run: number for number, run in enumerate(order.runs)}
-    rows = sorted(board.rows, key=lambda row: -1 if row.perfect else place[row.run])
-    return Made(
-        figures=(figure,), tables=(boards.leaderboard_table(replace(board, rows=tuple(rows)), standings),)
-    )
+    rows = tuple(sorted(board.rows, key=lambda row: -1 if row.perfect else order.runs.index(row.run)))
+    return Made(figures=(figure,), tables=(boards.leaderboard_table(replace(board, rows=rows), standings),))
 
 
 def _left_out(of: Material) -> Made:
@@ -167,10 +153,8 @@ def _left_out(of: Material) -> Made:
 
 # What comparisons cost at the paper's rates.
 
-REWARD, PRICE, PAIRS_PER_HIT = Decimal("2.00"), Decimal("2.40"), 10
-"""Section 3.1: two dollars, and a fee of 20 %, for a HIT of ten pairs …"""
-_SLOTS = 13
-"""… and three test comparisons."""
+PRICE, PAIRS_PER_HIT = Decimal("2.40"), 10
+"""Section 3.1: two dollars, and a fee of 20 %, for a HIT of ten pairs and three test comparisons."""
 
 
 def hits_of(pairs: int) -> int:
@@ -180,15 +164,7 @@ def hits_of(pairs: int) -> int:
 
 def paper_price(pairs: int) -> str:
     """Return what judging this many pairs once costs."""
-    cost = estimate(
-        pairs=pairs,
-        hits=hits_of(pairs),
-        assignments_per_hit=1,
-        slots_per_hit=_SLOTS,
-        reward=REWARD,
-        price=PRICE,
-    )
-    return f"${cost.total:,.2f}"
+    return f"${hits_of(pairs) * PRICE:,.2f}"
 
 
 # The same with simulated workers: what would this study cost, find and show?
@@ -198,10 +174,8 @@ STAMP = "rehearsal: every judgment is simulated, and no person judged anything h
 SIMULATION = Exhibit(
     name="Simulation",
     shows="what this study would cost, find and show",
-    reading=(
-        "Simulated workers judge, once each, the pairs that the paper's two experiments ask for on these "
-        "runs. The tables and figures below are one such study; the ranges here are over many."
-    ),
+    reading="Simulated workers judge, once each, the pairs that the paper's two experiments ask for on these "
+    "runs. The tables and figures below are one such study; the ranges here are over many.",
 )
 
 
@@ -240,10 +214,7 @@ def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
         ("queries whose best answers form a cycle", _number(found.cycles)),
         ("significant win ratios", _number(found.significant_ratios)),
         ("runs significantly better than the perfect ranking", _number(found.better_than_perfect)),
-        (
-            "Kendall's tau, original against preference leaderboard",
-            f"{found.tau.mean:.2f} [{found.tau.low:.2f}, {found.tau.high:.2f}]",
-        ),
+        ("Kendall's tau, original against preference leaderboard", _spread(found.tau, ".2f")),
     )
     return Table(
         title="What this study would cost, find and show",
@@ -253,7 +224,7 @@ def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
             f"{found.studies:,} simulated studies: the mean, and in brackets the middle 95 % of them. "
             "Workers err on 33 % of random pairs, prefer the qrel in 65.7 % of category A, and the run's "
             "passage in 58.6 % of category B, as in the paper.",
-            f"${REWARD} for a HIT of {PAIRS_PER_HIT} pairs and a fee of 20 %; work that fails its test "
+            f"${PRICE} for a HIT of {PAIRS_PER_HIT} pairs, with the fee; work that fails its test "
             "comparisons is also paid, and costs extra.",
         ),
     )
@@ -263,12 +234,12 @@ def _cost(pairs: int) -> str:
     return f"{pairs:,} pairs, {hits_of(pairs):,} HITs, {paper_price(pairs)}"
 
 
-def _share(spread: Spread) -> str:
-    return f"{spread.mean:.1%} [{spread.low:.1%}, {spread.high:.1%}]"
+def _spread(spread: Spread, form: str, ends: str = "") -> str:
+    low, high = (format(end, ends or form) for end in (spread.low, spread.high))
+    return f"{spread.mean:{form}} [{low}, {high}]"
 
 
-def _number(spread: Spread) -> str:
-    return f"{spread.mean:.1f} [{spread.low:.0f}, {spread.high:.0f}]"
+_share, _number = partial(_spread, form=".1%"), partial(_spread, form=".1f", ends=".0f")
 
 
 # MS MARCO: Benchmarking Ranking Models in the Large-Data Regime (SIGIR 2021).
@@ -280,7 +251,7 @@ def _audited(of: Material) -> AuditResult:
 
 
 def _progress(of: Material) -> Made:
-    found, highlight = _audited(of), of.told.highlight
+    found = _audited(of)
     dated = sorted(found.submissions, key=lambda one: one.date)
     submissions = table(
         "Submissions",
@@ -293,9 +264,7 @@ def _progress(of: Material) -> Made:
             "best": Column("flag", "best so far", value=lambda one: one.name in found.audit.records),
         },
     )
-    drawn = found.submissions, found.audit.records
-    figure = partial(plots.plot_progress, *drawn, measure=found.measure, highlight=highlight)
-    return Made(figures=(figure,), tables=(submissions,))
+    return Made(figures=(partial(found.plot, of.told.highlight),), tables=(submissions,))
 
 
 Conditions = list[tuple[str, RankStability]]
@@ -307,24 +276,16 @@ def _conditions(of: Material) -> tuple[Conditions, tuple[str, ...]]:
     return of.called([(one.part, in_the_middle(one.stability)) for one in found.conditions]), found.shown
 
 
-def _drawn(of: Material) -> Conditions:
+def _drawn(of: Material, least: int = 1) -> Conditions:
     """Return those with as many queries as tell the share of a rank."""
     drawn = [(part, ranks) for part, ranks in _conditions(of)[0] if ranks.share is not None]
-    if not drawn:
+    if len(drawn) < least:
         raise CannotMakeError(
-            f"samples of fewer than {SHARES_FROM} queries tell no share of a rank", "Give more queries."
+            f"it takes {many(least, 'condition')}, and samples of fewer than {SHARES_FROM} queries tell no "
+            "share of a rank",
+            "Give more queries; a second --qrels NAME=FILE or held-out queries are a further condition.",
         )
     return drawn
-
-
-def _top_ranks_of_others(of: Material) -> Made:
-    others = _drawn(of)[1:]
-    if not others:
-        raise CannotMakeError(
-            f"there is only one condition of {SHARES_FROM} queries or more",
-            "Give a second --qrels NAME=FILE, or --held-out.",
-        )
-    return Made(tables=tuple(statistics.top_table(*one) for one in others))
 
 
 def _all_ranks(of: Material) -> Made:
@@ -360,11 +321,11 @@ def _outcomes(of: Material) -> Made:
 
 MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "categories": _categories,
-    "preferred": _preferred,
+    "preferred": lambda of: replace(_shares(of), figures=()),
     "examples": _examples,
     "shares": _shares,
     "official": lambda of: replace(_official(of), figures=()),
-    "pool-sizes": lambda of: _sizes(of.pools),
+    "pool-sizes": lambda of: _sizes(of.pools(of.heads)),
     "selected-sizes": lambda of: _sizes(of.selected),
     "official-against-sample": _official,
     "win-ratios": _win_ratios,
@@ -377,8 +338,9 @@ MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "progress": _progress,
     "naive": lambda of: Made(tables=(statistics.naive_table(of.called(of.outcomes)),)),
     "outcomes": _outcomes,
+    "arrivals": lambda of: Made(tables=(statistics.outcomes_table(of.called(of.arrivals)),)),
     "top-ranks": lambda of: Made(tables=(statistics.top_table(*_drawn(of)[0]),)),
-    "top-ranks-of-others": _top_ranks_of_others,
+    "top-ranks-of-others": lambda of: Made(tables=tuple(starmap(statistics.top_table, _drawn(of, 2)[1:]))),
     "all-ranks": _all_ranks,
     "conditions-compared": _conditions_compared,
     "institutions": lambda of: Made(tables=(statistics.institutions_table(_audited(of).audit),)),

@@ -19,27 +19,25 @@ from prefjudge.core.pools import (
     chosen_qrels,
     sample_queries,
     select_queries,
-    top_pairs,
 )
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, to_qrels
 from prefjudge.core.runs import Heads, Qrels, Scores, select_labels, without_runs
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
-from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_pairs
+from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
 from prefjudge.evaluation.winratios import TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
-from prefjudge.findings.boards import Boards, RunOrder
-from prefjudge.findings.findings import Findings, gather
+from prefjudge.findings.boards import Boards, RunOrder, unrestricted
+from prefjudge.findings.findings import Findings, gather, named_source
 from prefjudge.reading.held import Held
-from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
 from prefjudge.steps.reproduce.papers import CannotMakeError, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
-from prefjudge.study.judgments import LogColumns, load_judgment_log
-from prefjudge.study.pools import load_inputs
+from prefjudge.study.assignments import load_judgments
+from prefjudge.study.judgments import load_judgment_log
 from prefjudge.study.store import Study
 from prefjudge.words import many
 
@@ -76,6 +74,11 @@ class Material:
         vars(self).update(fresh)
 
     @property
+    def reads_runs(self) -> bool:
+        """Whether there are runs: a leaderboard alone has none."""
+        return bool(self.told.runs or self.study)
+
+    @property
     def noticed(self) -> list[str]:
         """What was odd in what was read."""
         founds = [getattr(one, "found", one) for name, one in vars(self).items() if name in _OPENED]
@@ -87,25 +90,20 @@ class Material:
         given = need in ("runs", "qrels", "judgments", "texts") and self.study is not None
         return given or (not texts and bool(getattr(told, need.replace("-", "_"))))
 
-    @property
-    def label_files(self) -> list[Any]:
-        """The files of the label sets."""
-        named = [one if isinstance(one, Held) else str(one) for one in self.told.qrels]
-        bare = [isinstance(one, Held) or "=" not in one or Path(one).exists() for one in named]
-        return [one if alone else one.partition("=")[2] for one, alone in zip(named, bare, strict=True)]
-
     def called(self, found: T) -> T:
         """Return a result in which the runs have the paper's names."""
         return _called(found, self.names) if self.names else found
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[Any, ...]:
         """The label sets as ``NAME=FILE``; a single one without a name is ``original``."""
-        given = tuple(one if isinstance(one, Held) else str(one) for one in self.told.qrels)
-        if len(given) != 1 or self.label_files != [*given]:
-            return given
-        (one,) = given
-        return (Held(ORIGINAL, one.content) if isinstance(one, Held) else f"{ORIGINAL}={one}",)
+        match self.told.qrels:
+            case (Held() as one,):
+                return (Held(ORIGINAL, one.content),)
+            case (one,) if named_source(one)[0] is None:
+                return (f"{ORIGINAL}={one}",)
+            case several:
+                return several
 
     @cached_property
     def found(self) -> Findings:
@@ -167,12 +165,7 @@ class Material:
         found = self.found
         if not found.qrels:
             raise CannotMakeError("there are no qrels", "Give --qrels FILE.")
-        every = found.qrels[0]
-        if found.study and not self.told.qrels:
-            with found.study.transaction(write=False) as db:
-                inputs = [one for one in load_inputs(db) if one.kind == "qrels"]
-            every = read_qrels(Path(inputs[0].path), name=inputs[0].name) if inputs else every
-        judged = found.official
+        every, judged = unrestricted(found), found.official
         if judged is None or self.told.design is not PoolDesign.TOP_AGAINST_QREL:
             return every
         rows = set(candidates_of(judged))
@@ -180,12 +173,8 @@ class Material:
         keep = [query not in pooled or (query, doc) in rows for query, doc in candidates_of(every)]
         return select_labels(every, np.array(keep, dtype=np.bool_))
 
-    @cached_property
-    def pools(self) -> Pools:
-        """The first passage of each run and the qrel, of each query that has a qrel (section 4.1)."""
-        return self._pools(self.heads)
-
-    def _pools(self, heads: Heads) -> Pools:
+    def pools(self, heads: Heads) -> Pools:
+        """Return the first passage of each run and the qrel, of each query that has one (section 4.1)."""
         labels = self.original
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
         return select_queries(build_pools(heads, labels, depth=1), tuple(known))
@@ -206,7 +195,7 @@ class Material:
                     "one pair alone: if another experiment asked it, give its votes apart, or --pool"
                 )
             return pools
-        pools = self._pools(heads)
+        pools = self.pools(heads)
         eligible = int((pools.sizes >= 2).sum())
         if not eligible:
             raise CannotMakeError("no query has two passages to compare", "Give more runs, or other qrels.")
@@ -215,12 +204,9 @@ class Material:
     @cached_property
     def ranking(self) -> tuple[str, ...]:
         """The runs, best first by RR@10 under the original qrels of all queries."""
-        scores = self._scores("RR@10")
+        scores = score_matrix(self.found.placed(self.original)[0], self.original, Measure.parse("RR@10"))
         means = dict(zip(scores.runs, scores.values.mean(axis=0).tolist(), strict=True))
         return tuple(sorted(scores.runs, key=lambda run: -means[run]))
-
-    def _scores(self, measure: str) -> Scores:
-        return score_matrix(self.found.placed(self.original)[0], self.original, Measure.parse(measure))
 
     @cached_property
     def order(self) -> RunOrder:
@@ -229,9 +215,8 @@ class Material:
         entries = read_leaderboard(board) if board else ()
         if any(find_entry(run, entries) for run in self.ranking):
             return RunOrder(name=LEADERBOARD, runs=official_order(self.ranking, entries))
-        place = {run: number for number, run in enumerate(self.names)}
-        runs = tuple(sorted(self.ranking, key=lambda run: place.get(run, len(place))))
-        return RunOrder(name="the paper" if place else "the original qrels of all queries", runs=runs)
+        name = "the paper" if self.names else "the original qrels of all queries"
+        return RunOrder(name=name, runs=self._as_named(self.ranking))
 
     @cached_property
     def run(self) -> str:
@@ -255,11 +240,6 @@ class Material:
         """The run's top passages against the qrels, over all labelled queries."""
         return top_against_qrel(self.votes, self.heads, self.original, self.run)
 
-    @property
-    def split(self) -> Any:
-        """How the labelled queries split by the run's top passage, with votes or without."""
-        return top_pairs(self.heads, self.original, self.run).split
-
     @cached_property
     def ratios(self) -> WinRatios:
         """The win ratios of the pooled runs, in the paper's order, and the tests of these pairs alone."""
@@ -268,9 +248,7 @@ class Material:
         if self.told.pooled:
             heads = without_runs(heads, {*heads.runs} - {*self.told.pooled})
         queries = found.pools.queries if found.pools else None
-        ratios = win_ratios(self.votes, heads, found.official, queries=queries)
-        place = {run: number for number, run in enumerate(self.order.runs)}
-        return replace(ratios, runs=tuple(sorted(ratios.runs, key=lambda run: place.get(run, -1))))
+        return win_ratios(self.votes, heads, found.official, queries=queries).in_order(self.order.runs)
 
     @cached_property
     def boards(self) -> Boards:
@@ -291,11 +269,25 @@ class Material:
         return named[qrels]
 
     @cached_property
+    def reciprocal(self) -> Scores:
+        """RR@100 over the original qrels."""
+        return score_matrix(self.found.placed(self.original)[0], self.original, Measure.parse("RR@100"))
+
+    @property
+    def arrivals(self) -> list[tuple[Scores, Outcomes]]:
+        """The outcomes of each run, as the paper's names or the files stand, against the best before it."""
+        rows, _ = outcomes_of_arrivals(self.reciprocal, self._as_named(self.reciprocal.runs))
+        return [(self.reciprocal, row) for row in rows]
+
+    def _as_named(self, runs: Sequence[str]) -> tuple[str, ...]:
+        """Return runs in the order of the paper's names, others after them as they stand."""
+        place = {run: number for number, run in enumerate(self.names)}
+        return tuple(sorted(runs, key=lambda run: place.get(run, len(place))))
+
+    @cached_property
     def outcomes(self) -> list[tuple[Scores, Outcomes]]:
         """The outcomes of the pairs of runs that are tested, by RR@100 over the original qrels."""
-        scores, told = self._scores("RR@100"), self.told
-        place = {run: number for number, run in enumerate(self.names)}
-        runs = sorted(scores.runs, key=lambda run: place.get(run, len(place)))
+        scores, told, runs = self.reciprocal, self.told, self._as_named(self.reciprocal.runs)
         sources = self.found.reader.sources
         leads = [tag_of(one, sources, scores.runs, "--baseline") for one in told.baseline]
         pairs: Sequence[tuple[str, str]] = told.tested or [
@@ -323,17 +315,12 @@ class Material:
 def _of_stage(study: Study, stage: Sequence[str]) -> Judgments:
     """Return a study's votes of some phases."""
     with study.transaction(write=False) as db:
-        rows = load_judgment_log(db)
-    kept = [one for one in rows if one.phase in stage and not one.dropped]
-    if not kept:
-        phases = ", ".join(dict.fromkeys(one.phase for one in rows)) or "none yet"
-        raise CannotMakeError(
-            f"{study.folder} has no votes of the stage {', '.join(stage)}", f"Its stages: {phases}."
-        )
-    columns = LogColumns()
-    query, left, right, choice, strength, _, worker, *_ = zip(*kept, strict=True)
-    columns.add(query, left, right, choice, strength, worker)
-    return columns.judgments(sides=True)
+        votes = load_judgments(db, phases=stage)
+        phases = {one.phase: None for one in load_judgment_log(db)} if not len(votes) else {}
+    if not len(votes):
+        what = f"{study.folder} has no votes of the stage {', '.join(stage)}"
+        raise CannotMakeError(what, f"Its stages: {', '.join(phases) or 'none yet'}.")
+    return votes
 
 
 _NOT_RUNS = frozenset({"query", "queries", "qrels", "measure", "docs", "doc", "labels", "values"})

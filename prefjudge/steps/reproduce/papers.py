@@ -211,24 +211,10 @@ def _each(said: Any, place: Callable[[str], str]) -> Any:
     return f"{name}{separator}{path if here else place(path)}"
 
 
-_EXAMPLES = {
-    "runs": '["runs/*"]',
-    "qrels": '["qrels.txt"]',
-    "judgments": '"judgments.txt"',
-    "pool": '"pool.tsv"',
-    "study": '"my-study"',
-    "leaderboard": '"leaderboard.csv"',
-    "names": '{ A = "one-run-tag", B = "another" }',
-}
-
-
 def start_paper(name: str, given: Experiment, folder: Path) -> str:
-    """Return a paper's own file for a folder, with what is given, or what may be, above the paper."""
-    lines = ["# What it is made from, seen from this file; an experiment may say its own."]
-    for key in dict.fromkeys((*_EXAMPLES, *given.given)):
-        if key not in given.given:
-            lines.append(f"# {key} = {_EXAMPLES[key]}")
-            continue
+    """Return a paper's own file for a folder, with what is given above the paper."""
+    lines = ["# Seen from this file; an experiment may say its own."] if given.given else []
+    for key in given.given:
         said = getattr(given, key)
         if any(map(in_memory, said if isinstance(said, tuple) else [str(said)])):
             raise InputError(f"{key} is in memory, and a paper's file names files", "Leave out init.")

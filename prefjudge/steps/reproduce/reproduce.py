@@ -15,7 +15,7 @@ from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.findings.outputs import stamp_of, write_figure, write_table
 from prefjudge.pages.page import FirstScreen, Picture, Section, report_page
 from prefjudge.reading.files import write_text
-from prefjudge.reading.given import as_path, expand, in_memory
+from prefjudge.reading.given import as_path, in_memory
 from prefjudge.reading.inputs import (
     LabelSets,
     Pooled,
@@ -27,7 +27,7 @@ from prefjudge.reading.inputs import (
     take_qrels,
     take_runs,
 )
-from prefjudge.reading.labels import ENDING, file_stamps, rehearsal_in, write_qrels
+from prefjudge.reading.labels import ENDING, write_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.lines import read_text
 from prefjudge.reading.options import ReadOptions
@@ -36,7 +36,6 @@ from prefjudge.show.tables import to_latex
 from prefjudge.steps.reproduce.exhibits import MAKERS, SIMULATION, STAMP, Made, rehearse
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.papers import NEEDS, Exhibit, Experiment, Paper, load_paper, start_paper
-from prefjudge.study.people import load_rehearsal
 from prefjudge.study.store import Study, open_study
 from prefjudge.words import json_text
 
@@ -64,9 +63,9 @@ class ReproduceResult(Shown):
     paper: str
     folder: str
     index: str
-    exhibits: tuple[Reproduced, ...]
-    simulated: bool
-    notices: tuple[str, ...]
+    exhibits: tuple[Reproduced, ...] = ()
+    simulated: bool = False
+    notices: tuple[str, ...] = ()
 
     def screen(self) -> Screen:
         """Return how much was made, and why the rest was not, by its cause."""
@@ -155,14 +154,7 @@ def reproduce(
         if path.exists():
             raise InputError(f"{path} is there already", "Give another name: --out FILE.toml")
         write_text(path, start_paper(str(paper), given, path.parent))
-        return ReproduceResult(
-            paper=told.name,
-            folder=str(path.parent),
-            index=str(path),
-            exhibits=(),
-            simulated=False,
-            notices=(),
-        )
+        return ReproduceResult(paper=told.name, folder=str(path.parent), index=str(path))
     with ExitStack() as opened:
         return _Reproduction(told.with_options(given), Path(out or Path(paper).stem), how, opened).made()
 
@@ -194,18 +186,19 @@ class _Reproduction:
         """Make the exhibits, and the page that shows them."""
         paper, experiments = self.paper, [*self.experiments.values()]
         for one in experiments:  # what cannot be read is reported here, once
-            self._keep(one)
             for read, path in ((read_leaderboard, one.told.leaderboard), (read_text, one.told.held_out)):
                 _ = path and read(path)
-            _ = (one.told.runs or one.study) and one.heads
+            _ = one.reads_runs and one.heads
+            self._keep(one)
         simulated = any(one.simulate for one in self.told)
         stamps = {name: self._stamp(one) for name, one in self.experiments.items()}
         said = {stamp: [name for name, own in stamps.items() if own == stamp] for stamp in stamps.values()}
         self._open()
         sections = [self._simulate()] if simulated else []
-        made = [self._make(exhibit) for exhibit in paper.exhibits]
+        made = [self._make(one) for one in paper.exhibits if one.make or one.impossible]
         if not any(found.files for found, _ in made):
-            why = f"nothing of {paper.name} can be made: {made[0][0].missing}"
+            cause = made[0][0].missing if made else "its exhibits are made by commands"
+            why = f"nothing of {paper.name} can be made: {cause}"
             raise InputError(why, _EXAMPLE.format(paper.name))
         for name, one in self.experiments.items():
             if (answers := vars(one).get("preference")) is not None:
@@ -242,25 +235,18 @@ class _Reproduction:
 
     def _keep(self, one: Material) -> None:
         """Refuse an output folder that holds an input: its files are replaced."""
-        told, study = one.told, one.study.folder if one.study else None
-        others = (told.judgments, told.pool, told.leaderboard, told.held_out, study)
-        for path in (*(expand(told.runs) if told.runs else ()), *one.label_files, *others):
-            here = path is not None and not in_memory(path)
-            if here and Path(path).resolve().is_relative_to(self.folder.resolve()):
+        read = one.found.paths if one.reads_runs else ()
+        own = one.study.folder if one.study else None
+        for path in (*read, one.told.leaderboard, one.told.held_out, own):
+            if path is None or in_memory(path):
+                continue
+            if Path(path).resolve().is_relative_to(self.folder.resolve()):
                 what = f"the input {path} is in the output folder {self.folder}"
                 raise InputError(what, "Give another folder: --out DIR")
 
     def _stamp(self, one: Material) -> str:
         """Return the stamp of an experiment that rests on simulated judgments: of a study or files."""
-        if one.told.simulate:
-            return STAMP
-        if one.study:
-            with one.study.transaction(write=False) as db:
-                if rehearsal := load_rehearsal(db):
-                    return stamp_of(rehearsal)
-        files = (*one.label_files, one.told.judgments)
-        stamps = (stamp for path in files if path and not in_memory(path) for stamp in file_stamps(path))
-        return stamp_of(rehearsal_in(stamps))
+        return STAMP if one.told.simulate else stamp_of(one.found.rehearsal if one.reads_runs else None)
 
     def _open(self) -> None:
         """Open a folder that is new, empty, or of an earlier run, whose files are removed."""
