@@ -111,8 +111,7 @@ def outcomes_of_pairs(
 ) -> tuple[Outcomes, ...]:
     """Break down the outcomes of pairs of runs: one row of Tables 1 and 2 each.
 
-    The level of a gain is ``alpha``, ``divided`` among the pairs; that of a harm is ``alpha`` unless it has
-    its own.
+    A gain has the level ``alpha``, ``divided`` among the pairs; a harm all of it, or its own.
     """
     for run in dict.fromkeys(run for pair in pairs for run in pair):
         if run not in scores.runs:

@@ -206,7 +206,8 @@ class WinRatios:
         significant = np.zeros(ratio.shape, dtype=bool)
         for pair in self.pairs:
             a, b = place[pair.a], place[pair.b]
-            ratio[b, a], ratio[a, b] = pair.ratio, 1 - pair.ratio
+            if decided := pair.wins_a + pair.wins_b:  # the same cells, whichever run is called a
+                ratio[b, a], ratio[a, b] = pair.wins_a / decided, pair.wins_b / decided
             significant[b, a] = significant[a, b] = pair.p_bonferroni <= alpha
         return WinMatrix(runs=self.runs, ratio=ratio, significant=significant)
 

@@ -183,8 +183,9 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
         if not close:
             for size, count in sizes.items():
                 axes.annotate(
-                    f"{count:,}", (size, count), xytext=(0, 2), textcoords="offset points",
-                    ha="center", fontsize=7.5, color=MUTED,
+                    f"{count:,}", (size, count), xytext=(0, 3.5), textcoords="offset points",
+                    ha="center", fontsize=7.5, color=MUTED, zorder=3,
+                    bbox={"facecolor": "white", "linewidth": 0, "pad": 0.4},  # the mean may pass here
                 )  # fmt: skip
         if total:
             axes.axvline(mean, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))

@@ -110,8 +110,10 @@ class CheckResult(Shown):
                 found.append(f"{files[0].path} cannot be used")
             else:
                 found.append(f"{len(bad):,} of {many(len(files), one, several)} cannot be used")
-            wrong = [f"  error: {_first(file.errors)}" for file in bad]
-            found += first_few(wrong, 5)
+            more = [f" (and {len(file.errors) - 1} more)" * (len(file.errors) > 1) for file in bad]
+            found += first_few(
+                [f"  error: {one.errors[0]}{rest}" for one, rest in zip(bad, more, strict=True)], 5
+            )
             found += [f"  {line}" for line in dict.fromkeys(file.hint for file in bad[:5] if file.hint)]
         same = [", ".join(first_few(group, 5)) for group in self.identical]
         found += first_few([f"runs with the same ranking: {names}" for names in same], 3)
@@ -160,11 +162,6 @@ def _size_of(words: str) -> int:
     """Return the first number of a warning, which says how much it is about."""
     found = re.search(r"\d[\d,]*", words)
     return int(found[0].replace(",", "")) if found else 0
-
-
-def _first(errors: Sequence[str]) -> str:
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{errors[0]}{more}"
 
 
 def check(

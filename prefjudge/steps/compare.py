@@ -121,8 +121,8 @@ class CompareResult(Shown):
             if one.state_of_the_art:
                 line = ", then ".join(one.state_of_the_art)
                 found.append(
-                    f"State of the art by {tested.measure} under {tested.qrels}: {line}. The next run gains "
-                    f"at p ≤ {one.next_level:.2g}."
+                    f"State of the art by {tested.measure} under {tested.qrels}, the runs as given: {line}. "
+                    f"The next run gains at p ≤ {one.next_level:.2g}."
                 )
                 tables.append(outcomes_table([(tested, row) for row in one.outcomes]).only(_ARRIVAL))
                 continue
@@ -311,7 +311,9 @@ def _with_outcomes(scores: "Scores", tested: "Significance", *, arrivals: bool) 
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
     divided = tested.correction is not Correction.NONE
     rows, line = tuple[Outcomes, ...](), tuple[str, ...]()
-    if reciprocal and arrivals:
+    if arrivals and not reciprocal:
+        raise InputError(f"--arrivals takes reciprocal ranks, not {scores.measure}", "Add --measure RR@100.")
+    if arrivals:
         rows, line = outcomes_of_arrivals(scores, scores.runs, alpha=tested.alpha)
     elif reciprocal:
         rows = outcomes_of_pairs(scores, names, alpha=tested.alpha, divided=divided)

@@ -98,9 +98,10 @@ def test_compare_tells_the_state_of_the_art_by_the_order_of_arrival(files: Path)
     assert turned.state_of_the_art == ("high",)
     assert [row.b for row in found.outcomes] == ["middle", "high"]
     assert found.next_level == pytest.approx(0.05 / 12)
-    assert f"State of the art by RR@100 under qrels: {', then '.join(found.state_of_the_art)}." in str(
-        compare(runs=runs, **given)
-    )
+    line = ", then ".join(found.state_of_the_art)
+    assert f"under qrels, the runs as given: {line}." in str(compare(runs=runs, **given))
+    with pytest.raises(InputError, match="takes reciprocal ranks, not nDCG@10"):
+        compare(runs=runs, **given | {"measure": "nDCG@10"})
     with pytest.raises(InputError, match="beside a --baseline"):
         compare(runs=runs, baseline="low", **given)
 

@@ -267,18 +267,14 @@ def _progress(of: Material) -> Made:
     return Made(figures=(partial(found.plot, of.told.highlight),), tables=(submissions,))
 
 
-Conditions = list[tuple[str, RankStability]]
-
-
-def _conditions(of: Material) -> tuple[Conditions, tuple[str, ...]]:
+def _conditions(of: Material) -> list[tuple[str, RankStability]]:
     """Return the ranks with the paper's own intervals, which `stability` no longer takes for true ones."""
-    found = of.stable
-    return of.called([(one.part, in_the_middle(one.stability)) for one in found.conditions]), found.shown
+    return of.called([(one.part, in_the_middle(one.stability)) for one in of.stable.conditions])
 
 
-def _drawn(of: Material, least: int = 1) -> Conditions:
+def _drawn(of: Material, least: int = 1) -> list[tuple[str, RankStability]]:
     """Return those with as many queries as tell the share of a rank."""
-    drawn = [(part, ranks) for part, ranks in _conditions(of)[0] if ranks.share is not None]
+    drawn = [(part, ranks) for part, ranks in _conditions(of) if ranks.share is not None]
     if len(drawn) < least:
         raise CannotMakeError(
             f"it takes {many(least, 'condition')}, and samples of fewer than {SHARES_FROM} queries tell no "
@@ -296,8 +292,8 @@ def _all_ranks(of: Material) -> Made:
 
 
 def _conditions_compared(of: Material) -> Made:
-    named, drawn = _conditions(of)
-    figure = partial(plots.plot_conditions, named, of.called(drawn))
+    named = _conditions(of)
+    figure = partial(plots.plot_conditions, named, of.called(of.stable.shown))
     return Made(figures=(figure,), tables=(statistics.conditions_table(named),))
 
 

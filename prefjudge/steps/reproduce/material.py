@@ -44,7 +44,6 @@ from prefjudge.words import many
 ORIGINAL = "original"
 _OPENED = ("found", "boards", "common")
 MEASURES = ("RR@100", "nDCG@10")
-LEADERBOARD = "the leaderboard"
 T = TypeVar("T")
 
 
@@ -214,7 +213,7 @@ class Material:
         board = self.told.leaderboard
         entries = read_leaderboard(board) if board else ()
         if any(find_entry(run, entries) for run in self.ranking):
-            return RunOrder(name=LEADERBOARD, runs=official_order(self.ranking, entries))
+            return RunOrder(name="the leaderboard", runs=official_order(self.ranking, entries))
         name = "the paper" if self.names else "the original qrels of all queries"
         return RunOrder(name=name, runs=self._as_named(self.ranking))
 
@@ -262,11 +261,10 @@ class Material:
 
     def board(self, qrels: str = "") -> Board:
         """Return the board under a label set over the common queries; the original one by default."""
-        named = {one.leaderboard.qrels: one for one in reversed(self.common.all)}
-        named[""] = self.common.all[0]
-        if qrels not in named:
+        found = [one for one in self.common.all if qrels in ("", one.leaderboard.qrels)]
+        if not found:
             raise CannotMakeError(f"there are no {qrels} qrels", "Give --judgments or --study.")
-        return named[qrels]
+        return found[0]
 
     @cached_property
     def reciprocal(self) -> Scores:
@@ -302,9 +300,9 @@ class Material:
 
     def asked(self, verb: Callable[..., T], **options: Any) -> T:
         """Return what a verb finds in the same files."""
-        told, found = self.told, options
-        options = {"runs": told.runs, "qrels": self.labels, "order": told.order, "seed": told.seed, **found}
-        return self.noting(verb(self.study, **options, **self.how))
+        told = self.told
+        given = {"runs": told.runs, "qrels": self.labels, "order": told.order, "seed": told.seed}
+        return self.noting(verb(self.study, **given, **options, **self.how))
 
     def noting(self, result: T) -> T:
         """Keep a result's notices."""

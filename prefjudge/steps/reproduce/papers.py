@@ -174,19 +174,16 @@ def _read(text: str, where: str) -> Paper:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: {error}", "Mend the line.") from None
     except ValidationError as error:
-        found = [_explained(one) for one in error.errors(include_url=False)]
+        found = [
+            f"{'.'.join(map(str, one['loc']))}: "
+            + ("there is no such key" if one["type"] == "extra_forbidden" else one["msg"])
+            for one in error.errors(include_url=False)
+        ]
         raise InputError(f"{where} has keys that cannot be used", "Mend or delete them.", found) from None
     unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
     if unknown:
         raise InputError(f"{where} tells of no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
     return paper
-
-
-def _explained(error: Any) -> str:
-    where = ".".join(map(str, error["loc"]))
-    if error["type"] == "extra_forbidden":
-        return f"{where}: there is no such key"
-    return f"{where}: {error['msg']} (got {str(error['input'])[:80]!r})"
 
 
 def _seen_from(paper: Paper, folder: Path) -> Paper:
