@@ -595,6 +595,13 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
         ("name = 'x'\nexhibits = []\ncolour = 'red'", "colour: there is no such key"),
         ("name = 'x'\nexhibits = [{name='T', shows='s', experiment='two'}]", "no experiment 'two'"),
         ("name = 'x'\nexhibits = []\nsample = 0", "sample: Input should be greater"),
+        ("name = 'x'\nexhibits = []\nnames = {A = 'r', B = 'r'}", "gives the run r two names"),
+        (f"name = 'x'\nexhibits = []\nstage = ['s']\nruns = ['{RUNS}']", "stage names votes of a study"),
+        (
+            f"name = 'x'\npooled = ['no']\nruns = ['{RUNS}']\nqrels=['{QRELS}']\nexhibits = [{{name='T', "
+            "shows='s', make='selected-sizes'}]",
+            "pooled: there is no run 'no'",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_papers_file_is_said(text: str, message: str, tmp_path: Path) -> None:

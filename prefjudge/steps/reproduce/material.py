@@ -22,6 +22,7 @@ from prefjudge.core.pools import (
 )
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, to_qrels
 from prefjudge.core.runs import Heads, Qrels, Scores, select_labels, without_runs
+from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
@@ -134,6 +135,8 @@ class Material:
             seed=told.seed,
             how=self.how,
         )
+        if told.stage and not found.study:
+            raise InputError("stage names votes of a study, and there is none", "Say which: study = ….")
         if told.stage and found.study:
             found.judgments = _of_stage(found.study, told.stage)
             found.judgments = only_queries(
@@ -179,12 +182,18 @@ class Material:
         return select_queries(build_pools(heads, labels, depth=1), tuple(known))
 
     @cached_property
+    def pooled(self) -> frozenset[str]:
+        """The runs that gave the pools: all, where none is named."""
+        tags, sources = self.heads.runs, self.found.reader.sources
+        return frozenset(tag_of(one, sources, tags, "pooled") for one in self.told.pooled or tags)
+
+    @cached_property
     def selected(self) -> Pools:
         """The pools that were judged, or else those of a sample of queries (section 4.1)."""
         found, told = self.found, self.told
         if found.pools is not None:
             return found.pools
-        heads = without_runs(self.heads, {*self.heads.runs} - {*told.pooled} if told.pooled else ())
+        heads = without_runs(self.heads, {*self.heads.runs} - self.pooled)
         if found.judgments is not None:
             pools = judged_pools(found.judgments, heads)
             alone, most = int((pools.sizes == 2).sum()), int(pools.sizes.max(initial=0))
@@ -244,8 +253,7 @@ class Material:
         """The win ratios of the pooled runs, in the paper's order, and the tests of these pairs alone."""
         found, notices = self.found, list(self.found.notices)
         heads = pooled_only(self.heads, self.selected, notices)
-        if self.told.pooled:
-            heads = without_runs(heads, {*heads.runs} - {*self.told.pooled})
+        heads = without_runs(heads, {*heads.runs} - self.pooled)
         queries = found.pools.queries if found.pools else None
         return win_ratios(self.votes, heads, found.official, queries=queries).in_order(self.order.runs)
 

@@ -180,6 +180,9 @@ def _read(text: str, where: str) -> Paper:
             for one in error.errors(include_url=False)
         ]
         raise InputError(f"{where} has keys that cannot be used", "Mend or delete them.", found) from None
+    tags = [*paper.names.values()]
+    if twice := [tag for tag in tags if tags.count(tag) > 1]:
+        raise InputError(f"{where} gives the run {twice[0]} two names", "Leave one of them out.")
     unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
     if unknown:
         raise InputError(f"{where} tells of no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
