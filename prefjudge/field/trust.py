@@ -1,8 +1,10 @@
 """Trust: who may take how many HITs, whose pay waits, and which models' votes count."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import inf
 from statistics import median, median_high
 
@@ -40,6 +42,7 @@ from prefjudge.study.people import (
     load_active,
     load_allowances,
     load_takers,
+    load_voted_pairs,
     load_workers,
     save_allowance,
     save_exclusion,
@@ -211,8 +214,26 @@ def ask_again(study: Study, target: str) -> bool:
     That is for a quarter of the pairs at most, and not where the proven have made less than half of the
     votes, as where each person comes once.
     """
+    doubted = _in_doubt(study, target)
+    with study.transaction() as db:
+        for worker in doubted:
+            save_exclusion(db, target, worker, DOUBTED, time.time())
+    return bool(doubted)
+
+
+def recall_doubt(study: Study, target: str, asked: Counter[int]) -> None:
+    """Drop again what :func:`ask_again` dropped before a batch that asked for just these pairs."""
+    exclude_barred(study, target)
+    doubted = _in_doubt(study, target)
+    with study.transaction() as db:
+        if asked and Counter(load_voted_pairs(db, target, doubted)) == asked:
+            for worker in doubted:
+                save_exclusion(db, target, worker, DOUBTED, time.time())
+
+
+def _in_doubt(study: Study, target: str) -> list[str]:
     if not (climbs(study) and study.config.design.gold_per_hit):
-        return False
+        return []
     rule, kept = barring_rule(study), decisions_on_workers(study).keep
     with study.transaction(write=False) as db:
         records, votes = load_gold_records(db, target), count_counting(db, target)
@@ -220,15 +241,10 @@ def ask_again(study: Study, target: str) -> bool:
     proven = [worker for worker, record in records.items() if worker in kept or rule.proves(record)]
     doubted = {worker: count for worker, count in votes.items() if worker not in proven}
     if 2 * sum(doubted.values()) > sum(votes.values()):
-        return False
-    asked = False
-    for worker in sorted(doubted, key=lambda one: (len(records[one].hits), one)):
-        if (room := room - doubted[worker]) < 0:
-            break
-        with study.transaction() as db:
-            save_exclusion(db, target, worker, DOUBTED, time.time())
-        asked = True
-    return asked
+        return []
+    fewest = sorted(doubted, key=lambda one: (len(records[one].hits), one))
+    within = accumulate(doubted[worker] for worker in fewest)
+    return [worker for worker, sum_so_far in zip(fewest, within, strict=True) if sum_so_far <= room]
 
 
 def has_fresh_gold(study: Study, target: str) -> bool:

@@ -202,6 +202,18 @@ def count_counting(db: Connection, target: str) -> dict[str, int]:
     return {worker: int(count) for worker, count in rows}
 
 
+def load_voted_pairs(db: Connection, target: str, workers: Collection[str]) -> list[int]:
+    """Return the pair of each judgment that counts of these workers."""
+    names, values = in_list("worker", workers)
+    rows = db.execute(
+        "SELECT j.pair_id FROM judgments j JOIN assignments a USING (assignment_id) "
+        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+        f"WHERE h.target = :target AND a.worker_id IN ({names}) AND d.judgment_id IS NULL",
+        {"target": target, **values},
+    )
+    return [number for (number,) in rows]
+
+
 def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
     db.execute(
         "DELETE FROM drops WHERE judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j "

@@ -16,6 +16,7 @@ from prefjudge.errors import StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.field.history import history
 from prefjudge.steps.store.backup import RecoverResult, _rebuild, recover
+from prefjudge.study.people import DOUBTED
 from prefjudge.study.store import Study
 from tests.steps.conftest import (
     COLLECTION,
@@ -25,6 +26,7 @@ from tests.steps.conftest import (
     let_all_work_at_once,
     pool_demo,
 )
+from tests.steps.test_farming import person, take_all
 from tests.steps.test_interruptions import Killed, Wire, wire  # noqa: F401 - a fixture
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs
 from tests.steps.test_run import young as young  # the fixture
@@ -263,6 +265,24 @@ def test_a_study_that_run_drove_is_driven_on(served: Path) -> None:
     edit(served, ("budget = 10.00", "budget = 500.00"))
     done = run(served, yes=True, workers=12, error=0.1)
     assert (done.strategy, done.unfinished) == ("sure:60", 0), done.stopped_by
+
+
+def test_a_rebuilt_study_knows_whose_votes_were_asked_again(tmp_path: Path) -> None:
+    study = climbing_study(tmp_path / "study")
+    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 3"), ("[workers]", "[workers]\nmost_hits = 100"))
+    with keep_marketplace_open(Study(study)):
+        publish(study, yes=True)
+        assert take_all(person(study, "passer-by")) == 1
+        regular = person(study, "regular")
+        while not collect(study).finished:
+            take_all(regular)
+        before = held(study)
+        assert {reason for *_, reason in before["drops"]} == {DOUBTED}
+        lose(study)
+        recover(study)
+        assert rebuild(study).remains == ()
+        assert held(study) == before
+        assert (collect(study).reissued, held(study)) == (0, before)
 
 
 @contextmanager

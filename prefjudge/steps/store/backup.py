@@ -327,12 +327,15 @@ def _rebuild(
     for _, batch in groupby(own, key=_batch):
         found = [(listed, recovery.find(listed)) for listed in batch]
         unmatched += [listed.task_id for listed, hit in found if hit is None]
+        if not unmatched:
+            recovery.recall_doubt([hit for _, hit in found if hit])
         for listed, hit in found:
             if hit is not None and not (unmatched and hit.hit_key not in recovery.known):
                 learnt.append(recovery.take_in(listed, hit))
             done += 1
             if progress:
                 progress(done, len(own))
+    recovery.recall_doubt([])
     return learnt, unmatched
 
 

@@ -17,6 +17,7 @@ from prefjudge.database import Connection
 from prefjudge.field import pay as intents
 from prefjudge.field.publish import PAGES_FOLDER
 from prefjudge.field.settle import STOPPED_EARLY, assumed_judge, check_assignment, prorated_decision
+from prefjudge.field.trust import recall_doubt
 from prefjudge.study.assignments import load_decisions, save_assignment, save_decision, save_rejection
 from prefjudge.study.hits import (
     HitStatus,
@@ -74,6 +75,13 @@ class HitRecovery:
         """
         hit = self.known.get(listed.key) or self._read(listed)
         return self._without_slots(listed) if hit is None and self._give_up else hit
+
+    def recall_doubt(self, batch: Sequence[StudyHit]) -> None:
+        """Drop the votes in doubt that a batch asked for again, if it did, as the study had before it."""
+        new = not any(hit.hit_key in self.known for hit in batch)
+        slots = ((hit, slot.pair_id) for hit in batch for slot in hit.slots if new)
+        asked = Counter(pair for hit, pair in slots for _ in range(hit.assignments) if pair is not None)
+        recall_doubt(self._study, self._target, asked)
 
     def take_in(self, listed: ListedTask, hit: StudyHit) -> Learnt:
         """Record what the marketplace knows of a HIT, in one transaction."""
