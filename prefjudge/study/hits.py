@@ -5,9 +5,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from prefjudge.core.hits import Layout
 from prefjudge.database import Connection, in_list
+
+if TYPE_CHECKING:
+    from prefjudge.core.hits import Layout
 
 
 class HitStatus(StrEnum):
@@ -75,7 +78,7 @@ class StudyHit:
     target: str
     assignments: int
     reward_cents: int
-    layouts: tuple[Layout, ...]
+    layouts: "tuple[Layout, ...]"
     slots: tuple[StudySlot, ...]
     hit_id: str | None = None
     status: HitStatus = HitStatus.PLANNED
@@ -188,6 +191,8 @@ def delete_hit(db: Connection, hit_key: str) -> None:
 
 def load_hits(db: Connection, target: str, status: HitStatus | None = None) -> list[StudyHit]:
     """Return the HITs at a target, of one status or all, in the order of publication."""
+    from prefjudge.core.hits import Layout  # with numpy, which only a look at the HITs needs
+
     wanted = {"target": target, "status": status}
     rows = db.execute(
         "SELECT hit_key, batch, number, target, assignments, reward_cents, layouts, hit_id, status "
