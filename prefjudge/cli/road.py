@@ -1,10 +1,12 @@
 """What the verbs of the road print: from runs to answers and boards."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -76,9 +78,14 @@ def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) 
     """Print the link, and at the end whether the person agreed with the labels."""
 
     def ready(link: str, pairs: int, minutes: float) -> None:
-        where = "your browser opens this link" if open else "open this link"
+        from prefjudge.steps.demo import has_browser
+
+        where = "your browser opens this link" if open and has_browser() else "open this link in a browser"
         say(f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; {where}:")
         say(f"  {link}")
+        if "SSH_CONNECTION" in os.environ:
+            port = urlsplit(link).port
+            say(f"from your own machine, first: ssh -L {port}:127.0.0.1:{port} THIS-MACHINE")
         say("Ctrl-C stops it; nothing is left behind then")
 
     result = call(ready=ready)

@@ -1,8 +1,12 @@
 """Walks the whole road on a small collection that ships with prefjudge."""
 
+import os
+import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -108,7 +112,7 @@ def demo(
     decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
     tell(f"Resolved the judgments into {many(found.qrels, 'preference qrel')} ({decided}).")
     scored, page = score(opened), report(opened).out
-    if open:
+    if open and has_browser():
         webbrowser.open(Path(page).absolute().as_uri())
     return DemoResult(
         folder=str(home), pool=pooled, score=scored, report=page, commands=_commands(study, files)
@@ -121,10 +125,19 @@ def new_folder(folder: Path | None, name: str) -> Path:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise StudyError(f"{folder} exists and is not empty", "Name a new folder.")
         return folder
-    number = 1
-    while (home := Path(name if number == 1 else f"{name}-{number}")).exists():
-        number += 1
-    return home
+    for number in count(1):
+        home = Path(name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):  # another may take the same name at the same moment
+            home.mkdir()
+            return home
+    raise AssertionError("numbers do not end")
+
+
+def has_browser() -> bool:
+    """Return whether a page can be opened here: not over ssh, nor where only text is shown."""
+    if sys.platform in ("darwin", "win32"):
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def copy_collection(target: Path) -> None:

@@ -14,7 +14,7 @@ from prefjudge.field.crowd import Address, Watch, keep_marketplace_open, open_ma
 from prefjudge.reading.given import as_folder, expand, several
 from prefjudge.show.results import Screen, Shown
 from prefjudge.steps.collect import collect
-from prefjudge.steps.demo import copy_collection, new_folder
+from prefjudge.steps.demo import copy_collection, has_browser, new_folder
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
@@ -89,7 +89,7 @@ def try_it(
     collection : Path, optional
         The texts of the passages.
     open : bool
-        Open the browser on the first comparison.
+        Open the browser on the first comparison, where there is one.
     ready : callable, optional
         Told the link that signs in, the number of pairs and the minutes that they take.
 
@@ -137,7 +137,7 @@ def try_it(
             link = _accept(address)
             if ready:
                 ready(link, shown, shown * _SECONDS / 60)
-            if open:
+            if open and has_browser():
                 webbrowser.open(link)
             watch = Watch(Study(study), SANDBOX)
             while True:

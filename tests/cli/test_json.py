@@ -199,6 +199,7 @@ def on_other_studies(verb: Printed, folder: Path) -> None:
     verb("demo", folder / "demo")
     with pytest.MonkeyPatch.context() as person:
         person.setitem(_PERSON, "simulated", True)
+        person.setenv("DISPLAY", ":0")
         person.setattr("webbrowser.open", lambda link: follow(link, folder / "try"))
         verb("try", folder / "try")
 

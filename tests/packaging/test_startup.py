@@ -87,3 +87,13 @@ def test_a_pool_of_plain_files_loads_nothing_of_studies_plots_and_packages() -> 
     for _ in range(2):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_an_interrupt_while_libraries_load_ends_in_one_line() -> None:
+    code = (
+        "import runpy, sys\nclass Interrupts:\n    def find_spec(self, name, *_):\n"
+        "        if name == 'prefjudge.cli.app':\n            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\nrunpy.run_module('prefjudge', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "\ninterrupted\n")

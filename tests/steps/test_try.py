@@ -1,5 +1,6 @@
 """``prefjudge try``: a person's ten minutes, and whether they agree with the labels."""
 
+import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,6 +10,7 @@ import pytest
 import prefjudge
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import InputError, StudyError
+from prefjudge.steps.demo import has_browser, new_folder
 from prefjudge.steps.try_it import _PERSON, TryResult, try_it
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import Study
@@ -70,3 +72,17 @@ def test_runs_without_a_pair_leave_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="there is no pair to judge"):
         try_it(tmp_path / "try", runs=[alike], open=False, **texts)  # type: ignore[arg-type]
     assert not (tmp_path / "try").exists()
+
+
+def test_two_at_once_take_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [str(new_folder(None, "sample")) for _ in range(3)] == ["sample", "sample-2", "sample-3"]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="a browser is always there")
+def test_a_browser_is_opened_only_where_there_is_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not has_browser()
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert has_browser()
