@@ -60,6 +60,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.dialect = dialect_of(url)
+        self._run = sqlite.execute if self.dialect == "sqlite" else postgresql.execute
         self._file = file_of(url)
         self.read_only = False
         """Whether the file or its folder may not be written, as far as is known by now."""
@@ -92,7 +93,7 @@ class Database:
         else:
             opened = postgresql.transaction(raw, self.url, write=write)
         with opened:
-            yield Connection(self.dialect, raw)
+            yield Connection(self.dialect, raw, self._run)
 
     @contextmanager
     def _sqlite_transaction(self, raw: sqlite3.Connection, write: bool) -> Iterator[None]:

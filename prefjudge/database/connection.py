@@ -69,13 +69,13 @@ Row = tuple[Any, ...]
 _ROWS = 10_000
 """Of a part of a query's answer."""
 
-_NAMED = re.compile(r"'[^']*'|(?<!:):([a-z_][a-z0-9_]*)")
+NAMED = re.compile(r"'[^']*'|(?<!:):([a-z_][a-z0-9_]*)")
 
 
 @lru_cache(maxsize=1024)
 def _pyformat(sql: str) -> str:
     """Rewrite ``:name`` as psycopg's ``%(name)s``, leaving string literals alone."""
-    return _NAMED.sub(lambda m: f"%({m[1]})s" if m[1] else m[0].replace("%", "%%"), sql)
+    return NAMED.sub(lambda m: f"%({m[1]})s" if m[1] else m[0].replace("%", "%%"), sql)
 
 
 def in_list(name: str, values: Iterable[Value]) -> tuple[str, dict[str, Value]]:
@@ -88,17 +88,13 @@ def in_list(name: str, values: Iterable[Value]) -> tuple[str, dict[str, Value]]:
 class Connection:
     """Runs statements inside one open transaction."""
 
-    def __init__(self, dialect: str, raw: Any) -> None:
+    def __init__(self, dialect: str, raw: Any, run: "Callable[[Any, str, Mapping[str, Value]], list[Row]]"):
         self.dialect = dialect
-        self._raw = raw
+        self._raw, self._run = raw, run
 
     def execute(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> list[Row]:
         """Run one statement and return its rows (none for a statement that returns none)."""
-        values = {**(params or {}), **named}
-        if self.dialect == "sqlite":
-            return self._raw.execute(sql, values).fetchall()  # type: ignore[no-any-return]
-        cursor = self._raw.execute(_pyformat(sql), values)
-        return cursor.fetchall() if cursor.description else []
+        return self._run(self._raw, sql, {**(params or {}), **named})
 
     def parts(
         self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value

@@ -5,12 +5,12 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from prefjudge.database.connection import SAY_AFTER, others_holding, say_waiting
-from prefjudge.errors import PrefjudgeError, StudyError
+from prefjudge.database.connection import SAY_AFTER, Row, Value, others_holding, say_waiting
+from prefjudge.errors import PrefjudgeError, StudyError, quoted
 
 LOCK_TIMEOUT = 60.0
 """Seconds that a statement waits for another process."""
@@ -21,7 +21,7 @@ _READ_ONLY = (
 )
 _DAMAGED = (
     "The file is damaged, or is not a store. Restore a backup (docs/backup.md). Where it is a study's store, "
-    "and there is none: move the file away, and run: prefjudge store recover STUDY"
+    "and there is none: move the file away, and run: prefjudge store recover {folder}"
 )
 _UNREADABLE = "You may not read this file, or not enter its folder: ask its owner, or use another account."
 _HINTS = {
@@ -56,7 +56,7 @@ def explained(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_BUSY:
             who = " and ".join(others_holding(path) or ["another process"])
             message = f"cannot use {path}: {who} has held it for {LOCK_TIMEOUT:.0f} seconds"
-        raise PrefjudgeError(message, _HINTS[code]) from error
+        raise PrefjudgeError(message, _hint(code, path)) from error
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
@@ -73,8 +73,12 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
         if isinstance(error, OSError):
             hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
             raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
-        hint = _HINTS.get(_code(error), "Is the folder there and writable?")
-        raise StudyError(f"cannot open {path}: {error}", hint) from error
+        raise StudyError(f"cannot open {path}: {error}", _hint(_code(error), path)) from error
+
+
+def _hint(code: int, path: Path) -> str:
+    hint = _HINTS.get(code, _HINTS[sqlite3.SQLITE_CANTOPEN])
+    return hint.replace("{folder}", quoted(path.parent))
 
 
 def _may_read(path: Path) -> bool:
@@ -84,6 +88,11 @@ def _may_read(path: Path) -> bool:
     except OSError as error:
         return not isinstance(error, PermissionError)
     return os.access(path, os.R_OK)
+
+
+def execute(raw: sqlite3.Connection, sql: str, values: Mapping[str, Value]) -> list[Row]:
+    """Run one statement, and return its rows."""
+    return raw.execute(sql, values).fetchall()
 
 
 def begin(raw: sqlite3.Connection, path: Path, *, write: bool) -> None:
