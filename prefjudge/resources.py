@@ -1,10 +1,11 @@
-"""The files that come with the package, in a wheel and in a checkout; and XML that strangers wrote."""
+"""The files that come with the package, in a wheel and in a checkout; and XML and hosts of strangers."""
 
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
     from xml.etree.ElementTree import Element
 
 
@@ -60,3 +61,36 @@ def _defused(text: str) -> "Element":
 
     root: Element = fromstring(text, forbid_dtd=True)  # its errors are ValueErrors
     return root
+
+
+# Hosts that are inside: this machine, and its network.
+
+_WITH_IPV4 = ("::/96", "::ffff:0:0/96", "64:ff9b::/96")
+"""IPv6 networks whose last four bytes are an IPv4 address: compatible, mapped, and NAT64's."""
+
+
+def is_inside(host: str) -> bool:
+    """Tell whether a host is this machine or in its network, by its number in whatever form.
+
+    Systems read ``0x7f.1`` and ``2130706433`` as 127.0.0.1. Other names than localhost are not looked up.
+    """
+    import socket
+    from ipaddress import ip_address
+
+    name = host.rstrip(".").lower()
+    try:
+        found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return name == "localhost" or name.endswith(".localhost")
+    return not all(_is_public(ip_address(str(place[0]).partition("%")[0])) for *_, place in found)
+
+
+def _is_public(address: "IPv4Address | IPv6Address") -> bool:
+    from ipaddress import IPv4Address, IPv6Address, IPv6Network
+
+    if isinstance(address, IPv6Address):
+        if address.sixtofour:
+            return _is_public(address.sixtofour)
+        if any(address in IPv6Network(network) for network in _WITH_IPV4):
+            return _is_public(IPv4Address(address.packed[-4:]))
+    return address.is_global and not address.is_multicast

@@ -4,14 +4,17 @@ import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 import urllib3
 
+from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.site import panels
+from prefjudge.marketplace.site.state import PanelTokens
+from prefjudge.resources import is_inside
 from tests.marketplace.people import Admin, Clock, new_requester, offer
 
 HTTP = urllib3.PoolManager(retries=False)
@@ -566,6 +569,29 @@ def test_a_panel_whose_keys_cannot_be_had_says_so_and_is_not_asked_again_at_once
     link = token({"aud": url, "sub": "s", "exp": int(clock()) + 120, "prolific": {"PROLIFIC_PID": "p"}})
     assert [Visitor(url, "p", "s", prolific_token=link).status for _ in range(3)] == [503] * 3
     assert len(asked) == before + 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0x7f.1", "017700000001", "2130706433", "localhost"])
+def test_keys_are_fetched_from_inside_only_where_nobody_else_can_call(keys, host):
+    token, address, asked = keys
+    url, here = f"http://{host}:{urlsplit(address).port}/jwks.json", "https://judge.example.org/panel/p/k"
+    link = token({"aud": here, "sub": "s", "exp": 120, "prolific": {"PROLIFIC_PID": "p"}})
+    before = len(asked)
+    with pytest.raises(Refusal, match="cannot be asked"):
+        PanelTokens().read(url, link, here, 0.0, inside=False)
+    assert len(asked) == before
+    assert PanelTokens().read(url, link, here, 0.0, inside=True)["session"] == "s"
+
+
+def test_an_address_inside_is_known_in_whatever_form_it_is_written():
+    inside = (
+        "0x7f.1", "017700000001", "127.1", "0", "::1", "localhost.", "a.localhost", "10.1", "169.254.169.254",
+        "100.64.0.1", "fe80::1%lo", "::ffff:10.0.0.1", "::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::",
+        "64:ff9b::7f00:1", "64:ff9b::a00:1", "224.0.0.1",
+    )  # fmt: skip
+    outside = ("8.8.8.8", "134744072", "2002:808:808::", "64:ff9b::808:808", "::ffff:8.8.8.8", "0x7f.example")
+    assert [host for host in inside if not is_inside(host)] == []
+    assert [host for host in outside if is_inside(host)] == []
 
 
 def test_a_page_that_was_opened_in_time_may_be_begun_after_the_token(desk, clock, keys):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.responses import JSONResponse, Response
 
@@ -82,9 +83,9 @@ async def _look(call: Call) -> Arrival:
     address, now = f"{call.origin}{call.url.path}", call.running.marketplace.clock()
     token = query.get(LINK_PARAMETER, "")
     # off the event loop: the panel's keys may have to be fetched
-    tokens = call.running.panel_tokens
+    tokens, asked = call.running.panel_tokens, (panel.keys, token, address, now)
     told = await asyncio.get_running_loop().run_in_executor(
-        tokens.threads, tokens.read, panel.keys, token, address, now
+        tokens.threads, partial(tokens.read, inside=call.running.settings.is_private), *asked
     )
     return panels.arrival(
         panel, told.get(panel.participant, ""), told.get(panel.study, ""), told["session"], confirmed=True

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import threading
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -24,10 +25,11 @@ from prefjudge.marketplace.people.panels import bad_link
 from prefjudge.marketplace.people.workers import Session
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.store.store import Executor, Marketplace
+from prefjudge.resources import is_inside
 from prefjudge.version import __version__
 
 if TYPE_CHECKING:
-    from jwt import PyJWK, PyJWKClient
+    from jwt import PyJWK
     from jwt.types import Options
 
 # Connections: limits on their number and their idle time; and one that is closed without a reply.
@@ -325,16 +327,17 @@ class PanelTokens:
     _known: "dict[str, tuple[dict[str, PyJWK], float]]" = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def read(self, keys: str, token: str, address: str, now: float) -> dict[str, str]:
+    def read(self, keys: str, token: str, address: str, now: float, *, inside: bool) -> dict[str, str]:
         """Return the parameters of a link at ``address`` that its token signs, by one of the public ``keys``.
 
         ``session`` is the token's own subject. Keys may be fetched: this waits, and is not for an event loop.
+        Only with ``inside`` they may be fetched from this machine or its network.
         """
         import jwt
 
         try:
             kid = str(jwt.get_unverified_header(token).get("kid"))
-            known = self._keys(jwt.PyJWKClient(keys, cache_jwk_set=False, timeout=5), kid, now)
+            known = self._keys(keys, kid, now, inside)
             if kid not in known:
                 raise bad_link()
             claims = jwt.decode(token, known[kid], algorithms=["RS256"], options=_UNCHECKED)
@@ -342,21 +345,52 @@ class PanelTokens:
             raise bad_link() from error
         return _checked(claims, address, now)
 
-    def _keys(self, client: "PyJWKClient", kid: str, now: float) -> "dict[str, PyJWK]":
+    def _keys(self, url: str, kid: str, now: float, inside: bool) -> "dict[str, PyJWK]":
         """Return the panel's keys by their ids."""
         with self._lock:
-            known, asked = self._known.get(client.uri, ({}, float("-inf")))
+            known, asked = self._known.get(url, ({}, float("-inf")))
             if now - asked >= (_DAY if kid in known else _MINUTE):
-                self._known[client.uri] = (known, now)  # whatever comes of it: not again for a while
+                self._known[url] = (known, now)  # whatever comes of it: not again for a while
                 try:
-                    known = {str(key.key_id): key for key in client.get_signing_keys()}
+                    known = _fetch_keys(url, inside=inside)
                 except Exception as error:
                     # the library's own, for whatever the network or the answer has; yesterday's keys may do
-                    _LOG.warning("the keys at %s cannot be had: %s", client.uri, error)
-                self._known[client.uri] = (known, now)
+                    _LOG.warning("the keys at %s cannot be had: %s", url, error)
+                self._known[url] = (known, now)
         if not known:
             raise Refusal("keys", "Your panel cannot be asked at the moment. Try again in a minute.", 503)
         return known
+
+
+def _fetch_keys(url: str, *, inside: bool) -> "dict[str, PyJWK]":
+    """Return the keys at an address, by their ids; no redirect is followed."""
+    import jwt
+    import urllib3
+
+    there = urlsplit(url)
+    host, secure = there.hostname or "", there.scheme == "https"
+    found = socket.getaddrinfo(host, there.port or (443 if secure else 80), type=socket.SOCK_STREAM)
+    places = [place for *_, place in found if inside or not is_inside(str(place[0]))]
+    if not places:
+        raise OSError(f"{host} is inside this marketplace's network")
+    # to the address that was checked: the name may have another one the next time
+    place = (str(places[0][0]), int(places[0][1]))
+    pool = (
+        urllib3.HTTPSConnectionPool(*place, server_hostname=host, assert_hostname=host)
+        if secure
+        else urllib3.HTTPConnectionPool(*place)
+    )
+    path = f"{there.path or '/'}?{there.query}" if there.query else there.path or "/"
+    with pool:
+        answer = pool.request(
+            "GET", path, headers={"Host": there.netloc.rpartition("@")[2]}, redirect=False, retries=False,
+            timeout=5, preload_content=False,
+        )  # fmt: skip
+        said = answer.read(MAX_BODY)
+    if answer.status != 200:
+        raise OSError(f"status {answer.status}")
+    keys = jwt.PyJWKSet.from_json(said.decode()).keys
+    return {str(key.key_id): key for key in keys if key.key_id and key.public_key_use in ("sig", None)}
 
 
 def need_library(keys: str) -> None:
