@@ -3,7 +3,7 @@
 A crowd is a module that :mod:`prefjudge.crowd.crowds` names. Its platform's own terms stay inside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
@@ -45,6 +45,10 @@ class CrowdSettings:
         in the environment; they are never in a config.
     public_url : str
         Where the people of the study's own marketplace reach it; empty where nobody serves it.
+    study : str
+        The study's folder as a shell takes it, for the commands that messages advise.
+    pseudonym : callable
+        Gives what stands for a worker's id in messages.
     """
 
     url: str = ""
@@ -53,6 +57,8 @@ class CrowdSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, str] | None = None
     public_url: str = ""
+    study: str = "STUDY"
+    pseudonym: Callable[[str], str] = str
 
 
 class Prices(Protocol):
@@ -235,8 +241,8 @@ class Recruiting(Protocol):
         """Let nobody come any more, let people come again, or set how many may; return how it stands."""
         ...
 
-    def currency(self) -> str:
-        """Return the currency of all amounts, such as USD."""
+    def quote(self, pay: Decimal, workers: int) -> tuple[Decimal, str]:
+        """Return what so many workers cost together for this ``pay``, and the currency of all amounts."""
         ...
 
 

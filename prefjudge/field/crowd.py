@@ -7,7 +7,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +252,9 @@ def _find_target(study: Study, target: str) -> TargetConfig:
 
 def _pinned(study: Study, target: str, configured: TargetConfig, address: Address | None = None) -> Crowd:
     """Open a crowd; refuse real money in a sandbox, and any other crowd than the study has published to."""
-    crowd = connect(configured.crowd, _settings(study.config, configured, address))
+    settings = _settings(study.config, configured, address)
+    pseudonym = partial(study.opaque, "worker")
+    crowd = connect(configured.crowd, replace(settings, study=quoted(study.folder), pseudonym=pseudonym))
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
         raise StudyError(

@@ -229,8 +229,15 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
         )
     if target == LIVE and account is not None and account < cost.total:
         yield f"the account holds ${account:,}, and refuses HITs that it cannot pay for"
-    if isinstance(crowd, Recruiting) and (currency := crowd.currency()) != "USD":
-        yield f"the account is in {currency}, and so is every amount here, whatever sign stands before it"
+    if isinstance(crowd, Recruiting):
+        asked, currency = crowd.quote(study.config.hit.reward, cost.assignments)
+        if currency != "USD":
+            yield f"the account is in {currency}, and so is every amount here, whatever sign stands before it"
+        if asked != cost.total:
+            yield (
+                f"{cost.assignments} together cost {asked} {currency} there, and {cost.total} here, where "
+                "each HIT has a share, rounded to the cent"
+            )
     if target == SANDBOX and crowd.identity().play_money is None:
         yield f"{crowd.endpoint} does not say whether its money is play money; study.toml calls it a sandbox"
     if experience is not None:

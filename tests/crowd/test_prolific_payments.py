@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import get_args
@@ -14,7 +14,7 @@ from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.prolific.client import Client, Site, Studies, Visit
 from prefjudge.crowd.prolific.money import Payments, split_reason
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform, Submission
-from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from tests.crowd.prolific_people import fresh, served
 from tests.crowd.prolific_words import Status
 from tests.crowd.test_prolific_client import DRAFT, broken
@@ -71,7 +71,12 @@ class Desk:
             ]
         )
         self.payments = Payments(
-            client=self.client, site=self.site, study=study, workspace=WORKSPACE, part_code="PART"
+            client=self.client,
+            site=self.site,
+            study=study,
+            workspace=WORKSPACE,
+            part_code="PART",
+            settings=CrowdSettings(study="mine", pseudonym=lambda worker: f"nobody{worker[-1]}"),
         )
 
     def _visit(self, number: int, session: str, state: str, earned: str) -> Visit:
@@ -145,7 +150,13 @@ def test_a_bonus_without_a_reply_is_never_asked_for_again(
         desk.platform.pay("part", 80)  # a person, by hand
     desk.platform.show_bonuses()
     (waits,) = desk.settle()
-    assert waits.startswith("1 submission waits to be returned on Prolific")
+    day = datetime.fromtimestamp(desk.listed()["part"].approved_on, UTC).date()
+    assert waits == (
+        "1 submission waits to be returned on Prolific, which otherwise approves it in full: "
+        f"worker nobody2 on {day}"
+    )
+    desk.platform.submissions["part"].completed = (datetime.now(UTC) - timedelta(days=15)).isoformat()
+    assert desk.settle()[0].endswith("; 1 within a week: ask for a return by a message there")
     asked = [path for _, path, _ in desk.platform.calls if path.endswith("/pay/")]
     assert (desk.platform.paid, len(asked)) == ([("part", 80)], 1)
 
@@ -191,6 +202,7 @@ def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: 
     for _ in range(2):
         (said,) = desk.settle()
         assert "2 submissions with accepted work were rejected on Prolific and are not paid" in said
+        assert said.endswith("prefjudge pay mine --live --held")
         assert (desk.platform.paid, desk.platform.spent()) == ([], 0)
     assert desk.settle(held=True) == ()
     for held in (True, False):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ import urllib3
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.prolific.client import Site
+from prefjudge.crowd.prolific.crowd import count_outstanding
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
@@ -413,11 +415,13 @@ SEEDS = range(int(os.environ.get("PREFJUDGE_PROLIFIC_WALKS", "1")))
 def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_named(
     study: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Between verbs that are broken at every call a person clicks on Prolific's pages."""
+    """Between verbs that are broken at every call a person clicks on Prolific's pages; ``-s`` shows a table:
+    seed, broken calls, kills, clicks, bonuses asked for, cents by the visits here, there, and the difference.
+    """
     monkeypatch.setattr(money, "_PATIENCE", 0.0)
     people, wire, rng = People(study, platform), Wire(monkeypatch), Random(seed)
     platform.partly = bool(seed % 2)
-    asked, by_hand = Counter[str](), Counter[str]()
+    asked, by_hand, clicks = Counter[str](), Counter[str](), list[str]()
     clicked: dict[str, str] = {}
 
     def pays(method: str, path: str) -> str:
@@ -434,6 +438,7 @@ def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_name
     def click() -> None:
         waits = [one.id for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
         what = rng.choice(["APPROVED", "REJECTED", "RETURNED", "bonus", "STOP", "PAUSE", "places", ""])
+        before = platform.spent(), platform.study.status, platform.study.places, dict(clicked)
         if what == "places":
             platform.study.made["total_available_places"] += 1
         elif what in ("STOP", "PAUSE") and platform.study.status == "ACTIVE":
@@ -444,6 +449,10 @@ def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_name
         elif waits and what.endswith("ED"):
             platform.turn_into(one := rng.choice(waits), what)
             clicked[one] = what
+            if what == "REJECTED":  # with what was paid before
+                by_hand[one] = sum(cents for paid, cents in platform.paid if paid == one)
+        if before != (platform.spent(), platform.study.status, platform.study.places, clicked):
+            clicks.append(what)
 
     platform.faults.append(pays)
     wire.until_done(lambda: publish(study, live=True, yes=True), person)
@@ -464,22 +473,32 @@ def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_name
     said = " | ".join(collect(study, live=True).notices)
     assert len(wire.broken) > 30
     assert max(asked.values(), default=0) <= 1, "no bonus is asked for twice"
-    differ = 0
-    for visit in Site(*site_of(study)).visits():
+    here, held, cost, visits = 0, 0, platform.cost, Site(*site_of(study)).visits()
+    for visit in visits:
         one = platform.submissions[visit.session]
         there = one.reward + sum(cents for paid, cents in platform.paid if paid == one.id)
-        here = int(visit.earned * 100)
-        what = clicked.get(one.id, "")
+        earned, what = int(visit.earned * 100), clicked.get(one.id, "")
         if what == "APPROVED":
-            assert there >= max(here, 200)
-        elif what == "REJECTED" and here:
+            assert there >= max(earned, 200)
+        elif what == "REJECTED" and earned:
             assert there == by_hand[one.id]
             assert "rejected on Prolific" in said
         elif visit.decided and one.status != "ACTIVE":
-            assert there in (max(here, by_hand[one.id]), here + by_hand[one.id])
-        differ += (there - here) * bool(visit.paid)
-    if abs(differ) > 50:
-        assert "by the visits here, so" in said
+            assert there in (max(earned, by_hand[one.id]), earned + by_hand[one.id])
+        here += cost(earned) * bool(visit.paid)
+        held += cost(earned) * (not visit.paid) + cost(200) * visit.to_review
+    differ = platform.spent() - here
+    named = re.search(r"taken.*? [0-9.]+ (?:\(.*?, so ([+-][0-9.]+)\) )?USD charged", said)
+    assert named
+    assert Decimal(named[1] or 0) * 100 == differ, "both ledgers are equal, or the difference is named"
+    open_ = sum(count_outstanding(hit) for hit in MTurkCrowd(site_of(study)[0]).hits())
+    assert ledger(study) == here + held + open_ * cost(200), (
+        "so is the study's own, with what is still to pay"
+    )
+    print(
+        f"| {seed} | {len(wire.broken)} | {sum('kill' in one for one in wire.broken.values())} "
+        f"| {', '.join(clicks) or '-'} | {len(asked)} | {here} | {platform.spent()} | {named[1] or 'equal'} |"
+    )
 
 
 def site_of(study: Path) -> tuple[str, str]:

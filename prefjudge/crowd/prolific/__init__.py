@@ -1,6 +1,7 @@
 """Prolific: people are recruited there, and work at the study's own marketplace."""
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prefjudge.crowd.mturk.crowd import Fees
@@ -33,7 +34,7 @@ def open_crowd(settings: CrowdSettings) -> ProlificCrowd:
             "Delete url of the Prolific target from study.toml.",
         )
     public_url = settings.public_url or os.environ.get("PREFJUDGE_PUBLIC_URL", "")
-    return ProlificCrowd(settings.url, settings.key, client, account, public_url)
+    return ProlificCrowd(replace(settings, public_url=public_url), settings.key, client, account)
 
 
 def read_prices(settings: CrowdSettings) -> Fees:

@@ -29,7 +29,7 @@ from prefjudge.crowd.prolific.client import (
     way_back,
 )
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
-from prefjudge.crowd.protocol import Identity, Prices, RefusedError
+from prefjudge.crowd.protocol import CrowdSettings, Identity, Prices, RefusedError
 from prefjudge.crowd.tasks import (
     Dispute,
     Eligibility,
@@ -39,6 +39,7 @@ from prefjudge.crowd.tasks import (
     TaskState,
     WorkerGroup,
 )
+from prefjudge.resources import is_inside
 from prefjudge.words import many
 
 _MARK = "prolific"
@@ -128,7 +129,6 @@ _FREED = ("RETURNED", "TIMED-OUT")
 _WAITS = ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
 _STUDY = "local"
 """What a study's own marketplace calls the study, as a requester."""
-_HERE = ("127.0.0.1", "::1", "localhost")
 _FLOORS = {"GBP": Decimal("6.00"), "USD": Decimal("8.00")}
 """The least that Prolific lets an hour pay."""
 _NEAR = Decimal("1.1")
@@ -143,13 +143,13 @@ class ProlificCrowd(HitCrowd):
     """
 
     def __init__(
-        self, marketplace: str, key: tuple[str, str], client: Client, account: Account, public_url: str
+        self, settings: CrowdSettings, key: tuple[str, str], client: Client, account: Account
     ) -> None:
-        super().__init__(marketplace, key=key)
-        self._prolific, self._public_url, self._secret = client, public_url, key[1]
+        super().__init__(settings.url, key=key)
+        self._prolific, self._settings, self._secret = client, settings, key[1]
         self.account = account
         self._prices = CalculatedPrices(client, account.hits)
-        self._site = Site(marketplace, key[1])
+        self._site = Site(settings.url, key[1])
         self.submissions = Submissions(client, self._site, self.find)
         self._left = Decimal(0)
         self._pay: int | None = None
@@ -169,9 +169,11 @@ class ProlificCrowd(HitCrowd):
         name = f"prolific {self.account.workspace} {super().identity().name}"
         return Identity(name=name, play_money=False)
 
-    def currency(self) -> str:
-        """Return the currency of the account, in which all amounts are."""
-        return self._prolific.balance(self.account.workspace)[1]
+    def quote(self, pay: Decimal, workers: int) -> tuple[Decimal, str]:
+        """Return what Prolific's calculator says of the places for so many workers, and the currency."""
+        hits = self.account.hits
+        cents = self._prices.place(int(pay * hits / CENT), ceil(workers / hits)) if workers else 0
+        return cents * CENT, self._prolific.balance(self.account.workspace)[1]
 
     def publish(self, task: Task) -> str:
         """Publish a HIT; the people come when `recruit` is called."""
@@ -280,8 +282,8 @@ class ProlificCrowd(HitCrowd):
         """Refuse: participants dispute a rejection by a message on Prolific."""
         raise RefusedError(
             "participants dispute a rejection by a message on Prolific, which its API does not tell of",
-            "Read and answer it there; to take a rejection back: prefjudge reject STUDY ASSIGNMENT "
-            '--overturn --live --reason "…"',
+            "Read and answer it there; to take a rejection back: prefjudge reject "
+            f'{self._settings.study} ASSIGNMENT --overturn --live --reason "…"',
         )
 
     def uphold(self, submission_id: str, answer: str) -> None:
@@ -421,7 +423,7 @@ class ProlificCrowd(HitCrowd):
             raise RefusedError(
                 f"the study has {many(study.places, 'place')} on Prolific, which never lowers them"
                 f"{', and goes on only with more' if over else ''}",
-                "Give more; to let nobody come any more: prefjudge publish STUDY --stop",
+                f"Give more; to let nobody come any more: prefjudge publish {self._settings.study} --stop",
             )
         if study.status == "PAUSED":
             self._studies.move(study, "START")
@@ -438,7 +440,8 @@ class ProlificCrowd(HitCrowd):
         listed, visits = self.submissions.read(study), self._site.visits()
         statuses = [one.status for one in listed.values()]
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
-        used, currency = sum(one not in _FREED for one in statuses), self.currency()
+        used = sum(one not in _FREED for one in statuses)
+        currency = self._prolific.balance(self.account.workspace)[1]
         said = [
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
             f"{f' ({counts})' if counts else ''}, {self._compared(study, visits)} {currency} charged"
@@ -467,18 +470,14 @@ class ProlificCrowd(HitCrowd):
         return tuple(said)
 
     def _compared(self, study: Found, visits: Sequence[Visit]) -> str:
-        """Return what Prolific has charged, and what the visits come to here where that differs."""
+        """Return what Prolific has charged, and what the visits come to here where that differs by a cent."""
         there = sum(self._prolific.charged(study.study_id)) * CENT
-        paid = [visit for visit in visits if visit.paid]
+        reward, cost = study.reward * CENT, self.prices.bonus
+        earned = [visit.earned for visit in visits if visit.paid]
         here = sum(
-            (
-                self._prices.place(study.reward) * CENT if visit.whole else self.prices.bonus(visit.earned)
-                for visit in paid
-            ),
-            Decimal(0),
+            (cost(min(one, reward)) + cost(max(one - reward, Decimal(0))) for one in earned), Decimal(0)
         )
-        # what Prolific rounds for each payment
-        if abs(there - here) <= len(paid) * CENT:
+        if there == here:
             return f"{there:.2f}"
         return f"{there:.2f} (and {here:.2f} by the visits here, so {there - here:+.2f})"
 
@@ -492,6 +491,7 @@ class ProlificCrowd(HitCrowd):
             study=study,
             workspace=self.account.workspace,
             part_code=self._codes[PART],
+            settings=self._settings,
         )
 
     def _wanted(self, outstanding: int, listed: Mapping[str, Submission], visits: Sequence[Visit]) -> int:
@@ -526,7 +526,7 @@ class ProlificCrowd(HitCrowd):
             return (
                 f"the study was {'stopped from here' if by_hand else how} and stays so: "
                 f"{many(outstanding, 'assignment waits', 'assignments wait')} for people; to let them come: "
-                "prefjudge publish STUDY --resume",
+                f"prefjudge publish {self._settings.study} --resume",
             )
         wanted = self._wanted(outstanding, listed, visits)
         if study.status == "COMPLETED":  # only more places make it run again
@@ -544,7 +544,7 @@ class ProlificCrowd(HitCrowd):
         if study is None:
             seconds, allowed = task.expected_seconds, task.work_seconds
             offer = self._offer_of(task.title, task.description, task.pay, seconds, allowed)
-            link = f"{self._public_url.rstrip('/') or 'https://the-worker-site'}/panel/prolific/…"
+            link = f"{self._settings.public_url.rstrip('/') or 'https://the-worker-site'}/panel/prolific/…"
             draft = self._draft(offer, link, wanted, "…")
             return [
                 f"POST {GROUPS} {json.dumps(self._blocklist)}",
@@ -605,18 +605,20 @@ class ProlificCrowd(HitCrowd):
 
     def link(self, path: str) -> str:
         """Return the address of a path of the worker site, for participants."""
-        if not self._public_url:
+        if not self._settings.public_url:
             raise RefusedError(
                 "Prolific's participants would not find the worker site: nobody serves it",
-                "Run `prefjudge serve STUDY --public-url https://…` beside it, then repeat the verb.",
+                f"Run `prefjudge serve {self._settings.study} --public-url https://…` beside it, then repeat "
+                "the verb.",
             )
-        here = urlsplit(self._public_url).hostname in _HERE
-        if here and urlsplit(self._prolific.url).hostname not in _HERE:
+        inside = is_inside(urlsplit(self._settings.public_url).hostname or "")
+        if inside and not is_inside(urlsplit(self._prolific.url).hostname or ""):
             raise RefusedError(
-                f"participants cannot reach the worker site at {self._public_url}: only this machine can",
+                f"participants cannot reach the worker site at {self._settings.public_url}: that is not a "
+                "public address",
                 "Serve it behind a web server with TLS (deploy/), with --public-url https://….",
             )
-        return f"{self._public_url.rstrip('/')}{path}"
+        return f"{self._settings.public_url.rstrip('/')}{path}"
 
 
 def _refuse_requirements(who: Eligibility) -> None:

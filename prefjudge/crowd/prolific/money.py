@@ -27,7 +27,7 @@ from prefjudge.crowd.prolific.client import (
     Visit,
     moment_of,
 )
-from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.words import many
 
 CENT = Decimal("0.01")
@@ -48,18 +48,19 @@ class CalculatedPrices:
 
     def __init__(self, client: Client, hits: int) -> None:
         self.client, self.hits = client, hits
-        self._known: dict[int, int] = {}
+        self._known: dict[tuple[int, int], int] = {}
 
-    def place(self, reward: int) -> int:
-        """Return the cents that one participant costs whose reward is so many."""
-        if reward and reward not in self._known:
-            asked = {"reward": reward, "total_available_places": 1}
-            found = self.client.call("POST", "/api/v1/study-cost-calculator/", asked)
+    def place(self, reward: int, places: int = 1) -> int:
+        """Return the cents that so many participants cost together whose reward is so many."""
+        asked = (reward, places)
+        if reward and asked not in self._known:
+            body = {"reward": reward, "total_available_places": places}
+            found = self.client.call("POST", "/api/v1/study-cost-calculator/", body)
             try:
-                self._known[reward] = int(Decimal(str(found["total_cost"])).to_integral_value(ROUND_HALF_UP))
+                self._known[asked] = int(Decimal(str(found["total_cost"])).to_integral_value(ROUND_HALF_UP))
             except (KeyError, TypeError, ArithmeticError) as error:
                 raise self.client.odd("a cost") from error
-        return self._known.get(reward, 0)
+        return self._known.get(asked, 0)
 
     def submission(self, pay: Decimal, workers: int) -> Decimal:
         """Return what one HIT of a participant costs: an equal part, rounded up to the cent."""
@@ -68,7 +69,10 @@ class CalculatedPrices:
 
     def bonus(self, amount: Decimal) -> Decimal:
         """Return what a bonus costs, at the account's fee and VAT."""
-        return (amount * self.place(_HUNDRED) / _HUNDRED).quantize(CENT, ROUND_HALF_UP)
+        try:
+            return self.place(int((amount / CENT).to_integral_value(ROUND_HALF_UP))) * CENT
+        except RefusedError:  # less than Prolific takes for a reward
+            return (amount * self.place(_HUNDRED) / _HUNDRED).quantize(CENT, ROUND_HALF_UP)
 
 
 # Paying.
@@ -93,6 +97,7 @@ _LEAST_SHARE, _MOST_SHARE = 8, 99
 """Percent of the reward that Prolific approves in part."""
 _WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
 _WEEK = 7 * 86_400.0
+_MOST_NAMED = 20
 _WHY_BACK = (
     "Not all tasks of this submission were done and accepted: you stopped early, or there were no more for "
     "you. What you did is paid by a bonus, so please return the submission."
@@ -145,12 +150,14 @@ class Payments:
     workspace: str
     part_code: str
     """The code by which a researcher approves a submission in part."""
+    settings: CrowdSettings
+    """By which messages name the study and its workers."""
 
     def settle(
         self, visits: Sequence[Visit], listed: Mapping[str, Submission], *, held: bool = False
     ) -> tuple[str, ...]:
         """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences."""
-        happened = Happened()
+        happened = Happened(self.settings.study)
         refused, reward = list[RefusedError](), self.study.reward * CENT
         met = {visit.session for visit in visits}
         for visit in visits:
@@ -162,9 +169,10 @@ class Payments:
                 continue
             unapproved = act not in (Act.APPROVE, Act.STANDS)
             if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
-                happened.waiting.append(listed[visit.session].approved_on)
+                who = f"worker {self.settings.pseudonym(visit.worker_id)}"
+                happened.waiting.append((listed[visit.session].approved_on, who))
         happened.waiting += [
-            one.approved_on
+            (one.approved_on, "somebody who never came to the worker site")
             for session, one in listed.items()
             if one.status == "AWAITING REVIEW" and session not in met
         ]
@@ -292,12 +300,13 @@ class Payments:
 class Happened:
     """What a person did on Prolific's pages, and what waits for one."""
 
-    def __init__(self) -> None:
+    def __init__(self, study: str) -> None:
+        self._study = study
         self.rejected = self.whole = self.in_part = self.returned = self.by_hand = 0
         self.unseen: list[tuple[Decimal, str]] = []
         """Bonuses that were asked for: what each pays, and since when."""
-        self.waiting: list[float] = []
-        """When Prolific approves submissions that nobody here approves."""
+        self.waiting: list[tuple[float, str]] = []
+        """When Prolific approves submissions that nobody here approves, and whose they are."""
 
     def sentences(self) -> tuple[str, ...]:
         """Return it in words, what needs a person first."""
@@ -314,15 +323,17 @@ class Happened:
             yield (
                 f"{many(self.rejected, 'submission')} with accepted work {_were(self.rejected)} rejected on "
                 f"Prolific and {'is' if self.rejected == 1 else 'are'} not paid; to pay all the same: "
-                "prefjudge pay STUDY --live --held"
+                f"prefjudge pay {self._study} --live --held"
             )
         if self.waiting:
-            soon = sum(when - time.time() < _WEEK for when in self.waiting)
-            days = ", ".join(dict.fromkeys(_day(when) for when in sorted(self.waiting)))
+            soon = sum(when - time.time() < _WEEK for when, _ in self.waiting)
+            each = [f"{who} on {_day(when)}" for when, who in sorted(self.waiting)]
+            rest = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED else []
             yield (
-                f"{many(len(self.waiting), 'submission waits', 'submissions wait')} to be returned on "
-                f"Prolific, which approves them in full on {days}"
-                f"{f'; {soon} within a week: write to them there' if soon else ''}"
+                f"{many(len(each), 'submission waits', 'submissions wait')} to be returned on Prolific, "
+                f"which otherwise approves {'it' if len(each) == 1 else 'them'} in full: "
+                f"{', '.join([*each[:_MOST_NAMED], *rest])}"
+                f"{f'; {soon} within a week: ask for a return by a message there' if soon else ''}"
             )
 
     def _done(self) -> Iterator[str]:
