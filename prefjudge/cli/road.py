@@ -110,7 +110,7 @@ def pool(
     brief_notes(result.notices, whole=details)
     if challenge and study is not None and not result.documents:
         say(
-            f"no newcomer: the study has compared what {many(len(result.runs), 'new run')} "
+            f"no newcomer: the study has compared every passage that {many(len(result.runs), 'new run')} "
             f"{'has' if len(result.runs) == 1 else 'have'} on top"
         )
         say(f"next: prefjudge score {quoted(study)}")
@@ -584,7 +584,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     for verdict, count in result.verdicts.items():
         say(f"  {count:>5,} {verdict}")
     say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
-    say(f"waiting      {many(result.waiting, 'pair')} that no HIT will settle")
+    say(f"waiting      {many(result.waiting, 'pair')} that no HIT asks for")
     if result.unjudgeable:
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
     for worker, reason in list(result.barred.items())[:most]:

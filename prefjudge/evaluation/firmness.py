@@ -247,7 +247,7 @@ def _to_settle(apart: Floats, alpha: float) -> tuple[float, int]:
 
 def _without_queries(apart: Floats, queries: Sequence[str], names: Sequence[str]) -> Check:
     """Say how many queries less put another run first: of each rival those where it is behind most."""
-    check = f"the first stands without {_MOST} queries"
+    check = f"the first run stays first without any {_MOST} queries"
     down = np.argsort(-apart, axis=0, kind="stable")
     taken = np.cumsum(np.take_along_axis(apart, down, axis=0), axis=0)
     over = taken[:-1] > apart.sum(axis=0) + _NEGLIGIBLE
@@ -281,7 +281,8 @@ class Recount:
     why: str = ""
 
 
-VOTES, WORKERS = f"the first stands if {_MOST} votes turn", f"the first stands without {_MOST} workers"
+VOTES = f"the first run stays first if any {_MOST} votes turn"
+WORKERS = f"the first run stays first without any {_MOST} workers"
 
 
 def not_asked(why: str) -> tuple[Check, Check]:
@@ -511,10 +512,8 @@ def _without_workers(again: _Again) -> Check:
         ways = [(code, one) for code, some in by_query.items() for one in combinations(sorted(some), count)]
         query = np.array([code for code, _ in ways], dtype=np.int32)
         if again.cost(query) > _ROWS or comb(len(workers), count) > _CHOICES:
-            few = f"no {many(count - 1, 'worker')} less puts" if count > 1 else "nobody's absence was tried:"
-            words = (
-                f"{few} another run first; {count} are too many to try" if count > 1 else "too many to try"
-            )
+            few = f"no run gains the first place without {many(count - 1, 'worker')}; {count} are "
+            words = f"{few if count > 1 else ''}too many to try"
             return Check(check=WORKERS, holds=None, words=words)
         changed = np.array([one for _, one in ways], dtype=np.int32).reshape(-1, count)
         for (code, one), loss in zip(ways, again.losses(query, changed, turned=False), strict=True):
@@ -529,4 +528,4 @@ def _without_workers(again: _Again) -> Check:
                 name = again.names[int((gained - again.total).argmax())]
                 words = f"without {many(count, 'worker')} {name} is first"
                 return Check(check=WORKERS, holds=False, words=words)
-    return Check(check=WORKERS, holds=True, words=f"no {_MOST} workers less put another run first")
+    return Check(check=WORKERS, holds=True, words=f"without any {_MOST} workers no other run is first")

@@ -85,7 +85,7 @@ def unchanged_runs(study: Study, notices: list[str], without: Collection[str]) -
             kept.append(found.path)
         else:
             what = "has changed since it was pooled" if now else "is gone"
-            notices.append(f"{path} {what}: the leaderboards are without run {found.name}")
+            notices.append(f"{path} {what}: run {found.name} is left out of the leaderboards")
     return kept
 
 
@@ -114,7 +114,7 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     if len(tags) < 2:
         raise InputError(
             "there are no two runs to tell apart",
-            "Pool two runs or more, and leave their files as they were where they were pooled from.",
+            "Pool two runs or more, and leave their files where they were, unchanged.",
         )
     for name in between:
         if name not in tags:

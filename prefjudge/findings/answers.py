@@ -94,8 +94,8 @@ class BestAnswers:
         made = "" if self._made else "other options made it, or "
         return (
             *self._told,
-            f"{QRELS_FILE} has other answers to {many(self._others, 'query')} than {self.how.rule} finds in "
-            f"the judgments as they are: {made}judgments have come since. `prefjudge resolve` makes it again",
+            f"{QRELS_FILE} is out of date for {many(self._others, 'query')}, to which {self.how.rule} now "
+            f"finds other answers: {made}judgments have come since. `prefjudge resolve` makes it again",
         )
 
 

@@ -593,7 +593,7 @@ def _settled_words(board: Leaderboard, found: Firmness, votes: float | None, dol
     if found.may_lead == 1:
         return f"{sees}; the first place is settled."
     if math.isinf(found.settles):
-        return f"{sees}; {found.rival} has the mean of the first run, and no number of queries parts them."
+        return f"{sees}; {found.rival} has the same mean as the first run: no number of queries is enough."
     more = max(found.settles - found.queries, 0.0)
     return (
         f"{sees}; to settle the first place, against {found.rival} too, takes at least "

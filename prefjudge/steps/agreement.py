@@ -44,7 +44,7 @@ class AgreementResult(Shown):
             row = rates.get(SignificanceTest.T, one.rows[0])
             found.append(
                 f"Random halves of the {many(one.queries, 'query')} under {one.qrels} say the same of two "
-                f"runs in {row.agree:.0%} of cases, and the contrary in {row.disagree:.1%} ({one.measure}, "
+                f"runs in {row.agree:.0%} of cases, and the opposite in {row.disagree:.1%} ({one.measure}, "
                 f"{row.test} test)."
             )
         table = agreement_table(self.agreements)

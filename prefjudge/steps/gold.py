@@ -67,8 +67,8 @@ class GoldResult(Shown):
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"these last a worker for {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,}; "
-            "after that they wait until half of the workers have done as many: to let them do more, add gold "
+            f"these last one worker for {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,}, "
+            "who then waits until half of the workers have done as many: to let people do more, add gold "
             "pairs, or set most_hits in [workers]"
         )
 

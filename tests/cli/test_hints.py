@@ -173,7 +173,7 @@ def test_a_challenge_without_newcomers_leads_to_score(tmp_path: Path) -> None:
     import_votes(made, tmp_path / "votes.txt")
     assert f"next: prefjudge report {made}" in prefjudge("resolve", made).stderr  # there are no runs to score
     said = prefjudge("pool", made, "--challenge", "--runs", run).stderr
-    assert "no newcomer: the study has compared what 1 new run has on top" in said
+    assert "no newcomer: the study has compared every passage that 1 new run has on top" in said
     assert f"next: prefjudge score {made}" in said
     assert "new" in take(said).stdout
 

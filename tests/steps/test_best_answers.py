@@ -129,7 +129,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     assert doc in by_config[query]
     for notices in (report(judged).notices, release(judged, rehearsal=True, license="MIT").notices):
         (said,) = (text for text in notices if "preference.qrels has" in text)
-        assert said.startswith("preference.qrels has other answers to 1 query than noisy-bradley-terry")
+        assert said.startswith("preference.qrels is out of date for 1 query, to which noisy-bradley-terry")
         assert "prefjudge resolve" in said
         assert str(judged) not in said, "a release names no folder"
 

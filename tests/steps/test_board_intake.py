@@ -216,14 +216,14 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "somebody else": (new(submitter="bob"), "submitter is 'bob', and 'eve' submits it"),
     "backdated": (
         on(-9),
-        "is not of the last 7 days",
+        "must be one of the last 7 days",
     ),
     "too early": (
         on(3),
-        "is not of the last 7 days",
+        "must be one of the last 7 days",
     ),
-    "an embargo in the past": (new(embargo_until="2020-01-01"), "embargo_until 2020-01-01 is not after"),
-    "an embargo for ever": (new(embargo_until="9999-12-31"), "embargo_until 9999-12-31 is not after"),
+    "an embargo in the past": (new(embargo_until="2020-01-01"), "embargo_until 2020-01-01 must be after"),
+    "an embargo for ever": (new(embargo_until="9999-12-31"), "embargo_until 9999-12-31 must be after"),
     "withdrawn at once": (
         new(withdrawn="2026-01-01", withdrawn_because="x"),
         "a new submission cannot be withdrawn",

@@ -142,7 +142,7 @@ def test_runs_that_are_gone_or_changed_are_named_and_left_out(driven: Path, tmp_
         else:
             moving.unlink()
         told = history(driven)
-        assert told.notices == (f"{moving} {message}: the leaderboards are without run {tag}",)
+        assert told.notices == (f"{moving} {message}: run {tag} is left out of the leaderboards",)
         assert tag not in {shift.run for shift in told.versions[1].moved}
     unread = history(driven, moves=False)
     assert (unread.measure, unread.notices, unread.versions[1].moved) == (None, (), ())

@@ -183,9 +183,8 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
     for one in change.fresh:
         age = (today - one.day).days
         if not -1 <= age <= rules.late_days:  # a day's grace: the earth has many
-            what = (
-                f"the date in its name, {one.day}, is not of the last {rules.late_days} days before {today}"
-            )
+            last = f"the last {rules.late_days} days up to {today}"
+            what = f"the date in its name, {one.day}, must be one of {last}"
             yield Problem(path=one.run, what=what)
         if submitter and not is_same_login(one.about.submitter, submitter):
             what = f"submitter is {one.about.submitter!r}, and {submitter!r} submits it"
@@ -195,7 +194,7 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
         if until := one.about.embargo_until:
             last = one.day + timedelta(days=rules.embargo_days)
             if not one.day < date.fromisoformat(until) <= last:
-                what = f"embargo_until {until} is not after {one.day} and up to {last}"
+                what = f"embargo_until {until} must be after {one.day}, and {last} at the latest"
                 yield Problem(path=one.metadata, what=what)
 
 
