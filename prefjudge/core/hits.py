@@ -52,27 +52,6 @@ def pack_pairs(count: int, per_hit: int, *, rng: np.random.Generator) -> list[tu
     return [tuple(shuffled[at : at + per_hit]) for at in range(0, count, per_hit)]
 
 
-def draw_decoys(
-    packed: Sequence[tuple[int, ...]], per_hit: int, *, rng: np.random.Generator
-) -> list[tuple[int, ...]]:
-    """Draw pairs of other HITs for each HIT, so that not only gold pairs are met again."""
-    # A HIT has fewer than `per_hit` where no other HIT has a pair left. Each pair is drawn once before any is
-    # drawn again.
-    waiting = [int(pair) for pair in rng.permutation([pair for pairs in packed for pair in pairs])]
-    decoys = []
-    for pairs in packed:
-        there = set(pairs)
-        drawn: list[int] = []
-        for _ in range(per_hit):
-            if (at := next((at for at, pair in enumerate(waiting) if pair not in there), None)) is None:
-                break
-            drawn.append(waiting.pop(at))
-            there.add(drawn[-1])
-        waiting += drawn
-        decoys.append(tuple(drawn))
-    return decoys
-
-
 def plan_hit(
     pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: np.random.Generator
 ) -> HitPlan:

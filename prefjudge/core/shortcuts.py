@@ -21,6 +21,7 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.words import many
 
 LEFT, LONGER, SHARED, RARE, DENSE = "left", "longer", "shared words", "rare words", "dense words"
+LIKE = "like the others"
 MIXTURE, CLIQUE = "mixture", "clique"
 
 _SAID = {
@@ -37,6 +38,10 @@ _SAID = {
     DENSE: (
         "chose the passage where the question's words stand closer together",
         "chose the passage where the question's words stand further apart",
+    ),
+    LIKE: (
+        "chose the passage more like the others of its question",
+        "chose the passage less like the others of its question",
     ),
 }
 
@@ -106,19 +111,29 @@ def visible(
     shown, row = np.unique(key, return_inverse=True)
     query, doc = (part.tolist() for part in np.divmod(shown, len(log.docs)))
     asked = [words_of(queries.get(name, "")) for name in log.queries]
-    wanted = frozenset[str]().union(*asked)
     texts = {one: passages.get(log.docs[one], "") for one in dict.fromkeys(doc)}
     words = {one: words_of(text) for one, text in texts.items()}
-    spread = Counter(chain.from_iterable(several & wanted for several in words.values()))
+    spread = Counter(chain.from_iterable(words.values()))
     rare = {word: log_of(len(texts) / count) for word, count in spread.items()}
     common = [asked[one] & words[other] for one, other in zip(query, doc, strict=True)]
+    met: list[Counter[str]] = [Counter() for _ in asked]
+    for one, other in zip(query, doc, strict=True):
+        met[one].update(words[other])
     length = np.array([len(texts[one]) for one in doc], dtype=np.float64)
     weight = np.array([sum(map(rare.__getitem__, sorted(both))) for both in common], dtype=np.float64)
+    size = np.sqrt([max(1, len(words[one])) for one in doc])
     values = {
         LONGER: length,
         SHARED: np.array([len(both) for both in common], dtype=np.float64),
         RARE: weight,
-        DENSE: weight / np.sqrt([max(1, len(words[one])) for one in doc]),
+        DENSE: weight / size,
+        LIKE: np.array(
+            [
+                sum((met[one][word] - 1) * rare[word] for word in sorted(words[other]))
+                for one, other in zip(query, doc, strict=True)
+            ]
+        )
+        / size,
     }
     left, right = row[: len(log)], row[len(log) :]
     known = (length[left] > 0) & (length[right] > 0)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
 
-import numpy as np
-
 from prefjudge.core.gold import GoldPair, rotate_gold
-from prefjudge.core.hits import CENT, draw_decoys, pack_pairs, plan_hit, prorated
+from prefjudge.core.hits import CENT, pack_pairs, plan_hit, prorated
 from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
@@ -20,7 +18,7 @@ from prefjudge.field import pay as intents
 from prefjudge.pages.hit import Example, HitPage, Slot, languages, render_hit_page
 from prefjudge.reading.files import write_text
 from prefjudge.study.assignments import count_workers, load_overlaps
-from prefjudge.study.config import DesignConfig, EarlyExit
+from prefjudge.study.config import EarlyExit
 from prefjudge.study.hits import (
     HitKey,
     HitStatus,
@@ -537,7 +535,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     packed = [
         ([group[i] for i in members], votes)
         for votes, group in waiting
-        for members in _pack(len(group), design, rng)
+        for members in pack_pairs(len(group), design.pairs_per_hit, rng=rng)
     ]
     dealt = rotate_gold(
         len(gold),
@@ -551,15 +549,6 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
         for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
-
-
-def _pack(count: int, design: DesignConfig, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Deal pairs to HITs, each to one; then give each HIT its decoys, which are pairs of others."""
-    packed = pack_pairs(count, design.new_pairs_per_hit, rng=rng)
-    if not design.decoys:
-        return packed
-    decoys = draw_decoys(packed, design.decoys, rng=rng)
-    return [(*pairs, *more) for pairs, more in zip(packed, decoys, strict=True)]
 
 
 def _by_votes(waiting: Sequence[tuple[int, str, str, str, int]]) -> list[tuple[int, list[int]]]:

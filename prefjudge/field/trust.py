@@ -48,8 +48,8 @@ from prefjudge.study.people import (
     save_exclusion,
 )
 from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
-from prefjudge.study.progress import count_hits, count_rows, load_barred, waiting_pairs
-from prefjudge.study.store import Study
+from prefjudge.study.progress import count_hits, count_judgments, count_rows, load_barred, waiting_pairs
+from prefjudge.study.store import Study, load_setting, save_setting
 from prefjudge.words import many
 
 
@@ -104,7 +104,8 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
-    followers = _rule_followers(study) if news and climbs(study) else {}
+    votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
+    followers = _rule_followers(study) if votes else {}
     for worker in barred if again else ():
         crowd.bar(worker, group)
     for worker, record in sorted(records.items()):
@@ -125,6 +126,22 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
             reason = f"{DECIDED}: {decided.drop[worker]}"
         with study.transaction() as db:
             save_barred(db, target, worker, reason, time.time())
+    if votes:
+        with study.transaction() as db:  # once they are held: what is interrupted is repeated
+            save_setting(db, _LOOKED, str(votes))
+
+
+_LOOKED, _GROWN = "votes looked at", 1.02
+"""The setting that says how many votes were looked at, and how far they grow until all are looked at again:
+of 300,000 it takes ten seconds."""
+
+
+def _votes_to_look_at(study: Study, target: str) -> int:
+    """Return how many votes there are, if they have grown, or if none is to come; else 0."""
+    with study.transaction(write=False) as db:
+        votes, looked = sum(count_judgments(db, target)), int(load_setting(db, _LOOKED) or 0)
+        to_come = count_hits(db, target).get(HitStatus.OPEN, 0)
+    return votes if votes >= _GROWN * looked or not to_come else 0
 
 
 def _rule_followers(study: Study) -> dict[str, str]:

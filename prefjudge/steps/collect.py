@@ -303,7 +303,7 @@ class _Collection:
         if not (newcomers or self._stopped) and ask_again(self._study, self._target):
             with self._study.transaction(write=False) as db:
                 loose = len(waiting_pairs(db, self._target))
-        if self._stopped or not loose or (still_open and loose < self._study.config.design.new_pairs_per_hit):
+        if self._stopped or not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
         try:

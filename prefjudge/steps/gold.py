@@ -113,7 +113,7 @@ def gold(
     path = file or opened.folder / REVIEW_FILE
     design = opened.config.design
     with opened.transaction(write=False) as db:
-        hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.new_pairs_per_hit)
+        hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.pairs_per_hit)
     suggestions: Sequence[GoldPair] = ()
     agreed: Sequence[GoldPair] = ()
     fewer: tuple[str, ...] = ()

@@ -293,7 +293,7 @@ def _affordable(study: Study, target: str, price: Decimal) -> int | None:
     """Return how many votes a round may ask for; None without a budget."""
     # A quarter of what the budget still pays for: where it does not pay for all, later votes go to better
     # places than earlier ones, since there are more to judge by.
-    budget, each = study.config.budget, study.config.design.new_pairs_per_hit
+    budget, each = study.config.budget, study.config.design.pairs_per_hit
     if budget is None or not price:
         return None
     with study.transaction(write=False) as db:

@@ -69,7 +69,6 @@ class DesignConfig(_Section):
 
     pairs_per_hit: Annotated[int, Field(ge=1, le=100)] = 10
     gold_per_hit: Annotated[int, Field(ge=0, le=20)] = 3
-    decoys: Annotated[int, Field(ge=0, le=50)] = 0
     judgments_per_pair: Annotated[int, Field(ge=1, le=50)] = 1
     overlap: Share = 0.0
     overlap_judgments: Annotated[int, Field(ge=2, le=50)] = 3
@@ -85,17 +84,6 @@ class DesignConfig(_Section):
     pages_url: str = ""
     seconds_per_pair: Annotated[float, Field(ge=0.1, le=3600)] = 25.0
     hourly_floor: Money = Decimal("12.00")
-
-    @property
-    def new_pairs_per_hit(self) -> int:
-        """The pairs of a HIT that no other HIT of the batch asks for: all but the decoys."""
-        return self.pairs_per_hit - self.decoys
-
-    @model_validator(mode="after")
-    def _decoys_leave_room(self) -> Self:
-        if self.decoys >= self.pairs_per_hit:
-            raise ValueError("decoys are some of pairs_per_hit, and at least one pair must be new")
-        return self
 
 
 class HitConfig(_Section):
@@ -366,6 +354,7 @@ class StudyConfig(_Section):
 MOVED: Mapping[str, str] = {}
 """Keys that have another name or section now: a config may still have the old one, whose value is taken."""
 GONE: Mapping[str, tuple[str, str]] = {
+    "design.decoys": ("0", "no HIT asks for another's pairs: gold pairs do not repeat, and overlap measures"),
     "design.layouts": ("4", "a HIT is shown in 4 ways"),
     "design.one_pair_per_query": ("false", "a HIT may show several pairs of a query"),
     "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),

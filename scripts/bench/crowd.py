@@ -174,7 +174,6 @@ class Row:
 
 
 THRICE = ("PREFJUDGE_DESIGN__JUDGMENTS_PER_PAIR", "3")
-DECOYS = {"PREFJUDGE_DESIGN__DECOYS": "1"}
 ROWS = {
     "nobody": Row(goal=0.0, accounts=0),
     "nobody, three votes": Row(goal=0.0, accounts=0, settings=dict([THRICE])),
@@ -184,7 +183,6 @@ ROWS = {
     "sleeper": Row(goal=0.05, temper=Temper.SLEEPER),
     "colluders": Row(goal=0.05, temper=Temper.COLLUDERS),
     "reader's gang": Row(goal=0.05, rule="gang", knows=0.0, disturb="read"),
-    "reader's gang, decoys": Row(goal=0.05, rule="gang", knows=0.0, disturb="read", settings=DECOYS),
     "onlooker's gang": Row(goal=0.05, rule="gang", knows=0.0, disturb="look"),
     "left": Row(goal=0.05, rule="left"),
     "left, slow": Row(goal=0.1, rule="left", slow=True),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.core.gold import rotate_gold
-from prefjudge.core.hits import draw_decoys, layout_index, pack_pairs, plan_hit
+from prefjudge.core.hits import layout_index, pack_pairs, plan_hit
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
@@ -14,20 +14,6 @@ def test_every_pair_is_in_exactly_one_hit(count: int, per_hit: int, rng: np.rand
     packed = pack_pairs(count, per_hit, rng=rng)
     assert sorted(pair for hit in packed for pair in hit) == list(range(count))
     assert all(1 <= len(hit) <= per_hit for hit in packed)
-
-
-@given(st.integers(1, 60), st.integers(1, 12), st.integers(0, 3), seeds)
-def test_decoys_are_pairs_of_other_hits_and_each_is_drawn_before_any_again(
-    count: int, per_hit: int, many: int, rng: np.random.Generator
-) -> None:
-    packed = pack_pairs(count, per_hit, rng=rng)
-    decoys = draw_decoys(packed, many, rng=rng)
-    for pairs, more in zip(packed, decoys, strict=True):
-        assert len({*pairs, *more}) == len(pairs) + len(more)
-        assert len(more) == min(many, count - len(pairs))
-    drawn = np.bincount([pair for more in decoys for pair in more], minlength=count)
-    if len(packed) >= 4 and many <= per_hit:
-        assert drawn.max() <= 2
 
 
 @given(st.integers(1, 10), st.integers(0, 4), st.integers(1, 6), seeds)

@@ -10,6 +10,7 @@ from prefjudge.core.shortcuts import (
     CLIQUE,
     DENSE,
     LEFT,
+    LIKE,
     LONGER,
     MIXTURE,
     RARE,
@@ -105,5 +106,6 @@ def test_what_is_seen_of_texts() -> None:
     seen = visible(log, queries={"q": "red fox"}, passages=texts)
     assert {rule: np.sign(one).tolist() for rule, one in seen.items()} == {
         LEFT: [1, 1], LONGER: [1, 0], SHARED: [-1, 0], RARE: [-1, 0], DENSE: [-1, 0],
+        LIKE: [0, 0],
     }  # fmt: skip
     assert visible(replace(log, sides=False)) == {}

@@ -5,12 +5,10 @@ from pathlib import Path
 import pytest
 
 from prefjudge import gold, import_votes, init, pool, publish
-from prefjudge.errors import ConfigError, InputError, StudyError
-from prefjudge.field.publish import plan_batch
+from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import GOLD_COLUMNS, read_gold
 from prefjudge.study.pools import load_pairs, load_pools
-from prefjudge.study.progress import waiting_pairs
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
@@ -79,27 +77,6 @@ def test_pairs_on_which_five_agreed_are_suggested_first(tmp_path: Path) -> None:
     assert not any((pair.query_id, pair.bad_id) in {(other, d), (third, f)} for pair in rest)
     assert gold(study, suggest=1).agreed == 1
     assert gold(study, accept=True).lexical is not None
-
-
-def test_decoys_are_pairs_that_another_hit_asks_for_too(tmp_path: Path) -> None:
-    study = made(tmp_path / "study", **TEXTS)
-    gold(study, suggest=6)
-    gold(study, accept=True)
-    config = study / "study.toml"
-    text = config.read_text()
-    config.write_text(text.replace("pairs_per_hit = 10", "pairs_per_hit = 5\ndecoys = 2"))
-    opened = Study(study)
-    with opened.transaction(write=False) as db:
-        wanted = {number for number, *_ in waiting_pairs(db, "sandbox")}
-    hits = plan_batch(opened, "sandbox")
-    asked = [[slot.pair_id for slot in hit.slots if slot.pair_id is not None] for hit in hits]
-    assert len(hits) == -(-len(wanted) // 3) == gold(study).hits
-    assert set().union(*asked) == wanted
-    assert all(len(set(pairs)) == len(pairs) <= 5 for pairs in asked)
-    assert sum(map(len, asked)) == len(wanted) + 2 * len(hits)
-    config.write_text(text.replace("pairs_per_hit = 10", "pairs_per_hit = 2\ndecoys = 2"))
-    with pytest.raises(ConfigError, match="at least one pair must be new"):
-        gold(study)
 
 
 def test_what_asks_for_gold_names_every_way_out(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ class Packing:
 
     pairs_per_hit: int = 10
     golds_per_hit: int = 3
-    """Comparisons in a HIT that are asked for, and others on top of them: gold pairs, and decoys."""
+    """Comparisons in a HIT that are asked for, and gold pairs on top of them."""
     price: Price
     """What an assignment costs, fees included."""
     seconds_per_pair: float = 30.0

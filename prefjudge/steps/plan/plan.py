@@ -371,8 +371,8 @@ def _packing(
     _check(seconds, "--seconds-per-pair", 0.1, 3600)
     hidden = design.gold_per_hit if golds is None else golds
     packing = Packing(
-        pairs_per_hit=max(1, (pairs or design.pairs_per_hit) - design.decoys),
-        golds_per_hit=hidden + design.decoys,
+        pairs_per_hit=pairs or design.pairs_per_hit,
+        golds_per_hit=hidden,
         price=lambda assignments: prices.submission(paid, assignments),
         seconds_per_pair=seconds or design.seconds_per_pair,
     )

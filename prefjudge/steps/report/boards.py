@@ -182,7 +182,7 @@ def _next(study: Study, state: StatusResult, board: Board | None) -> tuple[str, 
 def _offered(study: Study, state: StatusResult) -> str:
     """Return how many pairs wait, and what they cost as ``publish`` would ask for them."""
     pairs, design, reward = state.waiting or state.pairs, study.config.design, study.config.hit.reward
-    hits = -(-pairs // design.new_pairs_per_hit)
+    hits = -(-pairs // design.pairs_per_hit)
     each = design.judgments_per_pair
     price = read_prices(study.config).submission(reward, each) * hits * each
     votes = "one vote" if each == 1 else f"{each} votes"

@@ -301,7 +301,7 @@ def _price(study: Study) -> float:
     from prefjudge.field.crowd import read_prices  # and with it what crowds need
 
     hit = read_prices(study.config).submission(study.config.hit.reward, 1)
-    return float(hit) / study.config.design.new_pairs_per_hit
+    return float(hit) / study.config.design.pairs_per_hit
 
 
 # How much of the runs that wait for a challenge to end is judged already.
