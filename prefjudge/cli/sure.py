@@ -105,6 +105,7 @@ def compare(result: "CompareResult", *, details: Details = False) -> None:
 
 
 _SENTENCES = 12
+"""At most this many sentences of one kind are printed."""
 
 
 def stability(result: "StabilityResult", *, details: Details = False) -> None:
@@ -120,34 +121,13 @@ def stability(result: "StabilityResult", *, details: Details = False) -> None:
 def audit(result: "AuditResult", *, details: Details = False) -> None:
     """Print the findings by rule; or each as a sentence, the institutions, teams and largest shifts."""
     if not briefly(result, details):
-        _show_audit(result)
+        print_tables(result.tables())
+        typer.echo()
+        for rule in dict.fromkeys(found.rule for found in result.audit.findings):
+            sentences = [found.words for found in result.audit.findings if found.rule is rule]
+            for words in sentences[:_SENTENCES]:
+                print_words(f"{rule}: {words}")
+            if len(sentences) > _SENTENCES:
+                typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
     for path in result.out:
         say(f"wrote {path}")
-
-
-def _show_audit(result: "AuditResult") -> None:
-    from prefjudge.show.statistics import (
-        institutions_table,
-        shifts_table,
-        summary_table,
-        teams_table,
-    )
-
-    print_tables([summary_table(result.audit)])
-    typer.echo()
-    for rule in dict.fromkeys(found.rule for found in result.audit.findings):
-        sentences = [found.words for found in result.audit.findings if found.rule is rule]
-        for words in sentences[:_AUDIT_SENTENCES]:
-            print_words(f"{rule}: {words}")
-        if len(sentences) > _AUDIT_SENTENCES:
-            typer.echo(f"{rule}: and {len(sentences) - _AUDIT_SENTENCES} more, see --json or --out")
-    typer.echo()
-    print_tables([institutions_table(result.audit), teams_table(result.audit)])
-    shifts = shifts_table(result.audit)
-    if shifts.rows:
-        typer.echo()
-        print_tables([shifts])
-
-
-_AUDIT_SENTENCES = 12
-"""At most this many findings of each rule are printed."""
