@@ -96,9 +96,11 @@ def briefly(result: Any, details: bool) -> bool:
 
 
 def print_result(result: Any, *, details: Details = False) -> None:
-    """Print what a result says first, or all its tables; and which files were written."""
+    """Print what a result says first, or all its tables and sentences; and which files were written."""
     if not briefly(result, details):
         print_tables(result.tables(), rehearsal=getattr(result, "rehearsal", None))
+        for words in result.sentences():
+            print_words(words)
     out = getattr(result, "out", None) or ()
     for path in (out,) if isinstance(out, str) else out:
         say(f"wrote {path}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prefjudge.cli.options import Details, Json
-from prefjudge.cli.output import at_work, briefly, notice, print_json, say, stamp
+from prefjudge.cli.options import Json
+from prefjudge.cli.output import at_work, notice, print_json, say, stamp
 from prefjudge.cli.road import score
 from prefjudge.cli.sure import Form
 from prefjudge.errors import quoted
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from prefjudge.steps.demo import DemoResult
     from prefjudge.steps.export import ExportResult
     from prefjudge.steps.release.release import ReleaseResult
-    from prefjudge.steps.reproduce.reproduce import ReproduceResult
 
 
 def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
@@ -105,16 +104,6 @@ def show_release(result: "ReleaseResult") -> None:
 def export(result: "ExportResult") -> None:
     """Print what was written."""
     say(f"wrote {many(result.rows, 'row')} of {many(result.judgments, 'judgment')} to {result.out}")
-
-
-def reproduce(result: "ReproduceResult", *, details: Details = False) -> None:
-    """Print which tables and figures were made, and why others were not."""
-    if briefly(result, details):
-        say(f"wrote {result.index}")
-        return
-    for one in result.exhibits:
-        typer.echo(f"{one.name}: {', '.join(one.files) or f'not made: {one.missing}'}")
-    say(f"wrote {result.index}")
 
 
 def board(

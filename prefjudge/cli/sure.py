@@ -10,10 +10,7 @@ from prefjudge.cli.options import Details, Format, Json
 from prefjudge.cli.output import briefly, print_json, print_tables, print_words, say
 
 if TYPE_CHECKING:
-    from prefjudge.steps.audit import AuditResult
     from prefjudge.steps.check import CheckResult
-    from prefjudge.steps.compare import CompareResult
-    from prefjudge.steps.stability import StabilityResult
     from prefjudge.steps.winratio import WinRatioResult
 
 
@@ -88,46 +85,4 @@ def winratio(result: "WinRatioResult", *, format: Format = "terminal", details: 
     for words, *_ in example_lines(result.examples):
         print_words(words)
     for path in result.files:
-        say(f"wrote {path}")
-
-
-def compare(result: "CompareResult", *, details: Details = False) -> None:
-    """Print which runs differ; or the tests and the outcomes, each with its sentences."""
-    if not briefly(result, details):
-        print_tables(result.tables(), rehearsal=result.rehearsal)
-        for one in result.comparisons:
-            typer.echo()
-            said = (*one.words[:_SENTENCES], *one.outcome_words[:_SENTENCES], one.no_outcomes)
-            for words in filter(None, said):
-                print_words(words)
-    for path in result.out:
-        say(f"wrote {path}")
-
-
-_SENTENCES = 12
-"""At most this many sentences of one kind are printed."""
-
-
-def stability(result: "StabilityResult", *, details: Details = False) -> None:
-    """Print who may be first; or the ranks under each condition, and how far votings agree."""
-    if not briefly(result, details):
-        print_tables(result.tables(), rehearsal=result.rehearsal)
-        for words in result.voting_words:
-            print_words(words)
-    for path in result.out:
-        say(f"wrote {path}")
-
-
-def audit(result: "AuditResult", *, details: Details = False) -> None:
-    """Print the findings by rule; or each as a sentence, the institutions, teams and largest shifts."""
-    if not briefly(result, details):
-        print_tables(result.tables())
-        typer.echo()
-        for rule in dict.fromkeys(found.rule for found in result.audit.findings):
-            sentences = [found.words for found in result.audit.findings if found.rule is rule]
-            for words in sentences[:_SENTENCES]:
-                print_words(f"{rule}: {words}")
-            if len(sentences) > _SENTENCES:
-                typer.echo(f"{rule}: and {len(sentences) - _SENTENCES} more, see --json or --out")
-    for path in result.out:
         say(f"wrote {path}")

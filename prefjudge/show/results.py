@@ -202,6 +202,10 @@ class Shown:
         """Return all tables, as ``--details`` prints them; by default, what the record holds."""
         return record_tables(self)
 
+    def sentences(self) -> tuple[str, ...]:
+        """Return what ``--details`` says after the tables; by default nothing."""
+        return ()
+
     def screen(self) -> Screen:
         """Return what the result says first; by default, its first table."""
         return Screen(tables=self.tables()[:1])

@@ -68,6 +68,15 @@ class AuditResult(Shown):
         drawn = self.submissions, self.audit.records
         return plot_progress(*drawn, measure=self.measure, highlight=highlight)
 
+    def sentences(self) -> tuple[str, ...]:
+        """Return the first findings of each rule."""
+        found: list[str] = []
+        for rule in dict.fromkeys(one.rule for one in self.audit.findings):
+            words = [f"{rule}: {one.words}" for one in self.audit.findings if one.rule is rule]
+            more = [f"{rule}: and {len(words) - _SENTENCES} more, see --json or --out"]
+            found += [*words[:_SENTENCES], *(more if len(words) > _SENTENCES else [])]
+        return tuple(found)
+
     def screen(self) -> Screen:
         """Return how many findings each rule has, and the first of them."""
         found = self.audit
@@ -79,6 +88,10 @@ class AuditResult(Shown):
         sure = "A finding is a reason to ask, not a verdict."
         tau = "" if isnan(found.tau) else f" The dev and eval scores agree at τ = {found.tau:.2f}."
         return Screen(found=(first, *first_few(findings, 7)), sure=(sure + tau,))
+
+
+_SENTENCES = 12
+"""At most this many findings of each rule are told."""
 
 
 def audit(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
@@ -112,6 +113,14 @@ class CompareResult(Shown):
             found += [naive_table(rows), outcomes_table(rows)] if rows else []
         return tuple(found)
 
+    def sentences(self) -> tuple[str, ...]:
+        """Return a sentence for each of the first pairs, on the tests and on the outcomes."""
+        said = [
+            (*one.words[:_SENTENCES], *one.outcome_words[:_SENTENCES], one.no_outcomes)
+            for one in self.comparisons
+        ]
+        return tuple(filter(None, chain(*said)))
+
     def screen(self) -> Screen:
         """Return which runs differ: of two runs the sentences, of more the pairs that differ most surely."""
         found: list[str] = []
@@ -139,6 +148,7 @@ class CompareResult(Shown):
         return Screen(found=first_few(found, 6), tables=tuple(tables[-1:]))
 
 
+_SENTENCES = 12
 _ARRIVAL = ("a", "b", "only_a", "only_b", "p_binomial", "esl_a", "esl_b", "p_esl_t", "alpha", "verdict")
 
 

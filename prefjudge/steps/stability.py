@@ -17,7 +17,9 @@ from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.evaluation.stability import (
     SHARES_FROM,
     RankStability,
+    SetsCompared,
     bootstrap_ranks,
+    compare_sets,
     compare_votings,
     redrawn_votings,
     split_queries,
@@ -87,6 +89,7 @@ class StabilityResult(Shown):
     conditions: tuple[Condition, ...]
     shown: tuple[str, ...]
     voted: tuple[Voted, ...]
+    sets: tuple[SetsCompared, ...]
     provenance: dict[str, str]
     inputs: tuple["InputDigest", ...]
     out: tuple[str, ...]
@@ -111,14 +114,17 @@ class StabilityResult(Shown):
         """Return the ranks under the last condition, drawn."""
         return plot_ranks(self.conditions[-1].stability)
 
-    @property
-    def voting_words(self) -> tuple[str, ...]:
-        """How far boards that rest on other votes agree, a sentence for each that is known."""
-        return tuple(
-            f"{one.measure} under {one.qrels}: {voting_sentence(one.two_votings)}"
-            for one in self.voted
-            if one.two_votings.pairs
-        )
+    def sentences(self) -> tuple[str, ...]:
+        """Return how far sets of judgments agree, and boards that rest on other votes."""
+        sets = [
+            f"{one.a} and {one.b} decide {one.agree:,} of {many(one.pairs, 'pair')} alike. Of "
+            f"{many(one.queries, 'query')} they share no best answer in {len(one.parted):,}"
+            f"{': ' * bool(one.parted)}{', '.join(one.parted[:5])}{' …' * (len(one.parted) > 5)}."
+            for one in self.sets
+        ]
+        voted = [one for one in self.voted if one.two_votings.pairs]
+        boards = (f"{one.measure} under {one.qrels}: {voting_sentence(one.two_votings)}" for one in voted)
+        return (*sets, *boards)
 
     def screen(self) -> Screen:
         """Return which runs may be first under each condition, and the ranks under the last one."""
@@ -128,7 +134,7 @@ class StabilityResult(Shown):
             for one in self.conditions
         ]
         last = [rank_table(one.part, one.stability, top=3) for one in self.conditions[-1:]]
-        return Screen(found=first_few(found, 4), tables=tuple(last), sure=first_few(self.voting_words, 2))
+        return Screen(found=first_few(found, 4), tables=tuple(last), sure=first_few(self.sentences(), 3))
 
 
 def stability(
@@ -166,7 +172,8 @@ def stability(
         Take documents without a label out of each ranking before it is scored (condensed lists).
     judgments : sequence of Path
         Side-by-side judgments: adds the preference qrels made of them, and how far a second voting would
-        agree. Of several independent sets, the leaderboards are compared.
+        agree. Of several independent sets, as of two crowds, or of people and a model, the pairs, the best
+        answers and the leaderboards are compared.
     held_out : Path, optional
         A file of query ids, one a line, or of queries: they are ranked apart from the others, the public ones
         that the leaderboard scores (the private leaderboard of Craswell et al., SIGIR 2021, section 3.2).
@@ -247,6 +254,10 @@ def stability(
             conditions=tuple(conditions),
             shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, found.reader),
             voted=tuple(voted),
+            sets=tuple(
+                compare_sets((a.name, b.name), (a.judgments, b.judgments), (a.labels, b.labels))
+                for a, b in combinations(sets, 2)
+            ),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             **found.made_from(seed=found.seed_words),
         )

@@ -415,6 +415,18 @@ def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
     assert len(redrawn) == 3
     for one in redrawn:  # what redrawn votes say, votes cast anew bear out
         assert abs(one.value - cast.value) < 0.12
+    one, other = (_majority(folder / "phases" / f"Set-{phase}.txt") for phase in ("I", "II"))
+    both = one.keys() & other.keys()
+    first = result.sets[0]
+    assert (first.a, first.b, len(result.sets)) == ("Set-I", "Set-II", 3)
+    assert (first.pairs, first.agree) == (len(both), sum(one[pair] == other[pair] for pair in both))
+    assert first.queries == len({query for query, *_ in both}) > len(first.parted) > 0
+
+
+def _majority(votes: Path) -> dict[tuple[str, ...], str]:
+    """Return who won each pair of a round robin with one vote a pair."""
+    rows = [line.split() for line in votes.read_text().splitlines()]
+    return {(query, *sorted((a, b))): won for query, a, b, won in rows}
 
 
 @pytest.mark.parametrize(("test", "measure"), [("t", "nDCG@10"), ("wilcoxon", "nDCG@10"), ("rank-sum", "AP")])

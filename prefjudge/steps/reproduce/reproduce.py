@@ -67,6 +67,11 @@ class ReproduceResult(Shown):
     simulated: bool = False
     notices: tuple[str, ...] = ()
 
+    @property
+    def out(self) -> str:
+        """What was written that shows the rest."""
+        return self.index
+
     def screen(self) -> Screen:
         """Return how much was made, and why the rest was not, by its cause."""
         if not self.exhibits:
