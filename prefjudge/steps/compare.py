@@ -208,7 +208,7 @@ def compare(
         every day, and stop at any time: its p-values and intervals hold at all looks together.
     arrivals : bool
         The runs came in one after another, in this order: break down each by outcome against the state of the
-        art before it, "do no harm". The n-th gains at 1 / (n (n + 1)) of the level, however many will come.
+        art before it, "do no harm". A gain has the level alpha / (n (n + 1)) after n runs, whatever comes.
     correction : Correction
         How the p-values of several pairs are adjusted.
     alpha : float
