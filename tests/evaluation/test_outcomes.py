@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.core.runs import Order, Scores
-from prefjudge.errors import InputError
 from prefjudge.evaluation.outcomes import (
     Harm,
     Outcomes,
@@ -183,18 +182,6 @@ def test_swapping_the_runs_mirrors_the_row(positions: np.ndarray) -> None:
 def test_positions_come_back_from_reciprocal_ranks() -> None:
     positions = np.arange(0, 1001).reshape(-1, 1)
     assert np.array_equal(to_positions(scores_at(positions)), positions)
-
-
-def test_only_reciprocal_ranks_can_be_broken_down() -> None:
-    scores = scores_at(np.ones((3, 2), dtype=np.int64))
-    scores.values[1, 1] = 0.7
-    with pytest.raises(InputError, match="not a reciprocal rank"):
-        outcomes_against(scores, "A")
-
-
-def test_an_unknown_run_is_named() -> None:
-    with pytest.raises(InputError, match="'Z'"):
-        outcomes_against(scores_at(np.ones((3, 2), dtype=np.int64)), "A", ["Z"])
 
 
 def test_two_queries_that_both_answer_are_tested() -> None:
