@@ -183,8 +183,8 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
     for one in change.fresh:
         age = (today - one.day).days
         if not -1 <= age <= rules.late_days:  # a day's grace: the earth has many
-            last = f"the last {rules.late_days} days up to {today}"
-            what = f"the date in its name, {one.day}, must be one of {last}"
+            days = f"the last {rules.late_days} days up to {today}"
+            what = f"the date in its name, {one.day}, must be one of {days}"
             yield Problem(path=one.run, what=what)
         if submitter and not is_same_login(one.about.submitter, submitter):
             what = f"submitter is {one.about.submitter!r}, and {submitter!r} submits it"
