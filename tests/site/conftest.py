@@ -109,7 +109,8 @@ def inspect(page: Any, *, strictly: bool = False) -> None:
     """
     name = "axe_playwright_python.sync_playwright"
     axe = pytest.importorskip(name, reason="no axe: pip install 'prefjudge[browser]'")
-    page.evaluate(axe.Axe().axe_script)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.Axe().axe_script)
     colours = ["color-contrast", *(["color-contrast-enhanced"] if strictly else [])]
     for scheme, only in (("light", []), ("dark", colours)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

@@ -35,7 +35,7 @@ TEXT = "how long \u202edoes it take"
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    names = [f"run-{number}" for number in range(40)]
+    names = [f"run-{number}" for number in range(20)]
     wide = Table(
         title="Win ratios",
         columns=(Column(name="beaten"), *(Column(name=name, kind="percent", digits=1) for name in names)),
