@@ -99,8 +99,8 @@ def test_who_knows_the_crowd_is_right_as_often_as_that_says(cells: ModuleType) -
     """Names and spam, lapses, and spam that nobody is known for."""
     for noise, workers in (("spam", 10), ("spam", 0), ("constant", 0)):
         design = cells.Design(pool=3, queries=50, strategy="round-robin:1", noise=noise, workers=workers)
-        answers = cells.simulate(design, 0.2, 1000, np.random.default_rng(4))
-        by_chance = math.sqrt((answers.known * (1 - answers.known)).mean() / 1000)
+        answers = cells.simulate(design, 0.2, 400, np.random.default_rng(4))
+        by_chance = math.sqrt((answers.known * (1 - answers.known)).mean() / 400)
         assert answers.right.mean() == pytest.approx(answers.known.mean(), abs=3 * by_chance)
         # Answer by answer, too: the slope of the one over the other.
         slope = np.cov(answers.right, answers.known)[0, 1] / answers.known.var(ddof=1)
@@ -157,7 +157,7 @@ def test_usual_crowds_err_as_crowds_are_expected_to_before_any_vote(cells: Modul
 
 
 def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> None:
-    few = ("--answers", 30, "--queries", 6, "--strategies", "round-robin:1")
+    few = ("--answers", 12, "--queries", 6, "--strategies", "round-robin:1")
     two = ("--processes", 2)
     grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few, *two)
     assert grid.returncode == 0, grid.stderr
@@ -171,11 +171,11 @@ def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> 
     assert alone.stdout.splitlines()[1] in lines
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert [line.split()[:7] for line in lines[1:3]] == [
-        ["2", "6", "round-robin:1", "bradley-terry", "0.2", "30", "0.000"],
-        ["2", "6", "round-robin:1", "bradley-terry", "0.33", "30", "0.000"],
+        ["2", "6", "round-robin:1", "bradley-terry", "0.2", "12", "0.000"],
+        ["2", "6", "round-robin:1", "bradley-terry", "0.33", "12", "0.000"],
     ]
     assert lines[-2].startswith("cells that miss the goals")
-    assert lines[-1].startswith("of 240 answers")
+    assert lines[-1].startswith("of 96 answers")
 
 
 def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(cells: ModuleType) -> None:

@@ -36,7 +36,7 @@ def noise(strategy: str, chances: np.ndarray, places: np.ndarray, rng: np.random
     return float((between**2).sum())
 
 
-@pytest.mark.parametrize(("strategy", "crowds"), [("round-robin:1", 4), ("sure:60x5", 3)])
+@pytest.mark.parametrize(("strategy", "crowds"), [("round-robin:1", 2), ("sure:60x5", 3)])
 def test_votings_on_drawn_pools_differ_as_much_as_votings_of_the_crowd(strategy: str, crowds: int) -> None:
     """By .57 to .81 of it, where `sure` was asked again on the most likely strengths."""
     rng = np.random.default_rng(4)
@@ -47,7 +47,7 @@ def test_votings_on_drawn_pools_differ_as_much_as_votings_of_the_crowd(strategy:
         judgments, pools = log_of(votes)
         documents = pooled_documents(pools)
         likely = LikelyPools(judgments, documents, placed(places), rng=rng)
-        for _ in range(4):
+        for _ in range(2):
             (stack,) = likely.draw(rng, documents.queries).stacks
             assert stack.queries.tolist() == list(range(150))
             found += noise(strategy, stack.chances, places, rng)

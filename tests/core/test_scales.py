@@ -237,7 +237,7 @@ def test_the_interval_of_the_error_covers_it_as_often_as_it_says() -> None:
     """Crowds as the prior has them, each with a few queries: an interval of 0.9 holds in nine of ten."""
     rng = np.random.default_rng(8)
     held = []
-    for seed in range(100):
+    for seed in range(60):
         scale = float(np.clip(np.exp(rng.normal(np.log(scale_of_error(0.33)), 0.6)), LOWEST, HIGHEST))
         judgments, _ = simulated_judgments(6, 4, votes=3, scale=scale, seed=seed)
         low, high = estimate_scales(judgments, rng=rng).interval()

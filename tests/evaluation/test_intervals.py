@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefjudge.evaluation.boards import leaderboard
@@ -72,6 +72,7 @@ def test_the_mean_is_covered_where_few_queries_are_hit(queries: int, hit_rate: f
         assert np.mean(found.high - found.low) < 1.15 * np.mean(high - low)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.randoms())
 def test_neither_the_order_of_the_queries_nor_the_scale_matters(scores: list[float], random: object) -> None:
     values = np.array(scores)

@@ -215,7 +215,7 @@ def test_a_board_of_the_truth_agrees_better_than_a_second_voting() -> None:
 
         return draw
 
-    for _ in range(60):
+    for _ in range(30):
         truth = rng.normal(0, signal**0.5, (40, 12))
         one, other = (voted(truth, noise**0.5)(rng)[0].values for _ in range(2))
         (found,) = measure_noise(posterior(one), [scores_of(one)], rng=rng)
