@@ -50,7 +50,7 @@ class Terminal:
         return text
 
     def wait_for(self, words: str) -> None:
-        for _ in range(100):
+        for _ in range(600):  # two minutes: a busy machine starts a program late
             if words in self.seen:
                 return
             self.read(0.2)

@@ -85,7 +85,7 @@ def test_nothing_acknowledged_is_lost(tmp_path, seed):
             threading.Event().wait(0.02)
         threading.Event().wait(rng.uniform(0.0, 0.6))
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         process.stdout.close()
         for thread in threads:
             thread.join(timeout=30)

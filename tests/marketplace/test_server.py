@@ -301,7 +301,7 @@ def test_a_served_marketplace_stops_when_told(tmp_path):
     with process.stdout:
         offer(new_requester(about["endpoint"]))
         process.terminate()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
     assert Path(f"{tmp_path}/m.db").exists()
 
 

@@ -1,13 +1,14 @@
 """nginx with the shipped config, on ports of its own."""
 
 import os
+import secrets
 import shutil
 import socket
 import string
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,9 +35,12 @@ class Site(NamedTuple):
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """Return a port below those that whoever connects is given: one of these might take it first."""
+    while True:
+        port = secrets.choice(range(20_000, 32_000))
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def nginx_program() -> str:

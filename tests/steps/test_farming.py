@@ -554,7 +554,7 @@ def test_work_is_screened_as_it_comes_while_the_study_is_served(served: Path) ->
     assert take_all(worker) == 1
     screener.start()
     try:
-        until = time.monotonic() + 20  # it takes a second, on a machine that is not busy
+        until = time.monotonic() + 120  # it takes a second, on a machine that is not busy
         while not (more := take_all(worker)):
             assert time.monotonic() < until, "nobody screens"
             time.sleep(0.05)
