@@ -15,18 +15,6 @@ FILES = {name: str(COLLECTION / f"{name}.tsv") for name in ("queries", "collecti
 RUNS, QRELS = [str(COLLECTION / "runs" / "*.txt")], str(COLLECTION / "qrels.txt")
 
 
-def test_one_may_be_given_where_several_may() -> None:
-    run, labels = COLLECTION / "runs" / "lexical.txt", COLLECTION / "qrels.txt"
-    for runs, qrels in ((str(run), QRELS), (run, labels), (run, f"original={QRELS}")):
-        (board,) = prefjudge.score(runs=runs, qrels=qrels, measure="RR@10").leaderboards
-        assert (board.measure, len(board.rows)) == ("RR@10", 1)
-    every = COLLECTION / "runs" / "*.txt"
-    assert len(prefjudge.compare(runs=every, qrels=labels, measure="P@1").comparisons) == 1
-    assert len(prefjudge.stability(runs=every, qrels=labels, measure="P@1", trials=5).conditions) == 1
-    assert len(prefjudge.agreement(runs=every, qrels=labels, measure="P@1", splits=2).agreements) == 1
-    assert prefjudge.check(run, qrels=labels).ok
-
-
 def test_a_choice_may_be_text() -> None:
     """Text that is passed over in silence would give another result than was asked for."""
     duels: Any = "top-against-qrel"

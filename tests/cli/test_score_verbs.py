@@ -67,13 +67,3 @@ def test_check_exits_with_1_for_a_bad_file_and_says_so_in_every_form(tmp_path: P
     annotated = prefjudge("check", bad, "--format", "github")
     assert annotated.stdout.startswith(f"::error file={bad},line=2")
     assert prefjudge("check", RUNS, "--qrels", QRELS).returncode == 0
-
-
-def test_check_compares_a_folder_with_a_manifest(tmp_path: Path) -> None:
-    (tmp_path / "2020qrels-pass.txt").write_text("23849 0 1020327 2\n")
-    done = prefjudge("check", "--manifest", "trec-dl-2020", tmp_path, "--json")
-    assert done.returncode == 1
-    found = {entry["name"]: entry for entry in json.loads(done.stdout)["manifest"]}
-    assert found["2020qrels-pass.txt"]["status"] == "wrong"
-    assert found["2020qrels-pass.txt"]["problems"] == ["1 record, listed with 11,386"]
-    assert found["collection.tar.gz"]["status"] == "absent"
