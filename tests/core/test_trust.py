@@ -144,7 +144,7 @@ def test_nobody_weighs_more_than_the_gold_allows() -> None:
     assert doubted < 0.6 < 0.8 < believed
     assert winners(bounded).count("a") > winners(free).count("a") + 10
     assert doubts(bounded) == ()
-    assert doubts(free)[0].startswith("no gold: how much a worker's votes count rests on how far workers")
+    assert doubts(free)[0].startswith("no gold: workers' votes are weighed only by how far workers")
     assert doubts(free)[0].endswith("and 6 of 20 cast half of the votes")
 
 

@@ -455,8 +455,8 @@ class ConfidenceSummary:
             )
         if self.fits is None:
             words.append(
-                "these votes cannot show whether these probabilities fit: that takes two or more on "
-                "every pair of a query of three; if preferences go in circles they are too high"
+                "these votes cannot show whether these probabilities fit: that takes a query with "
+                "two votes on each pair of three candidates; if preferences go in circles, they are too high"
             )
         unfit = [one for one in self.checks if not one.fits]
         if unfit:

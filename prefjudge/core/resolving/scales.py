@@ -166,7 +166,7 @@ class Trust:
         if 2.0 * share[met > 0].sum() < 1.0:
             half = 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
             return (
-                "no gold: how much a worker's votes count rests on how far workers agree, and "
+                "no gold: workers' votes are weighed only by how far workers agree, and "
                 f"{half:,} of {self.cast.size:,} cast half of the votes",
             )
         torn = (self.reliability < _TORN) & (_supported(self.gold) >= _TORN) & (met > 0)
