@@ -152,6 +152,9 @@ def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
     (said,) = doubts(assess(gang(share=0.6, right=0.95, votes=3)))
     assert said.startswith("do not trust these answers yet: 10 workers with 29% of the votes got ")
     assert doubts(assess(gang(share=0.0, right=0.95))) == ()
+    (said,) = doubts(assess(replace(gang(share=0.5, right=0.95, votes=3), gold=None)))
+    assert said.startswith("do not trust these answers yet: no gold tells who is right, and 1")
+    assert " of 20 workers count for little beside a few who agree more, and cast " in said
 
 
 def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:

@@ -164,6 +164,13 @@ class Trust:
         """What speaks against these weights: that gold pairs contradict them, or that nobody met any."""
         share, met = self.cast / max(self.cast.sum(), 1), self.gold.sum(axis=0)
         if 2.0 * share[met > 0].sum() < 1.0:
+            lesser, people = (self.reliability < _TORN) & (share > 0), np.count_nonzero(share)
+            if 2 * np.count_nonzero(lesser) > people:
+                return (
+                    f"do not trust these answers yet: no gold tells who is right, and {lesser.sum():,} of "
+                    f"{people:,} workers count for little beside a few who agree more, and cast "
+                    f"{share[~lesser].sum():.0%} of the votes. See prefjudge workers",
+                )
             half = 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
             return (
                 "no gold: workers' votes are weighed only by how far workers agree, and "
