@@ -195,4 +195,5 @@ def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(p
     config = study / "study.toml"
     decided = "".join(f'keep.{worker} = "I asked her"\n' for worker in kept)
     config.write_text(re.sub(r"(\[screening\].*\n)", rf"\1{decided}", config.read_text()))
-    assert "do not trust" not in status(study).confidence.words[0]
+    (first, *_) = status(study).confidence.words  # the bots are kept, and there are the people yet
+    assert first.startswith("do not trust these answers yet: no gold tells who is right, and 8 of 12 workers")
