@@ -4,11 +4,39 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.words import many
+
+Shown: TypeAlias = tuple[tuple[str, str], ...]
+"""Fields that stand below a passage, such as its date: their names and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage as people see it."""
+
+    text: str
+    shown: Shown = ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.text, *(f"{name}: {value}" for name, value in self.shown)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A pair as a HIT holds it: a query and two passages, under opaque names of 12 of ``[a-z0-9]`` each.
+
+    ``name`` is the form field's, and ``tokens`` are the values that choosing either passage submits.
+    """
+
+    name: str
+    query: str
+    passages: tuple[Passage, Passage]
+    tokens: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from prefjudge.pages.hit import Slot
+from prefjudge.core.hits import Comparison
 
 # A submission: what a worker sent back for a task, the decision on it, and its bonuses.
 
@@ -180,7 +178,7 @@ class Task:
         Identifies the task after that; no other task of the study has it.
     page : Page
         The page.
-    comparisons : tuple of Slot
+    comparisons : tuple of Comparison
         What the page asks, for a crowd that shows no pages, but hands on tasks in a form of its own. Its
         submissions have the fields that the page's would have: of each comparison the ``name`` with the token
         of the passage chosen, and ``consent`` with ``yes``.
@@ -211,7 +209,7 @@ class Task:
     approval_seconds: int
     expected_seconds: int = 0
     eligibility: Eligibility = Eligibility()
-    comparisons: tuple["Slot", ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

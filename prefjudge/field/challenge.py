@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from prefjudge.core.copies import NO_COPIES, Copies, copies_in, labels_of_candidates, merge_copies
+from prefjudge.core.hits import Passage
 from prefjudge.core.planning.rounds import (
     Challenge,
     conclude_challenge,
@@ -36,7 +37,7 @@ from prefjudge.reading.files import write_alike
 from prefjudge.reading.given import InputFile, input_files
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.heads import Reader
-from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.collections import read_passages
 from prefjudge.reading.texts.records import PLAIN, TextFields
 from prefjudge.study.answers import (
     OpenChallenge,
@@ -57,6 +58,7 @@ from prefjudge.study.pools import (
     load_passages,
     load_pool_pairs,
     load_pools,
+    load_shown,
     save_copies,
     save_inputs,
     save_pools,
@@ -107,9 +109,16 @@ def open_challenge(
             advice = command("run", study.folder, current_target(db))
             raise StudyError("a challenge is under way", f"Finish it first: {advice}")
         known = load_pools(db, newcomers=True)  # a former newcomer is no newcomer again
-        same, shown = load_copies(db), load_passages(db)
+        same, shown = load_copies(db), load_shown(db)
         rule, first = usual_rule(sure, load_setting(db, "strategy")), load_pools(db)
         inputs = load_inputs(db)
+    below = {name for one in shown.values() for name, _ in one.shown}
+    if collection and below != set(fields.shown):
+        words = ",".join(f"show={name}" for name in sorted(below))
+        raise InputError(
+            "newcomers would show other fields below their passages than the study's passages do",
+            f"Give --dataset {words}." if below else "Leave show=… out of --dataset.",
+        )
     best, _ = load_best_answers(study)
     heads = reader.top(1, set(best.queries))
     again = {found.name for found in inputs if found.kind == "run"} & set(heads.runs)
@@ -122,23 +131,24 @@ def open_challenge(
     there, stand_in = set(candidates_of(known)), same.standing(known)
     best = labels_of_candidates(best, stand_in)
     fresh = {doc for query, doc in candidates_of(arrivals) if (query, doc) not in there | stand_in.keys()}
-    texts = read_texts(collection, sorted(fresh), fields=fields) if collection else {}
-    same |= copies_in(shown | texts, near=study.config.pool.near_copies)
+    brought = read_passages(collection, sorted(fresh), fields=fields) if collection else {}
+    texts = {doc: one.text for doc, one in (shown | brought).items()}
+    same |= copies_in(texts, near=study.config.pool.near_copies)
     told = [copies] if copies else [found.path for found in inputs if found.kind == "copies"]
     if told and fresh:
         same |= read_copies(told[0], {*known.docs, *fresh})
     arrivals, replaced = merge_copies(arrivals, same, kept=there)
     challenge = gather_challenge(best, known, arrivals)
-    texts = _texts(texts, challenge)
+    brought = _newcomers(brought, challenge)
     with study.transaction() as db:
         save_inputs(db, input_files(paths, heads.runs, {"copies": copies}))
-        save_copies(db, same.about({*known.docs, *texts}))
+        save_copies(db, same.about({*known.docs, *brought}))
         if last_version(db) == 0:
             save_answers(db, 1, best)
         if challenge.newcomers:
             now = known.doc.size + sum(map(len, challenge.newcomers.values()))
             save_challenge(db, grown(rule, first.doc.size, now).name, challenge.brought_by, time.time())
-            save_texts(db, {}, texts)
+            save_texts(db, {}, brought)
     return Opened(
         newcomers=sum(len(docs) for docs in challenge.newcomers.values()),
         queries=len(challenge.newcomers),
@@ -213,8 +223,8 @@ def _past(db: Connection) -> Pools:
     return drop_candidates(pools, {(pools.queries[q], pools.docs[d]) for q, d in rows} - judged)
 
 
-def _texts(found: Mapping[str, str], challenge: Challenge) -> dict[str, str]:
-    """Return the texts of the newcomers, which must be there."""
+def _newcomers(found: Mapping[str, Passage], challenge: Challenge) -> dict[str, Passage]:
+    """Return the newcomers' passages, which must be there."""
     wanted = sorted({doc for docs in challenge.newcomers.values() for doc in docs})
     missing = [doc for doc in wanted if doc not in found]
     if missing:
@@ -235,7 +245,7 @@ def store_pool(
     pairs: Pairs,
     inputs: Sequence[InputFile],
     queries: Mapping[str, str],
-    passages: Mapping[str, str],
+    passages: Mapping[str, Passage],
     copies: Copies,
 ) -> bool:
     """Store the pool with its texts and copies, and where its files are; return whether it is a new pool.
@@ -328,7 +338,7 @@ def _compared(pairs: Pairs) -> list[tuple[str, str, str]]:
     return [(pairs.queries[q], pairs.docs[a], pairs.docs[b]) for q, a, b in zip(*columns, strict=True)]
 
 
-def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, str]) -> list[InputFile]:
+def _with_texts(inputs: Iterable[InputFile], shown: Mapping[str, Passage]) -> list[InputFile]:
     """Digest the texts taken from the collection, which as a whole may be large."""
     state = hashlib.sha256()
     for key in sorted(shown):

@@ -8,14 +8,14 @@ from decimal import Decimal
 from functools import lru_cache, partial
 
 from prefjudge.core.gold import GoldPair, rotate_gold
-from prefjudge.core.hits import CENT, pack_pairs, plan_hit, prorated
+from prefjudge.core.hits import CENT, Comparison, Passage, pack_pairs, plan_hit, prorated
 from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
 from prefjudge.database import Connection
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import pay as intents
-from prefjudge.pages.hit import Example, HitPage, Slot, languages, render_hit_page
+from prefjudge.pages.hit import Example, HitPage, languages, render_hit_page
 from prefjudge.reading.files import write_text
 from prefjudge.study.assignments import count_workers, load_overlaps
 from prefjudge.study.config import EarlyExit
@@ -38,9 +38,10 @@ from prefjudge.study.pools import (
     load_active_gold,
     load_gold,
     load_pairs_by_number,
-    load_passages,
     load_practice,
     load_queries,
+    load_shown,
+    refuse_marked,
 )
 from prefjudge.study.progress import Stage, count_rows, lacking, waiting_pairs
 from prefjudge.study.store import (
@@ -180,13 +181,16 @@ PAGES_FOLDER = "pages"
 """The folder of pages that are too large for the crowd, for the study's own web server."""
 
 
+_UNKNOWN = Passage("")
+
+
 class Pages:
     """Renders the study's HITs: holds the texts while a batch is published."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
         with study.transaction(write=False) as db:
-            self._queries, self._passages = load_queries(db), load_passages(db)
+            self._queries, self._passages = load_queries(db), load_shown(db)
             self._gold = load_gold(db)
             practice = load_practice(db)
             self._pairs = load_pairs_by_number(db)
@@ -251,16 +255,18 @@ class Pages:
             )
         )
 
-    def _slot(self, slot: StudySlot) -> Slot:
+    def _slot(self, slot: StudySlot) -> Comparison:
         if slot.gold_id is not None:
             gold = self._gold[slot.gold_id]
-            query, passages = gold.query, (gold.good, gold.bad)
+            good, bad = (self._passages.get(one, _UNKNOWN) for one in (gold.good_id, gold.bad_id))
+            query = gold.query
+            passages = replace(good, text=gold.good), replace(bad, text=gold.bad)
         else:
             query_id, doc_a, doc_b = self._pairs[slot.pair_id or 0]
             query, passages = self._queries[query_id], (self._passages[doc_a], self._passages[doc_b])
-        return Slot(name=slot.name, query=query, passages=passages, tokens=slot.tokens)
+        return Comparison(name=slot.name, query=query, passages=passages, tokens=slot.tokens)
 
-    def _shown(self, hit: StudyHit) -> Iterator[Slot]:
+    def _shown(self, hit: StudyHit) -> Iterator[Comparison]:
         """Yield the comparisons as a layout shows them: as stored, the good passage of gold comes first."""
         layout = hit.layouts[0]
         for place in layout.order:
@@ -523,6 +529,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         waiting = _by_votes(waiting_pairs(db, target))
         pairs = count_rows(db, "pairs")
         gold, used = load_active_gold(db), count_hidden(db, target)
+        refuse_marked(db, gold.values())
         batch = last_batch(db) + 1
     if not pairs:
         raise lacking(study, Stage.POOL)

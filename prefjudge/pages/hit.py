@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from prefjudge.core.hits import REASONS, Layout
+from prefjudge.core.hits import REASONS, Comparison, Layout, Passage
 from prefjudge.errors import InputError
 from prefjudge.resources import resource_dir
 
@@ -31,20 +31,6 @@ _SCRIPT_WORDS = (
     "place", "practice", "right", "wrong", "chosen", "passage", "tie", "first", "back", "due", "owed",
     "none", "offline", "unable",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """One comparison as the page holds it: a query and the texts of two passages.
-
-    ``name`` is the opaque name of the form field, and ``tokens`` are the opaque values that choosing either
-    passage submits, 12 of ``[a-z0-9]`` each.
-    """
-
-    name: str
-    query: str
-    passages: tuple[str, str]
-    tokens: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +55,7 @@ class HitPage:
         What the whole HIT pays, as shown (``"$2.00"``); empty: nothing.
     shares : tuple of str
         What a worker is paid who stops after 0, 1, 2, … comparisons, as shown; empty: not stated.
-    slots : tuple of Slot
+    slots : tuple of Comparison
         The comparisons, in the order in which the layouts count them.
     layouts : tuple of Layout
         The ways to show them; the assignment's id picks one.
@@ -99,7 +85,7 @@ class HitPage:
     consent: str
     reward: str
     shares: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[Comparison, ...]
     layouts: tuple[Layout, ...]
     allow_ties: bool = False
     strengths: tuple[str, ...] = ()
@@ -153,12 +139,18 @@ def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
     return before, between, after
 
 
-def _written(slot: Slot, turned: bool) -> str:
+def _written(slot: Comparison, turned: bool) -> str:
     """Write a slot with its passages in the order of their tokens."""
     # Tokens are random: whoever reads the source does not learn which passage the requester put first.
     step = -1 if turned else 1
-    (first, second), (one, other) = slot.tokens[::step], map(_text, slot.passages[::step])
+    (first, second), (one, other) = slot.tokens[::step], map(_passage, slot.passages[::step])
     return f'<dt id="{slot.name}">{_text(slot.query)}<dd id="{first}">{one}<dd id="{second}">{other}</dd>\n'
+
+
+def _passage(passage: Passage) -> str:
+    """Write a passage. The page's script takes its text and what stands below as one text."""
+    below = "".join(f"\n{_text(name)}: {_text(value)}" for name, value in passage.shown)
+    return f"{_text(passage.text)}<small>\n{below}</small>" if below else _text(passage.text)
 
 
 def _sides(layouts: Sequence[Layout], turned: Sequence[bool]) -> str:

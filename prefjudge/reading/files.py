@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from zlib import crc32
 
 from prefjudge.errors import InputError
-from prefjudge.words import many
+from prefjudge.words import Rehearsal, many
 
 if TYPE_CHECKING:
     from prefjudge.reading.fields import Fields
@@ -292,6 +292,8 @@ class Notice:
 
     where: str
     what: str
+    rehearsal: Rehearsal | None = None
+    """How much of the file is simulated, as it says of itself."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from os import fspath
 from pathlib import Path
@@ -44,13 +44,6 @@ _MOST = 4_096
 """Bytes of a file beside another that are read: a longer one is not a stamp."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamped(Notice):
-    """A file that says of itself that it rests on simulated judgments."""
-
-    rehearsal: Rehearsal
-
-
 def second_column(rehearsal: Rehearsal | None) -> bytes:
     """Return what stands in the second column of qrels: ``Q0``, or a stamp."""
     return f"rehearsal:{rehearsal.simulated}/{rehearsal.judgments}".encode() if rehearsal else b"Q0"
@@ -68,7 +61,7 @@ def with_stamps(path: str | Path, found: Iterable[Block], notices: list[Notice] 
         yield block
     seen += _beside(path)
     if notices is not None:
-        notices += [Stamped(where=fspath(path), what=str(one), rehearsal=one) for one in dict.fromkeys(seen)]
+        notices += [Notice(where=fspath(path), what=str(one), rehearsal=one) for one in dict.fromkeys(seen)]
 
 
 def file_stamps(path: str | Path) -> list[Notice]:
@@ -81,7 +74,7 @@ def file_stamps(path: str | Path) -> list[Notice]:
 
 def rehearsal_in(notices: Iterable[Notice]) -> Rehearsal | None:
     """Return how much is rehearsed of the files that were read; None where none says so."""
-    return joint(one.rehearsal for one in notices if isinstance(one, Stamped))
+    return joint(one.rehearsal for one in notices if one.rehearsal)
 
 
 def write_beside(path: Path, stamp: str) -> None:
@@ -95,7 +88,7 @@ def write_beside(path: Path, stamp: str) -> None:
 
 def stamps_beside(path: str | Path) -> list[Notice]:
     """Return the stamps that lie beside a file."""
-    return [Stamped(where=fspath(path), what=str(one), rehearsal=one) for one in _beside(path)]
+    return [Notice(where=fspath(path), what=str(one), rehearsal=one) for one in _beside(path)]
 
 
 def _beside(path: str | Path) -> list[Rehearsal]:

@@ -28,9 +28,9 @@ class ReadOptions(TypedDict, total=False):
     workers: Annotated[int, Ge(1)] | Executor | None
 
 
-_NAMED = ("field", "id", "text")
+_NAMED = ("field", "id", "text", "show")
 _DOWNLOAD = "download"
-_WAY = "Join words by commas, such as: field=desc,id=NAME,text=NAME,download"
+_WAY = "Join words by commas, such as: field=desc,id=NAME,text=NAME,show=NAME,download"
 
 
 class TextOptions(TypedDict, total=False):
@@ -41,8 +41,8 @@ class TextOptions(TypedDict, total=False):
     dataset : str, optional
         How texts are read, in words joined by commas: field=desc or field=narr for another part of TREC
         topics than the title, id=NAME and text=NAME for fields of JSON, CSV, Parquet or XML with other names
-        than usual, download to fetch what irds:NAME and hf:NAME stand for. A text that is named is taken
-        alone, without a title.
+        than usual, show=NAME for a field that people see below a passage, such as its date, download to fetch
+        what irds:NAME and hf:NAME stand for. A text that is named is taken alone, without a title.
     """
 
     dataset: str | None
@@ -66,8 +66,12 @@ def run_options(how: ReadOptions) -> ReadOptions:
 def text_fields(how: Mapping[str, Any]) -> TextFields:
     """Return the fields that the words say, of whatever words a verb was given."""
     said = _words(how.get("dataset"))
+    field, id_field, text_field = (said.get(word, [None])[-1] for word in ("field", "id", "text"))
     fields = TextFields(
-        field=Field(said.get("field", Field.TITLE)), id_field=said.get("id"), text_field=said.get("text")
+        field=Field(field or Field.TITLE),
+        id_field=id_field,
+        text_field=text_field,
+        shown=tuple(dict.fromkeys(said.get("show", []))),
     )
     return PLAIN if fields == PLAIN else fields
 
@@ -77,12 +81,12 @@ def asks_to_download(dataset: str | None) -> bool:
     return _DOWNLOAD in _words(dataset)
 
 
-def _words(dataset: str | None) -> dict[str, str]:
-    found = {}
+def _words(dataset: str | None) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for word in filter(None, map(str.strip, (dataset or "").split(","))):
         name, is_named, value = word.partition("=")
         known = value if is_named and name in _NAMED else word == _DOWNLOAD
         if not known or (name == "field" and value not in {*Field}):
             raise InputError(f"there is no dataset word {word!r}", _WAY)
-        found[name] = value
+        found.setdefault(name, []).append(value)
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from prefjudge.core.hits import Passage
 from prefjudge.core.pools import Candidate, candidates_of
 from prefjudge.database import Connection
 from prefjudge.errors import InputError, StudyError
@@ -14,7 +15,7 @@ from prefjudge.reading.given import as_folder, as_path, several
 from prefjudge.reading.held import Held
 from prefjudge.reading.inputs import ForeignVotes, Source, Texts, maybe, take_texts, take_votes
 from prefjudge.reading.labels import rehearsal_in
-from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.collections import read_passages
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.reading.unpacking import digest_of_content
 from prefjudge.reading.votes.tables import Row, Votes, digest_of_rows, parse_map
@@ -59,6 +60,11 @@ class Import:
     phase: str
     mapped: str
     when: float
+
+    def save_texts(self, db: Connection) -> None:
+        """Store the texts of the votes."""
+        passages = {doc: Passage(text) for doc, text in self.votes.passages.items()}
+        save_texts(db, self.votes.queries, passages)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -186,7 +192,7 @@ def store_votes(study: Study, made: Import) -> Stored:
     rows = rows_of(made.votes, made)
     with study.transaction() as db:
         if was_imported(db, made):
-            save_texts(db, made.votes.queries, made.votes.passages)  # which may be given later
+            made.save_texts(db)  # which may be given later
             result.known = len(rows)
             result.notices.append("these votes were imported before: nothing was added")
             return result
@@ -209,7 +215,7 @@ def store_votes(study: Study, made: Import) -> Stored:
             return result
         if rows:
             _store(db, study, made, rows, result)
-        save_texts(db, made.votes.queries, made.votes.passages)
+        made.save_texts(db)
         if not made.votes.carried:  # what a log carries says how many votes each pair is to have
             ask_for_what_there_is(db)
     return result
@@ -520,7 +526,8 @@ def _with_texts(
         known = read_queries(queries, notices=notices)
         asked |= {query: known[query] for query in query_ids if query in known}
     if collection is not None:
-        shown |= read_texts(collection, doc_ids, notices=notices)
+        read = read_passages(collection, doc_ids, notices=notices)
+        shown |= {doc: one.text for doc, one in read.items()}
     for path, what, names, texts in (
         (queries, "queries", query_ids, asked),
         (collection, "documents", doc_ids, shown),

@@ -17,6 +17,7 @@ from prefjudge.core.copies import (
     labels_of_candidates,
     merge_copies,
 )
+from prefjudge.core.hits import Passage
 from prefjudge.core.pools import (
     Candidate,
     PoolDefaults,
@@ -45,7 +46,7 @@ from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.reading.texts.collections import markup_in, read_texts
+from prefjudge.reading.texts.collections import markup_in, read_passages
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.show.results import Shown
 from prefjudge.show.tables import Column, Table
@@ -115,7 +116,7 @@ class _Given:
         if self.texts is None or self.collection is None:
             return
         swapped = 2 * sum(doc in self.texts for doc in heads.docs) > len(heads.docs)
-        among = read_texts(self.collection, heads.queries, fields=self.fields) if swapped else {}
+        among = read_passages(self.collection, heads.queries, fields=self.fields) if swapped else {}
         if 2 * len(among) > len(heads.queries):
             raise InputError(
                 f"queries and collection are swapped: {self.queries} holds the passages, and "
@@ -140,7 +141,7 @@ class _Given:
             )
             self.note(self.qrels, what)
 
-    def known(self, heads: Heads, others: Collection[str]) -> tuple[Qrels | None, dict[str, str]]:
+    def known(self, heads: Heads, others: Collection[str]) -> tuple[Qrels | None, dict[str, Passage]]:
         """Return the qrels, without what the collection cannot show, and the texts of the candidates."""
         judged = self.labels
         if judged and judged.queries and {*judged.queries}.isdisjoint(heads.queries):
@@ -161,14 +162,14 @@ class _Given:
 
     def _candidate_texts(
         self, collection: str | Path, heads: Heads, others: Collection[str]
-    ) -> dict[str, str]:
-        """Return the texts of the runs' top documents, of the qrels', and of others if they are there."""
+    ) -> dict[str, Passage]:
+        """Return the passages of the runs' top documents, of the qrels', and of others if they are there."""
         # A run's document must have one. A qrel without one cannot be shown: it is left out, with a notice.
         qrels = self.labels
         of_runs = [heads.docs[code] for code in np.unique(heads.doc)]
         of_qrels = [qrels.docs[code] for code in np.unique(qrels.doc[qrels.grade >= 1])] if qrels else []
         wanted = dict.fromkeys([*of_runs, *of_qrels, *others])
-        found = read_texts(collection, wanted, fields=self.fields, notices=self.notices)
+        found = read_passages(collection, wanted, fields=self.fields, notices=self.notices)
         missing = [doc for doc in of_runs if doc not in found]
         if missing:
             raise InputError(
@@ -395,7 +396,8 @@ def pool(
             given.refuse_swapped(heads)
             raise
         every = build_pools(heads, judged, depth=depth, per_query=QrelsPerQuery.FIRST if duels else per_query)
-        same = given.same(passages, every.docs)
+        shown = {doc: one.text for doc, one in passages.items()}
+        same = given.same(shown, every.docs)
         pools, gone = merge_copies(every, same, judged, kept=kept)
         if duels:
             pools = _duels(heads, judged)
@@ -415,7 +417,7 @@ def pool(
         given.note_in_no_run(len(heads.queries))
         if opened is not None:
             notices += markup_in(texts or {}, given.queries or "")
-            notices += markup_in(passages, given.collection or "")
+            notices += markup_in(shown, given.collection or "")
             others = {
                 "qrels": given.qrels,
                 "queries": given.queries,

@@ -1,11 +1,13 @@
 """The study's inputs, pools, texts, pairs and gold pairs."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from prefjudge.core.copies import Copies, folded
 from prefjudge.core.gold import GoldPair
+from prefjudge.core.hits import Passage
 from prefjudge.core.pools import Pairs, Pools, pools_of_columns
 from prefjudge.database import Connection, row_of
 from prefjudge.errors import InputError, StudyError, quoted
@@ -16,6 +18,9 @@ from prefjudge.study.store import COUNTED, IMPORTED, JUDGES
 
 if TYPE_CHECKING:
     from prefjudge.study.store import Study
+
+
+T = TypeVar("T")
 
 
 def is_published(db: Connection, target: str | None = None) -> bool:
@@ -83,28 +88,38 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
     db.insert_all("inputs", files, "ON CONFLICT (kind, path) DO NOTHING")
 
 
-def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, str]) -> None:
+def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, Passage]) -> None:
     """Store the texts of queries and passages."""
     # Once some are published they stay as they were shown. Texts that differ in blanks alone, as by the ends
     # of lines, are the same to who reads them.
-    given = {"query": dict(queries), "passage": dict(passages)}
+    asked, shown = dict(queries), dict(passages)
     if is_settled(db):
-        shown = {"query": load_queries(db), "passage": load_passages(db)}
-        for kind, texts in given.items():
-            known = {key: shown[kind][key] for key in texts if key in shown[kind]}
-            other = [key for key, text in known.items() if folded(texts[key]) != folded(text)]
-            texts.update(known)
-            if other:
-                raise StudyError(
-                    f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was judged",
-                    "Give the queries and the collection that the study was made from, or make a new study.",
-                )
-    tables = (("queries", "query_id"), ("passages", "doc_id"))
-    for (table, column), texts in zip(tables, given.values(), strict=True):
-        db.insert_all(
-            table,
-            ({column: key, "text": text} for key, text in texts.items()),
-            f"ON CONFLICT ({column}) DO UPDATE SET text = excluded.text",
+        _keep_shown("query", asked, load_queries(db))
+        _keep_shown("passage", shown, load_shown(db))
+    db.insert_all(
+        "queries",
+        ({"query_id": key, "text": text} for key, text in asked.items()),
+        "ON CONFLICT (query_id) DO UPDATE SET text = excluded.text",
+    )
+    db.insert_all(
+        "passages",
+        (
+            {"doc_id": key, "text": one.text, "shown": json.dumps(one.shown) if one.shown else ""}
+            for key, one in shown.items()
+        ),
+        "ON CONFLICT (doc_id) DO UPDATE SET text = excluded.text, shown = excluded.shown",
+    )
+
+
+def _keep_shown(kind: str, now: dict[str, T], before: Mapping[str, T]) -> None:
+    """Keep what was shown before; refuse what reads differently."""
+    known = {key: before[key] for key in now if key in before}
+    other = [key for key, one in known.items() if folded(str(now[key])) != folded(str(one))]
+    now.update(known)
+    if other:
+        raise StudyError(
+            f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was judged",
+            "Give the queries and the collection that the study was made from, or make a new study.",
         )
 
 
@@ -169,6 +184,33 @@ def load_queries(db: Connection) -> dict[str, str]:
 def load_passages(db: Connection) -> dict[str, str]:
     """Return the texts of the passages."""
     return dict(db.execute("SELECT doc_id, text FROM passages ORDER BY doc_id"))
+
+
+def load_shown(db: Connection) -> dict[str, Passage]:
+    """Return the passages as people see them, with what stands below their texts."""
+    return {
+        doc: Passage(text, tuple((name, value) for name, value in json.loads(shown or "[]")))
+        for doc, text, shown in db.execute("SELECT doc_id, text, shown FROM passages ORDER BY doc_id")
+    }
+
+
+def refuse_marked(db: Connection, gold: Iterable[GoldPair]) -> None:
+    """Refuse gold pairs that lack a field which other passages show: it would tell them from the others."""
+    passages = load_shown(db)
+    compared = {doc for _, *docs in load_pairs_by_number(db).values() for doc in docs} & passages.keys()
+    shown = {name for doc in compared for name, _ in passages[doc].shown}
+    problems = [
+        f"{pair.query[:60]!r}: {doc or 'a passage without doc_id'} has no {' or '.join(sorted(lacks))}"
+        for pair in gold
+        for doc in (pair.good_id, pair.bad_id)
+        if (lacks := shown - {name for name, _ in passages.get(doc, Passage("")).shown})
+    ]
+    if problems:
+        raise InputError(
+            "gold pairs lack what other passages show: workers would know them by it",
+            "Take passages of the collection that have it, or pool again without --dataset show=…",
+            problems[:20],
+        )
 
 
 def load_inputs(db: Connection) -> list[InputFile]:
@@ -241,6 +283,7 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
     withdrawn = load_withdrawn(db)
     active = {number: pair for number, pair in known.items() if number not in withdrawn}
     _refuse_known_answers(known.values(), wanted)
+    refuse_marked(db, [pair for pair in wanted if not pair.practice])
     gone = [number for number, pair in active.items() if pair not in wanted]
     back = [number for number, pair in known.items() if pair in wanted and number not in active]
     hidden = {number for (number,) in db.execute("SELECT DISTINCT gold_id FROM slots")}

@@ -465,6 +465,7 @@ STEPS = [
         intended DOUBLE PRECISION NOT NULL
     );
     """,
+    "ALTER TABLE passages ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
 ]
 
 

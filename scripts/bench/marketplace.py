@@ -24,10 +24,10 @@ import urllib3
 from botocore import UNSIGNED
 from botocore.config import Config
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.hits import Comparison, Layout, Passage
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
-from prefjudge.pages.hit import HitPage, Slot, render_hit_page
+from prefjudge.pages.hit import HitPage, render_hit_page
 
 PAIRS, WORDS = 13, 60
 SERVER = """
@@ -52,9 +52,9 @@ def question(rng: np.random.Generator) -> str:
     def text(length: int) -> str:
         return " ".join(rng.choice(words, length))
 
+    both = [(Passage(text(WORDS)), Passage(text(WORDS))) for _ in range(PAIRS)]
     slots = tuple(
-        Slot(name=name(), query=text(6), passages=(text(WORDS), text(WORDS)), tokens=(name(), name()))
-        for _ in range(PAIRS)
+        Comparison(name=name(), query=text(6), passages=one, tokens=(name(), name())) for one in both
     )
     layout = Layout(order=tuple(range(PAIRS)), swapped=(False,) * PAIRS)
     page = HitPage(

@@ -3,13 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.hits import Comparison, Layout, Passage
 from prefjudge.crowd.simulated import read_page, seen
-from prefjudge.pages.hit import HitPage, Slot, render_hit_page
+from prefjudge.pages.hit import HitPage, render_hit_page
 
 
 def shown(query: str, first: str, second: str) -> tuple[str, tuple[str, str]]:
-    slot = Slot(name="s" * 12, query=query, passages=(first, second), tokens=("a" * 12, "b" * 12))
+    both, tokens = (Passage(first), Passage(second)), ("a" * 12, "b" * 12)
+    slot = Comparison(name="s" * 12, query=query, passages=both, tokens=tokens)
     page = HitPage(
         title="t", question="q", instructions="", consent="", reward="", shares=(), slots=(slot,),
         layouts=(Layout(order=(0,), swapped=(False,)),),

@@ -1,12 +1,15 @@
 """Collections as TREC, BEIR and spreadsheets keep them, and what is wrong with broken ones."""
 
 import gzip
+from datetime import date
 
 import pytest
 
+from prefjudge.core.hits import Passage
 from prefjudge.errors import InputError
 from prefjudge.reading.files import Notice
-from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.options import text_fields
+from prefjudge.reading.texts.collections import read_passages, read_texts
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.steps.check import check
 
@@ -43,6 +46,37 @@ def test_collections_are_read(tmp_path, name, pack):
     assert read_texts(tmp_path / "one", [*expected, "nobody"]) == expected
     assert read_texts(tmp_path, list(expected)[-1:]) == dict([list(expected.items())[-1]])
     assert read_queries(tmp_path / "one") == expected
+
+
+DATED = {
+    "csv": "id,text,date,site\nd1,one,2021-03-04, news\nd2,two,,\n",
+    "jsonl": '{"id": "d1", "text": "one", "date": "2021-03-04", "site": " news"}\n'
+    '{"id": "d2", "text": "two"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", [*DATED, "parquet"])
+def test_fields_that_are_asked_for_stand_below_a_passage_and_no_others(tmp_path, kind):
+    path = tmp_path / f"one.{kind}"
+    if kind == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        table = {
+            "id": ["d1", "d2"],
+            "text": ["one", "two"],
+            "date": [date(2021, 3, 4), None],
+            "site": ["news", ""],
+        }
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table(table), path)
+    else:
+        path.write_text(DATED[kind])
+    found = read_passages(path, ["d2", "d1"], fields=text_fields({"dataset": "show=date,show=site"}))
+    assert found == {
+        "d2": Passage("two"),
+        "d1": Passage("one", (("date", "2021-03-04"), ("site", "news"))),
+    }
+    assert read_passages(path, ["d1"]) == {"d1": Passage("one")}
+    with pytest.raises(InputError, match="no passage has a field day"):
+        read_passages(path, ["d1"], fields=text_fields({"dataset": "show=day"}))
 
 
 def test_documents_span_blocks(tmp_path):

@@ -9,11 +9,13 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.hits import Layout
+from prefjudge.core.hits import Comparison, Layout, Passage
 from prefjudge.crowd.mturk.questions import write_question
 from prefjudge.crowd.tasks import Page
 from prefjudge.errors import InputError
-from prefjudge.pages.hit import HitPage, Slot, languages, render_hit_page
+from prefjudge.pages.hit import HitPage, languages, render_hit_page
+
+BOTH = (Passage("a"), Passage("b"))
 
 
 def opaque(number: int) -> str:
@@ -22,8 +24,10 @@ def opaque(number: int) -> str:
 
 def page_of(texts: list[tuple[str, str, str]], **changes: object) -> HitPage:
     slots = tuple(
-        Slot(name=opaque(3 * i), query=query, passages=(a, b), tokens=(opaque(3 * i + 1), opaque(3 * i + 2)))
-        for i, (query, a, b) in enumerate(texts)
+        Comparison(
+            name=opaque(3 * i), query=query, passages=both, tokens=(opaque(3 * i + 1), opaque(3 * i + 2))
+        )
+        for i, (query, both) in enumerate((query, (Passage(a), Passage(b))) for query, a, b in texts)
     )
     straight = Layout(order=tuple(range(len(slots))), swapped=(False,) * len(slots))
     page = HitPage(
@@ -193,7 +197,7 @@ def test_ties_and_strengths_are_offered_only_when_asked():
         ({"shares": ("$0.00", "$1.00")}, "2 shares of the reward for 2 slots"),
         ({"layouts": ()}, "no slots or no layouts"),
         ({"layouts": (Layout(order=(0, 0), swapped=(True, True)),)}, "layout 0 does not show each"),
-        ({"slots": (Slot(name="gold", query="q", passages=("a", "b"), tokens=("x", "x")),)}, "used twice"),
+        ({"slots": (Comparison(name="gold", query="q", passages=BOTH, tokens=("x", "x")),)}, "used twice"),
     ],
 )
 def test_a_hit_that_cannot_be_shown_is_refused(change, problem):

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from prefjudge.core.hits import Layout, layout_index
-from prefjudge.pages.hit import Example, HitPage, Slot, render_hit_page
+from prefjudge.core.hits import Comparison, Layout, Passage, layout_index
+from prefjudge.pages.hit import Example, HitPage, render_hit_page
 from tests.site.conftest import inspect, soon
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
@@ -16,8 +16,8 @@ ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
 
 def page_of(count: int = 4, **changes: Any) -> HitPage:
     slots = tuple(
-        Slot(
-            name=f"slot{i:08d}", query=f"query {i}", passages=(f"first {i}", f"second {i}"),
+        Comparison(
+            name=f"slot{i:08d}", query=f"query {i}", passages=(Passage(f"first {i}"), Passage(f"second {i}")),
             tokens=(f"aaaa{i:08d}", f"bbbb{i:08d}"),
         )
         for i in range(count)
@@ -156,7 +156,7 @@ def test_the_layout_is_the_one_that_the_requester_computes(platform, open_page, 
     page.click("#begin")
     layout = spec.layouts[layout_index(assignment, 7)]
     shown = layout.order[0]
-    texts = spec.slots[shown].passages
+    texts = [str(one) for one in spec.slots[shown].passages]
     left, right = reversed(texts) if layout.swapped[shown] else texts
     assert (page.inner_text("#query"), page.inner_text("#text0"), page.inner_text("#text1")) == (
         f"query {shown}", left, right,
@@ -332,7 +332,8 @@ def test_a_pair_that_cannot_be_judged_and_comments_are_submitted(platform, open_
 
 def test_on_a_phone_the_question_stays_and_a_button_leads_to_the_other_passage(platform, open_page):
     text = "word " * 300
-    slot = Slot(name="slot00000000", query="the query", passages=(text, text), tokens=("a" * 12, "b" * 12))
+    both, tokens = (Passage(text), Passage(text)), ("a" * 12, "b" * 12)
+    slot = Comparison(name="slot00000000", query="the query", passages=both, tokens=tokens)
     page = open_page(viewport={"width": 390, "height": 700}, is_mobile=True, has_touch=True)
     page.goto(platform.url(page_of(1, slots=(slot,), shares=())))
     page.tap("#begin")
@@ -388,10 +389,9 @@ HOSTILE = (
 
 def test_hostile_passages_are_only_text(platform, open_page):
     slots = tuple(
-        Slot(
-            name=f"slot{i:08d}", query=text[:300], passages=(text, text), tokens=(f"a{i:011d}", f"b{i:011d}")
-        )
+        Comparison(name=f"slot{i:08d}", query=text[:300], passages=both, tokens=(f"a{i:011d}", f"b{i:011d}"))
         for i, text in enumerate(HOSTILE)
+        for both in [(Passage(text, (("from", text),)), Passage(text))]
     )
     straight = Layout(order=(0, 1, 2, 3), swapped=(False,) * 4)
     page = open_page(viewport={"width": 375, "height": 700})
@@ -466,8 +466,9 @@ INDENTS = """text => {
 @pytest.mark.parametrize("width", [1200, 320])
 def test_passages_are_shown_as_they_came(platform, open_page, width):
     slots = tuple(
-        Slot(name=f"slot{i:08d}", query=name, passages=(text, "plain"), tokens=(f"a{i:011}", f"b{i:011}"))
+        Comparison(name=f"slot{i:08d}", query=name, passages=both, tokens=(f"a{i:011}", f"b{i:011}"))
         for i, (name, text) in enumerate(TEXTS.items())
+        for both in [(Passage(text), Passage("plain"))]
     )
     straight = Layout(order=tuple(range(len(slots))), swapped=(False,) * len(slots))
     page = open_page(viewport={"width": width, "height": 700}, is_mobile=width < 400)

@@ -140,10 +140,11 @@ def test_a_crowd_that_shows_no_pages_asks_the_comparisons(elsewhere: Path, platf
     for task_id, published in platform.tasks.items():
         answers = {}
         for asked in published.task.comparisons:
-            worth = [truth.get((asked.query, passage), float("-inf")) for passage in asked.passages]
+            texts = [passage.text for passage in asked.passages]
+            worth = [truth.get((asked.query, text), float("-inf")) for text in texts]
             answers[asked.name] = asked.tokens[int(worth[1] > worth[0])]
-            if answer := good.get(frozenset(asked.passages)):
-                good_first.add(asked.passages[0] == answer)
+            if answer := good.get(frozenset(texts)):
+                good_first.add(texts[0] == answer)
         person = platform.join(Person(approved=20_000))
         platform.submit(platform.take(person, task_id), {"consent": "yes", **answers})
     assert good_first == {True, False}, "who takes the first passage throughout misses gold"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import numpy as np
@@ -15,6 +16,8 @@ import urllib3
 
 from prefjudge import gold, init, pool, publish
 from prefjudge.core.gold import suggest_gold
+from prefjudge.crowd.simulated import read_page
+from prefjudge.errors import InputError
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.field.publish import plan_batch
 from prefjudge.reading.labels import read_qrels
@@ -88,6 +91,40 @@ def small_study(study: Path) -> Path:
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     return study
+
+
+def test_gold_shows_below_its_passages_what_all_others_show(tmp_path: Path) -> None:
+    study, file = tmp_path / "study", tmp_path / "dated.jsonl"
+    lines = [line.split("\t", 1) for line in (COLLECTION / "collection.tsv").read_text().splitlines()]
+    rows = [{"id": doc, "text": text, "date": f"day {place}"} for place, (doc, text) in enumerate(lines)]
+    given: dict[str, Any] = {"runs": COLLECTION / "runs", "qrels": COLLECTION / "qrels.txt"}
+    given |= {"queries": COLLECTION / "queries.tsv", "collection": file}
+    init(study, config="demo")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pool(study, **given, dataset="show=date")
+    with pytest.raises(InputError, match="workers would know them by it") as refused:
+        gold(study, accept=True, file=COLLECTION / "gold.tsv")
+    assert refused.value.problems[0].endswith("a passage without doc_id has no date")
+    gold(study, suggest=6)
+    gold(study, accept=True)
+    for page in publish_and_look(study):
+        source = page.source.decode()
+        assert source.count("<small>\n\ndate: day ") == source.count("<dd id=") > 0
+        seen = {text for slot in read_page(source).slots for text in slot.passages}
+        assert seen <= {text for _, text in lines}, "a study is rebuilt by the texts alone"
+    with pytest.raises(InputError, match="newcomers would show other fields"):
+        pool(study, **given, challenge=True)
+
+    other = tmp_path / "other"
+    init(other, config="demo")
+    (pair,) = read_gold(study / "gold.tsv")[:1]
+    file.write_text(
+        "".join(json.dumps(row | ({"date": None} if row["id"] == pair.bad_id else {})) + "\n" for row in rows)
+    )
+    pool(other, **given, dataset="show=date")
+    with pytest.raises(InputError, match="workers would know them by it") as refused:
+        gold(other, accept=True, file=study / "gold.tsv")
+    assert any(one.endswith(f"{pair.bad_id} has no date") for one in refused.value.problems)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from os import fspath
 from pathlib import Path
 
+from prefjudge.core.hits import Passage
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import is_dataset
 from prefjudge.reading.files import LONGEST, Notice, Problems, compression, decode, encode
@@ -21,7 +22,7 @@ from prefjudge.reading.texts.texts import (
     JSON_LINES,
     LINES,
     OF_QUERIES,
-    dataset_texts,
+    dataset_passages,
     hidden_line,
     open_texts,
     parse_json,
@@ -164,32 +165,34 @@ def read_texts(
     notices: list[Notice] | None = None,
 ) -> dict[str, str]:
     """Return the texts of those documents that are there by doc_id, in the order asked for."""
-    # A collection has a line per document: ``id<tab>text``, ``id<tab>title<tab>text``,
-    # ``id<tab>address<tab>title<tab>body``, or a JSON object. Or it has one of the text formats. A plain file
-    # of lines whose ids ascend is not read but searched. A folder is read file by file; MS MARCO v2's ids say
-    # where in which file they are.
+    plain = replace(fields, shown=()) if fields.shown else fields
+    return {doc: one.text for doc, one in read_passages(path, doc_ids, fields=plain, notices=notices).items()}
+
+
+def read_passages(
+    path: str | Path,
+    doc_ids: Iterable[str],
+    *,
+    fields: TextFields = PLAIN,
+    notices: list[Notice] | None = None,
+) -> dict[str, Passage]:
+    """Return those passages that are there by doc_id, in the order asked for, with the fields to show."""
     if is_dataset(path):
-        return dataset_texts(fspath(path), doc_ids, fields)
-    if isinstance(path, Held):
-        return texts_of(path, doc_ids)
-    wanted = dict.fromkeys(map(encode, doc_ids))
-    search = _Search(wanted=wanted, fields=fields, notices=[] if notices is None else notices)
-    folder = Path(path)
-    files = [fspath(path)]
-    if folder.is_dir():
-        search.by_offset(folder)
-        files = [fspath(file) for file in sorted(folder.iterdir()) if file.is_file()]
-    sought = []
-    for file in files:
-        if search.missing:
-            if search.by_id(file):
-                sought.append(file)
-            else:
-                search.scan(file)
-    for file in sought:
-        if search.missing:  # a file may ascend at the samples and not between them
-            search.scan(file)
-    return {decode(name): search.found[name] for name in wanted if name in search.found}
+        found = dataset_passages(fspath(path), doc_ids, fields)
+    elif isinstance(path, Held):
+        found = {doc: Passage(text) for doc, text in texts_of(path, doc_ids).items()}
+    else:
+        wanted = dict.fromkeys(map(encode, doc_ids))
+        search = _Search(wanted=wanted, fields=fields, notices=[] if notices is None else notices)
+        search.look_through(Path(path))
+        found = {decode(name): search.found[name] for name in wanted if name in search.found}
+    known = {name for one in found.values() for name, _ in one.shown}
+    if found and (lacking := next((name for name in fields.shown if name not in known), None)):
+        raise InputError(
+            f"{path}: no passage has a field {lacking}, which --dataset show={lacking} asks for",
+            "Name a field of the collection: of JSON, CSV, Parquet, or irds:NAME.",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +202,31 @@ class _Search:
     wanted: dict[bytes, None]
     fields: TextFields
     notices: list[Notice]
-    found: dict[bytes, str] = field(default_factory=dict)
+    found: dict[bytes, Passage] = field(default_factory=dict)
 
     @property
     def missing(self) -> bool:
         return len(self.found) < len(self.wanted)
+
+    def look_through(self, path: Path) -> None:
+        """Look up what a collection has, a file or a folder of them."""
+        # It has a line per document: `id<tab>text`, `id<tab>title<tab>text`, a JSON object, or
+        # `id<tab>address<tab>title<tab>body`; or one of the text formats. A plain file of lines whose ids
+        # ascend is not read but searched. MS MARCO v2's ids say where in which file of a folder they are.
+        files = [fspath(path)]
+        if path.is_dir():
+            self.by_offset(path)
+            files = [fspath(file) for file in sorted(path.iterdir()) if file.is_file()]
+        sought = []
+        for file in files:
+            if self.missing:
+                if self.by_id(file):
+                    sought.append(file)
+                else:
+                    self.scan(file)
+        for file in sought:
+            if self.missing:  # a file may ascend at the samples and not between them
+                self.scan(file)
 
     def by_id(self, path: str) -> bool:
         """Look up what one file has; False where it is not sorted, or its fields have names."""
@@ -218,7 +241,7 @@ class _Search:
             for name, line in lines.items():
                 if line is not None and (record := parse_tabs(line, 1, problems)):
                     where = f"{path}, document {decode(name)}"
-                    self.found[name] = readable(record.text, where, self.notices)
+                    self.found[name] = self.passage(record, where)
         return True
 
     def by_offset(self, folder: Path) -> None:
@@ -234,7 +257,7 @@ class _Search:
             problems = Problems(fspath(path), "collection")
             record = parse_json(line, 1, problems, self.fields) if line else None
             if record is not None and record.name == name:
-                self.found[name] = readable(record.text, fspath(path), self.notices)
+                self.found[name] = self.passage(record, fspath(path))
 
     def scan(self, path: str) -> None:
         """Read a collection from end to end."""
@@ -243,12 +266,19 @@ class _Search:
         reading = Reading(problems=problems, notices=self.notices, fields=self.fields, wanted=self.wanted)
         with problems:
             for record in _records(reading, self.wanted):
-                text = readable(record.text, f"{path}:{record.line}", self.notices)
-                if self.found.setdefault(record.name, text) != text:
+                one = self.passage(record, f"{path}:{record.line}")
+                if self.found.setdefault(record.name, one).text != one.text:
                     before = f"on line {lines[record.name]}" if record.name in lines else "in another file"
                     hint = "Give each doc_id one text only."
                     problems.add(record.line, 1, f"the document has another text {before}", record.name, hint)
                 lines.setdefault(record.name, record.line)
+
+    def passage(self, record: Record, where: str) -> Passage:
+        """Return a document as people see it."""
+        shown = [
+            (name, readable(text.encode("utf-8", "replace"), where, None)) for name, text in record.shown
+        ]
+        return Passage(readable(record.text, where, self.notices), tuple(shown))
 
 
 def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:

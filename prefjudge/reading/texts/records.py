@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from textwrap import shorten
 
+from prefjudge.core.hits import Shown
 from prefjudge.errors import InputError
 from prefjudge.reading.files import LONGEST, Notice, Problems
 from prefjudge.reading.lines import Block
@@ -39,6 +41,8 @@ class TextFields:
     text_field: str | None = None
     """The names of the fields, where they are not among those that are known. A text that is named is taken
     alone, without a title."""
+    shown: tuple[str, ...] = ()
+    """The names of the fields that people see below a passage."""
 
     def ids(self, known: tuple[str, ...] = IDS) -> tuple[str, ...]:
         """Return the names of what may hold the id."""
@@ -58,8 +62,8 @@ class TextFields:
     @property
     def given(self) -> str:
         """The words of ``--dataset`` that name a field, as they are typed."""
-        named = {"id": self.id_field, "text": self.text_field}
-        return ",".join(f"{word}={name}" for word, name in named.items() if name is not None)
+        named = [("id", self.id_field), ("text", self.text_field), *(("show", name) for name in self.shown)]
+        return ",".join(f"{word}={name}" for word, name in named if name is not None)
 
 
 PLAIN = TextFields()
@@ -71,11 +75,12 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,31});")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One query or document: the number of its line, its id and its text."""
+    """One query or document: the number of its line, its id, its text, and the fields to show below."""
 
     line: int
     name: bytes
     text: bytes
+    shown: Shown = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +117,13 @@ def to_name(lacking: Mapping[str, Sequence[str]]) -> str:
     known = "; ".join(f"the {what} under {', '.join(names)}" for what, names in lacking.items())
     words = ",".join(f"{what}=NAME" for what in lacking)
     return f"Looked for: {known}. Use these names, or, if the verb has it, --dataset {words}."
+
+
+def below(fields: TextFields, row: Mapping[str, object]) -> Shown:
+    """Return what a row has of the fields to show below its text, each on one line."""
+    said = {name: row.get(name) for name in fields.shown}
+    plain = {name: str(value) for name, value in said.items() if isinstance(value, str | int | date)}
+    return tuple((name, " ".join(value.split())) for name, value in plain.items() if value.strip())
 
 
 def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:

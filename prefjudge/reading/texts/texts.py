@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from os import fspath
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prefjudge.core.hits import Passage, Shown
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import dataset_documents, dataset_entries, is_dataset
 from prefjudge.reading.files import Notice, Problems, csv_rows, decode, encode, is_text
@@ -32,6 +34,7 @@ from prefjudge.reading.texts.records import (
     RecordReader,
     TextFields,
     as_text,
+    below,
     columns_of,
     to_name,
 )
@@ -69,7 +72,8 @@ def read_csv_records(blocks: Iterator[Block], reading: Reading) -> Iterator[Reco
             reading.problems.add(line, 1, what, ",".join(row).encode(), way)
         else:
             said = filter(None, (row[place].strip() for place in texts))
-            yield Record(line, row[name].strip().encode(), "\n".join(said).encode())
+            shown = below(reading.fields, dict(zip(header, row, strict=True)))
+            yield Record(line, row[name].strip().encode(), "\n".join(said).encode(), shown)
 
 
 def _separator(header: str) -> str:
@@ -86,12 +90,16 @@ def _lines(blocks: Iterator[Block], reading: Reading) -> Iterator[str]:
 # The queries and documents of datasets of ir_datasets: which of their fields is the text.
 
 
-def dataset_texts(path: str, doc_ids: Iterable[str], fields: TextFields) -> dict[str, str]:
-    """Return the texts of the documents that a dataset has, in the order asked for."""
+def dataset_passages(path: str, doc_ids: Iterable[str], fields: TextFields) -> dict[str, Passage]:
+    """Return the passages that a dataset has, in the order asked for."""
     wanted = list(dict.fromkeys(doc_ids))
     found = dataset_documents(path, wanted)
     named = fields.text_field
-    return {name: _document_text(path, found[name], named) for name in wanted if name in found}
+    return {
+        name: Passage(_document_text(path, found[name], named), below(fields, found[name]._asdict()))
+        for name in wanted
+        if name in found
+    }
 
 
 def _query_text(path: str, query: Any, fields: TextFields) -> str:
@@ -231,7 +239,8 @@ def read_parquet_records(blocks: Iterator[Block], reading: Reading) -> Iterator[
         columns = columns_of(list(file.schema_arrow.names), reading)
         _check_types(file, columns, reading)
         name, wanted, start = columns[0], _wanted(reading), 0
-        asked = [one for one in dict.fromkeys(columns) if one]
+        shown = [one for one in reading.fields.shown if one in file.schema_arrow.names]
+        asked = [one for one in dict.fromkeys([*columns, *shown]) if one]
         for group in range(file.num_row_groups):
             if wanted is not None:
                 ids = file.read_row_group(group, columns=[name])[name].cast(pa.string())
@@ -247,22 +256,25 @@ def read_parquet_records(blocks: Iterator[Block], reading: Reading) -> Iterator[
                     batch[one].take(places).cast(pa.string()).to_pylist() if one else [None] * len(places)
                     for one in columns[1:]
                 )
-                cells = zip(places.to_pylist(), keys.take(places).to_pylist(), body, head, strict=True)
+                rows = batch.select(shown).take(places).to_pylist() if shown else []
+                below_them = [below(reading.fields, row) for row in rows] or [()] * len(places)
+                names = keys.take(places).to_pylist()
+                cells = zip(places.to_pylist(), names, body, head, below_them, strict=True)
                 yield from _of_rows(start + 1, cells, reading)
                 start += batch.num_rows
 
 
 def _of_rows(
-    first: int, cells: Iterator[tuple[int, str | None, str | None, str | None]], reading: Reading
+    first: int, cells: Iterator[tuple[int, str | None, str | None, str | None, Shown]], reading: Reading
 ) -> Iterator[Record]:
-    for place, key, body, head in cells:
+    for place, key, body, head, shown in cells:
         line = first + place
         parts = [part.strip() for part in (head, body) if part and part.strip()]
         if key is None or not key.strip() or not parts:
             what = "no id" if key is None or not key.strip() else "no text"
             reading.problems.add(line, 1, what, str(key or "").encode(), "Fill in the cell.")
         else:
-            yield Record(line, key.strip().encode(), "\n".join(parts).encode())
+            yield Record(line, key.strip().encode(), "\n".join(parts).encode(), shown)
 
 
 def _wanted(reading: Reading) -> pa.Array | None:
@@ -513,7 +525,8 @@ def parse_json(line: bytes, number: int, problems: Problems, fields: TextFields 
         return None
     whole = f"{title}\n{text}" if title and title.strip() else text
     whole = _BLANK_LINES.sub("", whole).rstrip()  # its first line keeps its indentation: it may be code
-    return Record(number, name.encode("utf-8", "surrogatepass"), whole.encode("utf-8", "replace"))
+    shown = below(fields, record) if fields.shown else ()
+    return Record(number, name.encode("utf-8", "surrogatepass"), whole.encode("utf-8", "replace"), shown)
 
 
 def _keys(fields: TextFields) -> tuple[tuple[str, ...], ...]:
@@ -574,6 +587,7 @@ def read_queries(
         return {one.query_id: _query_text(path, one, fields) for one in dataset_entries(path, "queries")}
     if isinstance(path, Held):
         return queries_of(path)
+    fields = replace(fields, shown=()) if fields.shown else fields
     problems = Problems(fspath(path), "queries file")
     notices = [] if notices is None else notices
     texts: dict[bytes, tuple[int, bytes]] = {}

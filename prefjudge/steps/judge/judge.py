@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Interval
 
+from prefjudge.core.hits import Passage
 from prefjudge.core.judgments import (
     Judgments,
     ModelComparison,
@@ -59,7 +60,7 @@ from prefjudge.study.imports import (
     save_votes,
 )
 from prefjudge.study.people import load_rehearsal
-from prefjudge.study.pools import load_inputs, load_pairs_by_number, load_passages, load_queries
+from prefjudge.study.pools import load_inputs, load_pairs_by_number, load_queries, load_shown
 from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.store import Study, open_study
 from prefjudge.study.values import Dollars
@@ -533,7 +534,7 @@ class _Asker:
         self._prompt = load_prompt()
         self._counting = Lock()
         with study.transaction(write=False) as db:
-            self._queries, self._passages = load_queries(db), load_passages(db)
+            self._queries, self._passages = load_queries(db), load_shown(db)
 
     def vote(self, pair: tuple[str, str, str]) -> ModelVote | None:
         """Return the model's vote on a pair, None where a reply chooses nothing."""
@@ -557,7 +558,7 @@ class _Asker:
                 "They are not votes. Ask a model that replies with 1 or 2 at once, without reasoning first.",
             )
 
-    def _choose(self, query: str, first: str, second: str) -> int | None:
+    def _choose(self, query: str, first: Passage, second: Passage) -> int | None:
         """Return 1 for the passage shown first, -1 for the other, 0 for neither, None for no choice."""
         design = self._study.config.design
         prompt = self._prompt.render(
