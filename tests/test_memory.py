@@ -229,7 +229,7 @@ def test_a_paper_of_memory_is_that_of_files(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match="row 1: document 'd' is in the pool of query 'q' already, in row 0"):
         prefjudge.winratio(runs=FRAMES, judgments=table, pool={"q": ["d", "d"]})
     text = resource_dir("configs").joinpath("papers", "shallow-pooling.toml").read_text()
-    Path("few.toml").write_text("[[exhibits]]".join(text.split("[[exhibits]]")[:5]))
+    Path("few.toml").write_text("[[exhibits]]".join(text.split("[[exhibits]]")[:6]))
     monkeypatch.setattr(
         "prefjudge.steps.reproduce.reproduce.write_figure", lambda path, figure, stamp: path.touch()
     )
