@@ -79,11 +79,9 @@ _HITS = 15
 
 
 class VoteSet:
-    """One set of judgments, and the scores of the runs under the preference qrels that its votes make.
+    """One set of judgments, and the scores of the runs, ``placed``, under the qrels that its votes make.
 
-    ``placed`` is where the runs placed all that the votes may prefer. The qrels are those that resolving
-    finds, or else those ``kept`` by the strategy that asked for the votes. ``resolutions`` are the
-    tournaments where they are known.
+    These are what resolving finds, or else those ``kept`` by the strategy that asked for the votes.
     """
 
     def __init__(
@@ -246,7 +244,6 @@ class Boards:
     """The boards of the runs under each label set and measure, and what is to be said beside them.
 
     Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
-    With judgments there are ``votes``, how each run agrees with them, and how much of its top was compared.
     """
 
     def __init__(self, found: Findings, measures: Measures = (), statistic: Statistic = "mean") -> None:
@@ -310,11 +307,7 @@ class Boards:
 
     @cached_property
     def win_ratios(self) -> WinRatios | None:
-        """The win ratios of all pairs of runs; None without judgments, or with nothing to compare.
-
-        The runs stand in the order of the board by people's answers. They are read again only where one of
-        them begins with a document that no vote could prefer.
-        """
+        """The win ratios of all pairs of runs, by people's answers; None without any to compare."""
         found = self.found
         if found.judgments is None:
             return None

@@ -364,11 +364,7 @@ class Findings:
         return tuple(matrices)
 
     def note_surprises(self, measures: Sequence[Measure], ties: Iterable[TieSensitivity]) -> None:
-        """Add to the notices what in the runs changes their scores, before a number is told.
-
-        Refuse labels by which nothing is measured: all scores would be 0. Of few labels a query a run may
-        well have found none, and 0 is its score.
-        """
+        """Add to the notices what changes the runs' scores; refuse labels by which all would be 0."""
         labels, ranks = self.qrels, self.placed(*self.qrels)
         counting = {measure.family for measure in measures} <= _UNGRADED
         for placed, one in zip(ranks, labels, strict=True):
@@ -567,10 +563,9 @@ def _all_named(
 def _open(
     found: Findings, study: Study, best: BestAnswers | None, held: Mapping[str, Source], *, preference: bool
 ) -> None:
-    """Take a study's runs, its label sets over the queries that it judges, its judgments and its pools.
+    """Take a study's label sets over the queries that it judges, its judgments and its pools.
 
-    Of the files, runs are left out, which others may join. What the study was made from in memory is
-    ``held`` again: the runs among it are left to those that are given.
+    Runs are left to those that are given, which others may join.
     """
     with study.reading():
         with study.transaction(write=False) as db:

@@ -87,11 +87,7 @@ def gather_judgments(
 
 
 def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the config's rule, or one that fits the judgments where that does not.
-
-    Rules that weigh workers take several who can be told apart, and rules that count votes as many on each
-    pair. The notices say why it is a different one.
-    """
+    """Return the config's rule, or, with a notice, one that fits the judgments where that does not."""
     rule, notices = votes.rule, []
     if RULES[rule].weighs_workers and not can_tell(votes.log):
         notices.append(

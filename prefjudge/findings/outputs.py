@@ -154,11 +154,7 @@ _TYPES = {"text": "string", "money": "string", "integer": "int64", "flag": "bool
 
 
 def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp: str = "") -> None:
-    """Write a table atomically: CSV, JSON, Markdown, LaTeX or Parquet.
-
-    An address only a cluster can write. A stamp is a note of the table; beside CSV and Parquet, which have
-    none, it is a file of its own.
-    """
+    """Write a table atomically, and beside CSV and Parquet, which have no notes, its stamp."""
     table = table.stamped(stamp)
     if is_parquet(path):
         from prefjudge.reading.opened import tables_of

@@ -45,38 +45,12 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitPage:
-    """Everything that a judging page shows.
+    """Everything that a judging page shows; an empty text is the page's own, or is not shown.
 
-    Attributes
-    ----------
-    title, question, instructions, consent : str
-        Plain text; blank lines part paragraphs. Without instructions or a consent text the page has its own.
-    reward : str
-        What the whole HIT pays, as shown (``"$2.00"``); empty: nothing.
-    shares : tuple of str
-        What a worker is paid who stops after 0, 1, 2, … comparisons, as shown; empty: not stated.
-    slots : tuple of Comparison
-        The comparisons, in the order in which the layouts count them.
-    layouts : tuple of Layout
-        The ways to show them; the assignment's id picks one.
-    allow_ties : bool
-        Whether "equally good" can be chosen.
-    strengths : tuple of str
-        Labels for how much better the chosen passage is, weakest first; empty: not asked.
-    language : str
-        The language of the page's own words, one of :func:`languages`.
-    examples : tuple of Example
-        Shown with the instructions.
-    practice : tuple of Example
-        Asked before the first comparison, each explained once it is answered. Nothing of it is submitted.
-    unable : bool
-        Whether a worker may say, with one of :data:`REASONS`, that a pair cannot be judged.
-    comments : bool
-        Whether a worker may comment on each pair and on the HIT.
-    keep_days : int, optional
-        How many days after the study names are kept; None: not stated.
-    task, passage : str
-        Instead of the page's own words for a HIT and a passage; empty: its own.
+    ``reward`` is the whole HIT's, ``shares`` what is paid after 0, 1, 2, … comparisons. The assignment's id
+    picks one of the ``layouts`` of the ``slots``. ``strengths`` are labels, weakest first. ``practice`` is
+    asked first, and not submitted. ``unable`` allows one of :data:`REASONS` in place of a choice.
+    ``keep_days`` after the study names are kept; None: not stated.
     """
 
     title: str

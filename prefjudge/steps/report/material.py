@@ -52,11 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """The best-known answers, how sure they are, and the texts.
-
-    ``labelled`` are the passages of each query that the qrels put into its pool. ``chances`` and ``sure`` are
-    None where there are too many queries to compute them.
-    """
+    """The best-known answers, how sure they are (None of too many queries), and the texts."""
 
     best: BestAnswers
     labelled: dict[str, tuple[str, ...]]
@@ -75,11 +71,7 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """A study in one state, with all that its report shows of it; ``runs`` and ``qrels`` join its own.
-
-    ``notices`` and, where they are kept, ``figures`` by their names grow as that is asked for. The runs are
-    open until ``open_files`` is closed.
-    """
+    """A study in one state, with all that its report shows of it; ``runs`` and ``qrels`` join its own."""
 
     open_files: ExitStack = field(default_factory=ExitStack)
     study: Study
