@@ -226,11 +226,7 @@ _ASKED_AGAIN = 0.25
 
 
 def ask_again(study: Study, target: str) -> bool:
-    """Drop the votes of workers whose gold pairs leave doubt, where proven ones can judge the pairs again.
-
-    That is for a quarter of the pairs at most, and not where the proven have made less than half of the
-    votes, as where each person comes once.
-    """
+    """Drop the votes of workers whose gold leaves doubt, where the proven, who made most, can judge again."""
     doubted = _in_doubt(study, target)
     with study.transaction() as db:
         for worker in doubted:
@@ -312,10 +308,7 @@ def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
 
 
 def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> int:
-    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
-
-    It is recorded after the call, whose repeat is harmless; with ``again`` all are told.
-    """
+    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives."""
     if not climbs(study):
         return 0
     kept = decisions_on_workers(study).keep

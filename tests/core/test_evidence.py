@@ -128,9 +128,6 @@ def test_the_order_of_workers_and_of_names_does_not_matter(seed: int) -> None:
     other = gather_evidence(by_worker, milliseconds=times[order])
     for column in ("left", "decided", "side_p", "seconds", "compared", "agreed"):
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
-    for row, worker in enumerate(one.workers):
-        mine = judgments.worker == judgments.workers.index(worker)
-        assert one.seconds[row] == pytest.approx(np.median(times[mine]) / 1000)
 
 
 def test_the_time_of_a_worker_is_the_median_from_the_first_judgment_on() -> None:
@@ -140,9 +137,6 @@ def test_the_time_of_a_worker_is_the_median_from_the_first_judgment_on() -> None
     evidence = gather_evidence(judged(rows), milliseconds=taken, words=np.full(len(rows), 40))
     found = dict(zip(evidence.workers, evidence.seconds.tolist(), strict=True))
     assert found == pytest.approx({"one": 9.0, "two": 5.5, "three": 5.0, "none": np.nan}, nan_ok=True)
-    assert dict(zip(evidence.workers, evidence.timed.tolist(), strict=True)) == {
-        "one": 1, "two": 2, "three": 3, "none": 0,
-    }  # fmt: skip
-    assert dict(zip(evidence.workers, evidence.hurried.tolist(), strict=True)) == {
-        "one": 0, "two": 0, "three": 1, "none": 0,
-    }, "4 s for 40 words are as fast as people read"  # fmt: skip
+    assert evidence.workers == ("none", "one", "three", "two")
+    assert evidence.timed.tolist() == [0, 1, 3, 2]
+    assert evidence.hurried.tolist() == [0, 0, 1, 0], "4 s for 40 words are as fast as people read"
