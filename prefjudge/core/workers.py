@@ -23,7 +23,7 @@ def share(part: Floats | Index, whole: Floats | Index) -> Floats:
 
 
 def majority_agreement(judgments: Judgments) -> tuple[Floats, Floats]:
-    """Return each worker's judgments where the others have a majority, and those that agree: a tie by half."""
+    """Return each worker's judgments where others have a majority, and those that agree: a tie by half."""
     verdicts = gather_verdicts(judgments)
     lead = np.bincount(verdicts.pair, weights=verdicts.choice, minlength=verdicts.n_pairs)
     # The lead less one's own vote: agreeing with a majority that one made oneself proves nothing.
