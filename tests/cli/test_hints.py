@@ -21,7 +21,7 @@ from prefjudge.study.answers import save_challenge
 from prefjudge.study.store import Study
 from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
-from tests.steps.conftest import undrawn as undrawn  # the fixture
+from tests.steps.conftest import quick as quick  # the fixture
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
 ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: [a-z:-]*\d(?:\S*\w)?)?)*")
@@ -131,15 +131,6 @@ def test_a_pool_without_texts_says_what_it_lacks(study: Path) -> None:
     assert "next: " not in said
     assert prefjudge("pool", study, *files(*FILES)).returncode == 0
     assert prefjudge("gold", study, "--suggest", 12).returncode == 0
-
-
-def test_a_run_is_not_taken_for_a_study(tmp_path: Path) -> None:
-    run = COLLECTION / "runs" / "lexical.txt"
-    refused = prefjudge("score", run, cwd=tmp_path)
-    assert refused.returncode == 1
-    assert "is a file, not a study's folder" in refused.stderr
-    assert "--runs" in refused.stderr
-    assert "init" not in refused.stderr
 
 
 def test_during_a_challenge_collect_leads_to_run(road: Road) -> None:
@@ -346,7 +337,6 @@ def to_stage(stage: str, road: Road, folder: Path) -> None:
         shutil.copytree(road.study, folder)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     "stage",
     [

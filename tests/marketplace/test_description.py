@@ -117,6 +117,14 @@ except EndpointProviderError as error:
 print("works")
 """
 
+CROWD = """
+import sys
+import botocore
+from prefjudge.crowd.mturk import MTurkCrowd
+assert botocore.__file__.startswith(sys.argv[1])
+print(MTurkCrowd(sys.argv[2]).balance())
+"""
+
 
 def test_a_botocore_without_mturk_is_made_whole(tmp_path):
     """Copy botocore but for its data, so that only what a client needs is there, and mturk is not."""
@@ -130,13 +138,8 @@ def test_a_botocore_without_mturk_is_made_whole(tmp_path):
     with start(f"sqlite:///{tmp_path}/m.db") as server:
         command = [sys.executable, "-c", CLIENT, str(tmp_path), str(SERVICE_FOLDER), server.endpoint]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "works", done.stderr
-    walked = subprocess.run(
-        [sys.executable, "-m", "prefjudge", "demo", str(tmp_path / "demo")],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
-    )
-    assert walked.returncode == 0, walked.stderr
-    assert (tmp_path / "demo" / "study" / "preference.qrels").is_file()
+        assert done.stdout.strip() == "works", done.stderr
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+        command = [sys.executable, "-c", CROWD, str(tmp_path), server.endpoint]
+        crowd = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert crowd.stdout.strip() == "10000.00", crowd.stderr

@@ -10,14 +10,18 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from prefjudge import collect, publish, resolve, work
+from prefjudge.evaluation import stability
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.pages.page import Picture
+from prefjudge.show.cells import Table
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.report import boards, material
 from prefjudge.study.store import Study
 
 COLLECTION = Path(str(files("prefjudge"))) / "demo"
+_MOST, _drawn = stability._MOST, material.drawn
 
 
 def pool_demo(study: Path, queries: Path = COLLECTION / "queries.tsv") -> PoolResult:
@@ -96,14 +100,28 @@ def _few_judged() -> TemporaryDirectory[str]:
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """What verbs take most of their time for: how sure answers are, pictures, two votings again and again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("prefjudge.steps.status._QUICK", -1)  # as for a study too large to be asked unasked
+        patch.setattr(stability, "_MOST", 4)
+        for room in (material, boards):
+            patch.setattr(room, "drawn", _undrawn)
+        yield
+
+
+def _undrawn(_: object, name: str, words: str, draw: object, table: Table | None = None) -> Picture:
+    return Picture(words=words, svg=b"<svg/>", table=table)
+
+
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports without pictures, which take half of their time; tests/steps/test_report.py looks at them."""
-    for room in ("material", "boards"):
-        monkeypatch.setattr(
-            f"prefjudge.steps.report.{room}.drawn",
-            lambda material, name, words, draw, table=None: Picture(words=words, svg=b"<svg/>", table=table),
-        )
+def in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of just that."""
+    monkeypatch.setattr("prefjudge.steps.status._QUICK", 500)
+    monkeypatch.setattr(stability, "_MOST", _MOST)
+    for room in (material, boards):
+        monkeypatch.setattr(room, "drawn", _drawn)
 
 
 def edit(study: Path, *changes: tuple[str, str], more: str = "") -> None:

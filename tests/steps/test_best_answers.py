@@ -23,8 +23,6 @@ from tests.steps.test_road import judge_all
 from tests.steps.test_run import HONEST, RUNS, by_qrels, pool_runs
 from tests.steps.test_run import young as young  # the fixture
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 Answers = dict[str, set[str]]
 
 

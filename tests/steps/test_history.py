@@ -17,8 +17,6 @@ from tests.steps.conftest import COLLECTION
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs, young_study
 from tests.steps.test_run import young as young  # the fixture
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.fixture(scope="module")
 def once_driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,6 +30,15 @@ def once_driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def driven(once_driven: Path, tmp_path: Path) -> Path:
     """A copy of it, which a test may change."""
     return shutil.copytree(once_driven, tmp_path / "study")
+
+
+@pytest.fixture(scope="module")
+def once_challenged(once_driven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same after three more runs have challenged its answers."""
+    study = shutil.copytree(once_driven, tmp_path_factory.mktemp("challenged") / "study")
+    pool_runs(study, RUNS[3:], challenge=True)
+    run(study, **HONEST)  # type: ignore[arg-type]
+    return study
 
 
 def test_a_study_without_kept_answers_has_none_and_says_so(young: Path) -> None:
@@ -79,7 +86,9 @@ def test_history_tells_what_the_run_told(driven: Path) -> None:
     assert [one["version"] for one in printed["versions"]] == [1, 2]
 
 
-def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: Path, tmp_path: Path) -> None:
+def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(
+    driven: Path, once_challenged: Path, tmp_path: Path
+) -> None:
     old, new = ({path.stem for path in runs} for runs in (RUNS[:3], RUNS[3:]))
     pool_runs(driven, RUNS[3:], challenge=True)
     found = score(driven, out=tmp_path / "board.md")
@@ -110,22 +119,22 @@ def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(driven: 
     assert page.index("Not judged yet") < page.index("Best answers</h3>")
     assert {shift.run for one in history(driven).versions for shift in one.moved} & new == set()
 
-    run(driven, **HONEST)  # type: ignore[arg-type]
-    after = score(driven)
+    after = score(once_challenged, write=False)
     assert after.not_judged == ()
     assert {row.run for board in after.boards for row in board.leaderboard.ranked} == old | new
-    assert "Not judged yet" not in prefjudge("score", driven, "--details").stdout
+    assert "Not judged yet" not in prefjudge("score", once_challenged, "--details").stdout
 
 
-def test_a_query_that_was_settled_later_is_a_change_without_a_duel(driven: Path) -> None:
-    pool_runs(driven, RUNS[3:], challenge=True)
-    run(driven, **HONEST)  # type: ignore[arg-type]
-    with Study(driven).transaction() as db:
+def test_a_query_that_was_settled_later_is_a_change_without_a_duel(
+    once_challenged: Path, tmp_path: Path
+) -> None:
+    challenged = shutil.copytree(once_challenged, tmp_path / "study")
+    with Study(challenged).transaction() as db:
         db.execute("INSERT INTO answers VALUES (2, 'late', 'd-late')")
-    late = next(change for change in history(driven).versions[1].changes if change.query_id == "late")
+    late = next(change for change in history(challenged).versions[1].changes if change.query_id == "late")
     assert (late.before, late.after) == ((), ("d-late",))
     line = next(
-        line for line in prefjudge("status", driven, "--history").stdout.splitlines() if "d-late" in line
+        line for line in prefjudge("status", challenged, "--history").stdout.splitlines() if "d-late" in line
     )
     assert line.split() == ["2", "late", "d-late", "–", "–"]
 

@@ -35,8 +35,6 @@ from prefjudge.study.store import (
 )
 from tests.steps.conftest import contents, pool_demo
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 PLAIN = "q1 d1 d2 d1 ann\nq1 d1 d3 d1 ben\nq1 d3 d2 d2 ann\nq2 d1 d2 tie ben\nq1 d1 d2 d2 ben\n"
 
 

@@ -33,8 +33,6 @@ from prefjudge.steps.workers.workers import workers
 from prefjudge.study.store import STORE_FILE, Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 Verb = Callable[[Path | Study], object]
 
 READING: dict[str, Verb] = {

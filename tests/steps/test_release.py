@@ -144,13 +144,13 @@ def test_a_rehearsal_is_not_released(judged: Path) -> None:
 
 
 def test_the_answers_that_run_keeps_are_released(pooled: Path) -> None:
-    run(pooled, strategy="sure:60", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
+    run(pooled, strategy="round-robin:1", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
     done = release(pooled, rehearsal=True)
     folder = Path(done.out)
     assert (folder / "preference.qrels").read_bytes() == (pooled / "preference.qrels").read_bytes()
     record = json.loads((folder / "release.json").read_text())
-    assert (record["driven_by"], record["version"]) == ("sure:60", 1)
-    assert "by the strategy `sure:60`" in (folder / "README.md").read_text()
+    assert (record["driven_by"], record["version"]) == ("round-robin:1", 1)
+    assert "by the strategy `round-robin:1`" in (folder / "README.md").read_text()
 
 
 @pytest.mark.parametrize("record", [None, "{", "[]", '{"version": "1.2.3"}', "\xff"])

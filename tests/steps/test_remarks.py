@@ -18,8 +18,6 @@ from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, climbing_study, edit
 from tests.steps.test_farming import person
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 HOSTILE = "<script>alert(1)</script>\x00\u202e mail me: ada@example.org"
 
 

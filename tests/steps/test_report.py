@@ -63,6 +63,7 @@ class Page(HTMLParser):
             self.text += data
 
 
+@pytest.mark.usefixtures("in_full")
 def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     done = report(judged)
     assert done.sections == (
@@ -103,7 +104,6 @@ def test_a_judged_study_is_shown_whole(judged: Path) -> None:
     assert Path(done.out).read_bytes() == before
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_nothing_but_the_page_is_written(judged: Path) -> None:
     score(judged, measure=["P@1"], out=judged / "leaderboard.csv")
     before = {
@@ -159,6 +159,7 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     assert found.confidence.words[0][1:] in page
 
 
+@pytest.mark.usefixtures("in_full")
 def test_status_says_first_how_sure_the_answers_are(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = resolve(judged)
     state = status(judged)
@@ -172,6 +173,7 @@ def test_status_says_first_how_sure_the_answers_are(judged: Path, capsys: pytest
     assert (spared.confidence, spared.statuses, spared.top) == (None, {}, None)
 
 
+@pytest.mark.usefixtures("in_full")
 def test_status_says_which_runs_may_still_be_the_best(
     judged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +192,7 @@ def test_status_says_which_runs_may_still_be_the_best(
     assert status(judged, top=False).confidence == state.confidence
 
 
+@pytest.mark.usefixtures("in_full")
 def test_status_does_not_need_the_runs_unless_it_is_asked_about_them(judged: Path) -> None:
     study = judged.with_name("moved")
     copytree(judged, study)
@@ -201,7 +204,6 @@ def test_status_does_not_need_the_runs_unless_it_is_asked_about_them(judged: Pat
         status(study, top=True)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_without_labels_there_is_one_leaderboard_and_no_column_for_them(judged: Path) -> None:
     assert "labelled: the passages that the qrels put into the pool" in Page(Path(report(judged).out)).text
     with Study(judged).transaction() as db:
@@ -232,7 +234,6 @@ def test_what_a_study_lacks_is_said(pooled: Path, tmp_path: Path) -> None:
     assert all(notice in page.text for notice in done.notices)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_hostile_texts_are_shown_as_they_are(judged: Path) -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\" style='x'"
     opened = Study(judged)
@@ -257,6 +258,7 @@ def test_mistakes(judged: Path, tmp_path: Path) -> None:
     assert "| run |" in (tmp_path / "md" / "leaderboards-1.md").read_text()
 
 
+@pytest.mark.usefixtures("in_full")
 def test_plots_tables_and_a_paragraph_for_a_paper_are_written(judged: Path, tmp_path: Path) -> None:
     with Study(judged).transaction() as db:
         (pair, assignment, worker) = db.execute(
@@ -309,7 +311,6 @@ def test_what_cannot_be_written_so_is_refused_before_any_work(judged: Path, tmp_
     assert not (judged / "report.html").exists()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_runs_are_read_once_for_all_sections_and_say_the_same(
     judged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

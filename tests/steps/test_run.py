@@ -475,6 +475,7 @@ def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
     assert (result.strategy, result.rounds <= 2) == ("sure:95x2", True)
 
 
+@pytest.mark.usefixtures("in_full")
 def test_votes_for_two_runs_go_where_they_differ_and_end_when_their_order_is_sure(young: Path) -> None:
     tags = [path.stem for path in RUNS[:3]]
     with pytest.raises(InputError, match=r"--between nobody: the study has no such run"):

@@ -16,7 +16,6 @@ from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.tests import compare_runs
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
-from prefjudge.steps.demo import demo
 
 QUERIES, DOCS = 40, 12
 
@@ -382,8 +381,8 @@ def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
         audit(board, aliases=tmp_path / "absent")
 
 
-def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
-    study = Path(demo(tmp_path / "demo").folder) / "study"
+def test_a_study_brings_its_runs_labels_votes_and_seed(few_judged: Path) -> None:
+    study = few_judged
     ranks = stability(study, trials=20)
     assert [(one.part, one.stability.qrels) for one in ranks.conditions] == [
         ("all", "original"),
@@ -393,7 +392,7 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
     again = stability(study, trials=20)
     for one, other in zip(ranks.conditions, again.conditions, strict=True):
         assert np.array_equal(one.stability.low, other.stability.low)
-        assert one.stability.share is None, "15 queries tell none"
+        assert one.stability.share is None, "so few queries tell none"
     assert ranks.voted == again.voted
     assert ranks.provenance["seed"] == "the study's"
     tested = compare(study=study, baseline="lexical")
@@ -402,6 +401,7 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(tmp_path: Path) -> None:
     assert len(agreement(study, splits=3).agreements) == 2
 
 
+@pytest.mark.usefixtures("in_full")
 def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
     """Of 24 runs on 25 queries; fewer runs tell too badly how far they agree."""
     folder = data_dir / "dl21"

@@ -159,6 +159,7 @@ def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
     assert conduct.judgments.gold.sum(axis=0).tolist() == [3, 3, 3]
 
 
+@pytest.mark.usefixtures("in_full")
 def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(pooled: Path) -> None:
     """Imported votes of people and of bots that take the shorter passage: nothing else tells them apart."""
     texts = dict(line.split("\t") for line in (COLLECTION / "collection.tsv").read_text().splitlines())
