@@ -30,11 +30,11 @@ def served() -> Iterator[tuple[Platform, str]]:
 class Visitor(Worker):
     """Signed in by a panel's link, for one session."""
 
-    def __init__(self, endpoint: str, link: str, participant: str, session: str) -> None:
+    def __init__(self, endpoint: str, link: str, participant: str, session: str, study: str = "s") -> None:
         self.endpoint, self.http, self.session = endpoint, urllib3.PoolManager(retries=False), session
         self.headers = {"Accept": "application/json"}
         path = urlsplit(link).path
-        come = f"{path}?PROLIFIC_PID={participant}&STUDY_ID=s&SESSION_ID={session}"
+        come = f"{path}?PROLIFIC_PID={participant}&STUDY_ID={study}&SESSION_ID={session}"
         answer = self.post(come)
         self.worker_id = answer["worker_id"]
         self.headers |= {"Cookie": self.cookie, "X-CSRF-Token": answer["csrf"]}
@@ -52,7 +52,7 @@ class Participant:
         if place is None:
             return None
         link = self.platform.studies[place.study].made["external_study_url"]
-        return Visitor(self.endpoint, link, self.pid, place.id)
+        return Visitor(self.endpoint, link, self.pid, place.id, place.study)
 
     def finish(self, visitor: Visitor, shown: Mapping[str, Any]) -> str:
         """Go back with the code that the site shows; return the outcome."""

@@ -15,7 +15,7 @@ from prefjudge.crowd.mturk import client as inner_client
 from prefjudge.crowd.mturk import crowd as inner_crowd
 from prefjudge.crowd.prolific import ProlificCrowd, open_crowd
 from prefjudge.crowd.prolific import crowd as prolific_crowd
-from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
+from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform, Study
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
 from prefjudge.errors import CrowdError
@@ -295,6 +295,26 @@ class TestProlificCrowd(CrowdContract):
         price = stage.crowd.prices.submission(Decimal(pay), 1)
         assert price * 100 == stage.platform.cost(reward) == stage.platform.total - stage.platform.available
         assert stage.crowd.prices.bonus(Decimal("0.80")) * 100 == stage.platform.cost(80)
+
+    def test_a_study_that_was_renamed_doubled_or_deleted_there_is_not_made_again(
+        self, stage: ProlificStage
+    ) -> None:
+        task_id = stage.crowd.publish(task(workers=2))
+        worker = stage.join()
+        stage.submit(worker, stage.take(worker, task_id), {})
+        (study,) = stage.platform.studies.values()
+        name, project = study.made["internal_name"], study.made["project"]
+        study.made |= {"internal_name": "mine", "project": "0d" * 12}
+        assert stage.open_again().settle()[0].startswith("on Prolific the study is active")
+        study.made |= {"internal_name": name, "project": project}
+        stage.platform.studies["ff" * 12] = Study("ff" * 12, dict(study.made), "ACTIVE")
+        said = stage.open_again().settle()
+        assert said[0].startswith("on Prolific the study is active: 1 of"), "the first one"
+        assert said[1].startswith("1 other study has this one's internal name")
+        stage.platform.studies.clear()
+        (said,) = stage.open_again().settle()
+        assert said.startswith("1 assignment waits for people, and no study on Prolific is this one's")
+        assert stage.platform.studies == {}
 
     def test_what_prolific_does_not_know_keeps_nobody_from_collecting(self, stage: ProlificStage) -> None:
         """A session that is typed into a link may be refused as an id, not only be unknown."""

@@ -81,7 +81,7 @@ class Desk:
 
     def _visit(self, number: int, session: str, state: str, earned: str) -> Visit:
         return Visit(
-            number=number, session=session, participant=f"of {session}", worker_id=f"A{number}",
+            number=number, session=session, study="s", participant=f"of {session}", worker_id=f"A{number}",
             confirmed=True, wanted=1, assignments={f"3{number}": state}, earned=Decimal(earned), over=True,
             paid="",
         )  # fmt: skip

@@ -4,7 +4,8 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -302,23 +303,37 @@ class Submission:
 class Studies:
     """Finds and makes the study of one marketplace, by an internal name that no other study has."""
 
-    def __init__(self, client: Client, project: str, name: str) -> None:
-        self._client, self._project, self._name = client, project, name
+    def __init__(
+        self, client: Client, project: str, name: str, come_by: Callable[[], set[str]] = set
+    ) -> None:
+        self._client, self._project, self._name, self._come_by = client, project, name, come_by
         self._id = ""
+        self.doubles = 0
+        """How many others were published under its name, as Prolific's pages duplicate a study with it."""
 
     def find(self) -> Found | None:
-        """Return the study; None where there is none. A published one goes before a draft."""
+        """Return the study; None where there is none. The first that was published goes before the others."""
         if self._id:
             return _found(self._client, self._client.get(f"/api/v1/studies/{self._id}/"))
         path = f"/api/v1/projects/{self._project}/studies/"
-        listed = self._client.each(path, ordering="-date_created")
+        listed = [*self._client.each(path, ordering="-date_created")][::-1]
         names = (self._name, self._name + CLOSED, self._name + _HALTED)
-        ours = [_found(self._client, one) for one in listed if one.get("internal_name") in names]
+        named = [one for one in listed if one.get("internal_name") in names] or self._renamed()
+        ours = [_found(self._client, one) for one in named]
         ours.sort(key=lambda one: one.status == "UNPUBLISHED")
         if not ours:
             return None
         self._id = ours[0].study_id
+        self.doubles = sum(one.status not in ("UNPUBLISHED", "COMPLETED") for one in ours[1:])
         return ours[0]
+
+    def _renamed(self) -> list[Mapping[str, Any]]:
+        """Return the study whose name or project a person has changed: by who came, and by its metadata."""
+        found = []
+        for study_id in sorted(self._come_by()):
+            with suppress(UnknownError):
+                found.append(self._client.get(f"/api/v1/studies/{study_id}/"))
+        return [one for one in found if one.get("metadata") == self._name]
 
     def draft(self, wanted: Mapping[str, object]) -> Found:
         """Make the draft: it costs nothing, and is found again where the reply is lost."""
@@ -456,6 +471,8 @@ class Visit:
 
     number: int
     session: str
+    study: str
+    """Prolific's id of the study, as the link has it."""
     participant: str
     worker_id: str
     confirmed: bool
@@ -539,7 +556,7 @@ class Site:
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         try:
             answer = self._http.request(method, self._url + path, json=body, headers=self._headers)
-            if answer.status == 404:
+            if method == "GET" and answer.status in (400, 404):  # the panel is not made yet
                 return None
             if answer.status >= 300:
                 raise ValueError(f"status {answer.status} {answer.data[:200].decode(errors='replace')}")
@@ -555,6 +572,7 @@ def _visit(found: Mapping[str, Any]) -> Visit:
     return Visit(
         number=int(found["visit"]),
         session=str(found["session"]),
+        study=str(found["study"]),
         participant=str(found["participant"]),
         worker_id=str(found["worker_id"]),
         confirmed=bool(found["confirmed"]),

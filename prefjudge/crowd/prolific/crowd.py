@@ -310,7 +310,10 @@ class ProlificCrowd(HitCrowd):
 
     @cached_property
     def _studies(self) -> Studies:
-        return Studies(self._prolific, self.account.project, self._name)
+        return Studies(self._prolific, self.account.project, self._name, self._come_by)
+
+    def _come_by(self) -> set[str]:
+        return {visit.study for visit in self._site.visits() if visit.confirmed and visit.study.isalnum()}
 
     def find(self) -> Found | None:
         """Return the study at Prolific; None where there is none yet."""
@@ -399,11 +402,15 @@ class ProlificCrowd(HitCrowd):
         With ``held`` a person has looked at what was rejected at Prolific: it is paid, too. Returns how the
         study stands there, and what a person did there.
         """
-        study = self.find()
+        study, outstanding = self.find(), self._outstanding()
+        if study is None and outstanding:  # only who publishes makes one: a person may have deleted it there
+            return (
+                f"{many(outstanding, 'assignment waits', 'assignments wait')} for people, and no study on "
+                f"Prolific is this one's; to make it: prefjudge publish {self._settings.study} --live",
+            )
         if study is None or study.status == "UNPUBLISHED":
             return self.recruit()
         listed, visits = self.submissions.sync(), self._site.visits()
-        outstanding = self._outstanding()
         kept_away = self._fit(study, outstanding, listed, visits)
         happened = self._payments(study).settle(visits, listed, held=held)
         return (*self._standing(outstanding), *kept_away, *happened)
@@ -446,6 +453,11 @@ class ProlificCrowd(HitCrowd):
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
             f"{f' ({counts})' if counts else ''}, {self._compared(study, visits)} {currency} charged"
         ]
+        if others := self._studies.doubles:
+            said.append(
+                f"{many(others, 'other study has', 'other studies have')} this one's internal name on "
+                "Prolific: stop or rename it there, as nobody who comes by it is paid from here"
+            )
         here = next((self._reward_of(hit) for hit, _ in self._list_hits()), study.reward)
         if here != study.reward:
             said.append(

@@ -173,15 +173,18 @@ _ENOUGH = 60
 """Seconds of work from which on an hourly pay says something."""
 
 
-def pace(tx: Transaction, worker_id: str, group_id: str) -> View:
+def pace(tx: Transaction, worker_id: str, group_id: str, available: int | None = None) -> View:
     """Return how far the worker has come, and what the work has paid in the last 24 hours.
 
-    ``today`` is what was earned, what awaits review included, and ``hourly`` what an hour of it paid.
+    ``available`` HITs of the group can be had, if that is known. ``today`` is what was earned, what awaits
+    review included, and ``hourly`` what an hour of it paid.
     """
     cents, seconds = _recent(tx, worker_id)
     hourly = from_cents(round(3600 * cents / seconds)) if cents and seconds >= _ENOUGH else None
     return {
-        **progress(tx, worker_id, count_open(tx, worker_id, group_id), group_id),
+        **progress(
+            tx, worker_id, count_open(tx, worker_id, group_id) if available is None else available, group_id
+        ),
         "today": from_cents(cents),
         "hourly": hourly,
     }

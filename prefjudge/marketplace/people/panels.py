@@ -27,8 +27,6 @@ from prefjudge.marketplace.store.store import Transaction, iso
 
 OUTCOMES = ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
 """How a visit ends; each has its own way back to the panel."""
-PLACES = ("{code}", "{participant}", "{study}", "{session}")
-"""What the address of a way back may name, to be filled in."""
 MOST_HITS = 1000
 
 

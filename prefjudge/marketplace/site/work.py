@@ -205,7 +205,7 @@ async def show_done(call: Call) -> Page:
             "completion": visits.ending(tx, call.worker.visit),
             "visit": visit,
             "next": {"group_id": more["group_id"], "available": more["available"]} if more else None,
-            "pace": pace(tx, call.worker_id, row.hit_type_id),
+            "pace": pace(tx, call.worker_id, row.hit_type_id, more["available"] if more else None),
         }
 
     shown = await call.look(act)
