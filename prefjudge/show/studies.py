@@ -134,6 +134,7 @@ def per_query_table(rows: Sequence[Resolution]) -> Table:
             "winners": Column(value=lambda row: " ".join(row.winners)),
             "margin": Column("number", digits=1, priority=3),
             "p_best": Column(head="P(best) each", value=p_best),
+            "likely": Column(head="best by .9", value=lambda row: " ".join(row.likely), priority=3),
             "pool_size": Column("integer", "pool", priority=4),
             "votes": Column("integer", priority=4),
             "missing": Column("integer", priority=2),

@@ -120,11 +120,13 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     by_id = {one.query_id: one for one in resolved_queries(FOUND, replace(confidence(), chance=chance))}
     assert by_id["one"] == Resolution(
         query_id="one", status="single", winners=("a",), margin=2.0, cycle=(), pool_size=2, votes=2,
-        missing=0, p_best={"a": 0.1235, "b": 0.2},
+        missing=0, p_best={"a": 0.1235, "b": 0.2}, likely=("b", "a"),
     )  # fmt: skip
     assert (by_id["ring"].status, by_id["ring"].cycle) == ("cycle", ("a", "b", "c"))
     assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 4, ())
     assert list(by_id["sure"].p_best.items()) == [("a", 0.05), ("b", 0.95)]
+    likely = {one.query_id: one.likely for one in by_id.values()}
+    assert (likely["sure"], likely["one"]) == (("b",), ("b", "a"))
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
 
 

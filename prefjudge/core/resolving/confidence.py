@@ -531,17 +531,24 @@ def summarise_confidence(
     )
 
 
+_LIKELY = 0.9
+"""How probably the best is among those that are named as likely."""
+
+
 def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) -> tuple[Resolution, ...]:
     """Return the resolution of each query, with the probabilities where they are known."""
     if confidence is None:
         return tuple(resolutions)
     docs = [resolutions.docs[code] for code in resolutions.doc.tolist()]
-    chance = confidence.chance.tolist()
-    spans = zip(resolutions.start.tolist(), resolutions.start.tolist()[1:], strict=False)
-    return tuple(
-        replace(one, p_best={doc: round(p, 4) for doc, p in sorted(zip(docs[a:b], chance[a:b], strict=True))})
-        for one, (a, b) in zip(resolutions, spans, strict=True)
-    )
+    chance, start = confidence.chance.tolist(), resolutions.start.tolist()
+    found = []
+    for one, a, b in zip(resolutions, start, start[1:], strict=False):
+        p_best = {doc: round(p, 4) for doc, p in sorted(zip(docs[a:b], chance[a:b], strict=True))}
+        ranked = sorted(p_best, key=lambda doc: -p_best[doc])
+        reached = np.cumsum([p_best[doc] for doc in ranked])
+        likely = tuple(ranked[: 1 + int(np.searchsorted(reached, _LIKELY - 1e-9))])
+        found.append(replace(one, p_best=p_best, likely=likely))
+    return tuple(found)
 
 
 # Likely pools: what candidates may truly be like, by the votes and by where the runs place them.

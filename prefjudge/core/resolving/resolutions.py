@@ -74,6 +74,8 @@ class Resolution:
         Candidates, judgments, and pairs that lack a judgment.
     p_best : dict of str to float
         The probability that each candidate is the best, by doc_id; empty where it was not asked.
+    likely : tuple of str
+        The fewest candidates among whom the best is with a probability of 0.9, the likeliest first.
     """
 
     query_id: str
@@ -85,6 +87,7 @@ class Resolution:
     votes: int
     missing: int
     p_best: dict[str, float] = field(default_factory=dict)
+    likely: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
