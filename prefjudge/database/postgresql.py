@@ -1,8 +1,4 @@
-"""What is PostgreSQL's own: connecting, statements, and the lock that one process at a time holds.
-
-Statements go to libpq itself: a page asks for two dozen, and psycopg's cursors take four times as long for
-each.
-"""
+"""What is PostgreSQL's own: connecting, statements, and the lock that one process at a time holds."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,16 +20,14 @@ def connect(url: str) -> Any:
     """Return an open connection."""
     try:
         import psycopg
-        from psycopg.adapt import Transformer
     except ImportError as error:
         raise StudyError(
             "PostgreSQL needs the psycopg package", "Install it with: pip install 'prefjudge[postgres]'"
         ) from error
     try:
         raw = psycopg.connect(url, autocommit=True)
-        raw.prepare_threshold = None  # ours are prepared at once
-        raw.prepared = {}  # type: ignore[attr-defined]  # by text and types
-        raw.reader = Transformer(raw)  # type: ignore[attr-defined]
+        raw.prepared_max = _PREPARED
+        raw.runs = psycopg.RawCursor(raw)  # type: ignore[attr-defined]  # a page asks for two dozen statements
         return raw
     except psycopg.Error as error:
         # libpq names the address twice, and asks below it what the hint asks
@@ -49,18 +43,14 @@ def transaction(raw: Any, url: str, *, write: bool) -> Iterator[None]:
     """Open a transaction."""
     # One that only reads sees one state of the database throughout, as SQLite's do: at PostgreSQL's default
     # level each statement would see what others have committed before it.
-    from psycopg import Error
+    from psycopg import IsolationLevel, OperationalError
 
+    raw.isolation_level = None if write else IsolationLevel.REPEATABLE_READ
+    raw.read_only = None if write else True
     try:
-        _done(raw.pgconn.exec_(b"BEGIN" if write else b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-        try:
+        with raw.transaction():
             yield
-            _done(raw.pgconn.exec_(b"COMMIT"))
-        except BaseException:
-            if raw.pgconn.transaction_status:  # not over, as after a COMMIT that failed
-                raw.pgconn.exec_(b"ROLLBACK")
-            raise
-    except Error as error:
+    except OperationalError as error:
         if not raw.closed:
             raise
         raise PrefjudgeError(
@@ -69,49 +59,15 @@ def transaction(raw: Any, url: str, *, write: bool) -> Iterator[None]:
         ) from error
 
 
-_INT4, _INT8, _FLOAT8, _UNKNOWN = 23, 20, 701, 0
-"""PostgreSQL's numbers of types; a text's follows from where it stands."""
-_MOST_PREPARED = 500
-"""Statements of a connection; a list of another length is another one, and then they are not prepared."""
+_PREPARED = 500
+"""The most statements that a connection prepares; a list of another length is another one."""
 
 
 def execute(raw: Any, sql: str, values: Mapping[str, Value]) -> list[Row]:
     """Run one statement, which is prepared the first time, and return its rows."""
     text, names = _numbered(sql)
-    types, given = [], []
-    for name in names:
-        value = values[name]
-        given.append(None if value is None else str(value).encode())
-        types.append(_type_of(value))
-    prepared, key = raw.prepared, (text, *types)
-    statement = prepared.get(key)
-    if statement is None and len(prepared) < _MOST_PREPARED:
-        statement = b"p%d" % len(prepared)
-        _done(raw.pgconn.prepare(statement, text, types))
-        prepared[key] = statement
-    found = (
-        raw.pgconn.exec_prepared(statement, given)
-        if statement
-        else raw.pgconn.exec_params(text, given, types)
-    )
-    _done(found)
-    if not found.nfields:
-        return []
-    raw.reader.set_pgresult(found)
-    rows: list[Row] = raw.reader.load_rows(0, found.ntuples, tuple)
-    return rows
-
-
-def _type_of(value: Value) -> int:
-    if isinstance(value, int):
-        return _INT4 if -(2**31) <= value < 2**31 else _INT8
-    if isinstance(value, float):
-        return _FLOAT8
-    if value is not None and "\0" in value:  # libpq would end the text there
-        from psycopg import DataError
-
-        raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
-    return _UNKNOWN
+    raw.runs.execute(text, [values[name] for name in names], prepare=True)
+    return raw.runs.fetchall() if raw.runs.description else []
 
 
 @lru_cache(maxsize=1024)
@@ -120,18 +76,6 @@ def _numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
     names: dict[str, int] = {}
     text = NAMED.sub(lambda m: f"${names.setdefault(m[1], len(names) + 1)}" if m[1] else m[0], sql)
     return text.encode(), tuple(names)
-
-
-def _done(result: Any) -> None:
-    """Raise what the server has refused."""
-    if result.status not in _GOOD:
-        from psycopg.errors import error_from_result
-
-        raise error_from_result(result)
-
-
-_GOOD = (0, 1, 2)
-"""libpq's states of an answer: to an empty statement, without rows, and with rows."""
 
 
 def scrub(raw: Any) -> None:

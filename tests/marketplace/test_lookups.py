@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from typing import cast
 
-from prefjudge.database import Connection
+from prefjudge.database import Connection, sqlite
 from prefjudge.marketplace.hits.hits import count_open
 from prefjudge.marketplace.people.qualifications import standing
 from prefjudge.marketplace.store.store import STEPS, Marketplace, Transaction
@@ -18,7 +18,10 @@ def test_what_a_worker_has_had_is_counted_by_the_worker() -> None:
         raw.execute(
             "INSERT INTO workers (worker_id, locale, approved, rejected, created) VALUES ('W', '', 0, 0, 0)"
         )
-        tx, asked = Transaction(cast("Marketplace", None), Connection("sqlite", raw), 0.0), list[str]()
+        tx, asked = (
+            Transaction(cast("Marketplace", None), Connection("sqlite", raw, sqlite.execute), 0.0),
+            list[str](),
+        )
         raw.set_trace_callback(asked.append)
         assert count_open(tx, "W", "T") == 0
         assert standing(tx, "W").taken == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.database import Connection
+from prefjudge.database import Connection, sqlite
 from prefjudge.study.assignments import (
     StudyAssignment,
     StudyJudgment,
@@ -43,7 +43,7 @@ def assignment() -> StudyAssignment:
 
 
 def test_no_table_is_read_whole_for_one_hit(raw: sqlite3.Connection) -> None:
-    db, asked = Connection("sqlite", raw), list[str]()
+    db, asked = Connection("sqlite", raw, sqlite.execute), list[str]()
     raw.set_trace_callback(asked.append)
     count_dropped(db, ["h", "i"])
     count_settled(db, "h", "CreateHIT")
@@ -69,7 +69,7 @@ def test_no_table_is_read_whole_for_one_hit(raw: sqlite3.Connection) -> None:
 def test_what_is_asked_for_every_few_hits_is_found_without_reading_all_of_them(
     raw: sqlite3.Connection,
 ) -> None:
-    db, asked = Connection("sqlite", raw), list[str]()
+    db, asked = Connection("sqlite", raw, sqlite.execute), list[str]()
     raw.set_trace_callback(asked.append)
     count_last_dropped(db, "sandbox", 50)
     committed_cents(db, "sandbox")
@@ -81,7 +81,7 @@ def test_what_is_asked_for_every_few_hits_is_found_without_reading_all_of_them(
 
 
 def test_what_waits_is_found_without_looking_up_the_hit_of_every_judgment(raw: sqlite3.Connection) -> None:
-    db, asked = Connection("sqlite", raw), list[str]()
+    db, asked = Connection("sqlite", raw, sqlite.execute), list[str]()
     raw.set_trace_callback(asked.append)
     waiting_pairs(db, "sandbox")
     raw.set_trace_callback(None)
