@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from prefjudge.words import many
+
+if TYPE_CHECKING:  # a marketplace, which shows comparisons, needs no numbers
+    from numpy.random import Generator
 
 Shown: TypeAlias = tuple[tuple[str, str], ...]
 """Fields that stand below a passage, such as its date: their names and what they say."""
@@ -74,15 +74,13 @@ def layout_index(assignment_id: str, layouts: int) -> int:
     return value % layouts
 
 
-def pack_pairs(count: int, per_hit: int, *, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def pack_pairs(count: int, per_hit: int, *, rng: "Generator") -> list[tuple[int, ...]]:
     """Deal ``count`` pairs to HITs at random, each to one; the last HIT may hold fewer."""
     shuffled = rng.permutation(count).tolist()
     return [tuple(shuffled[at : at + per_hit]) for at in range(0, count, per_hit)]
 
 
-def plan_hit(
-    pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: np.random.Generator
-) -> HitPlan:
+def plan_hit(pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: "Generator") -> HitPlan:
     """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts."""
     # The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the
     # left. Each layout has gold pairs right on either side, where there are at least two: someone who always
@@ -91,7 +89,7 @@ def plan_hit(
     # one side would give the gold pairs away.
     count = len(pairs) + len(gold)
     slots = tuple(rng.permutation(count).tolist())
-    swapped = _draw_sides(np.array([k >= len(pairs) for k in slots], dtype=bool), rng)
+    swapped = _draw_sides([k >= len(pairs) for k in slots], rng)
     return HitPlan(
         pairs=tuple(pairs),
         gold=tuple(gold),
@@ -99,23 +97,23 @@ def plan_hit(
         layouts=tuple(
             Layout(
                 order=tuple(rng.permutation(count).tolist()),
-                swapped=tuple((~swapped if mirrored else swapped).tolist()),
+                swapped=tuple(side != mirrored for side in swapped),
             )
             for mirrored in _take_turns(layouts, rng)
         ),
     )
 
 
-def _draw_sides(is_gold: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    swapped = rng.random(is_gold.size) < 0.5
-    golden = np.flatnonzero(is_gold)
-    if golden.size >= 2 and (swapped[golden].all() or not swapped[golden].any()):
-        flip = rng.choice(golden)
+def _draw_sides(is_gold: Sequence[bool], rng: "Generator") -> list[bool]:
+    swapped: list[bool] = (rng.random(len(is_gold)) < 0.5).tolist()
+    golden = [place for place, gold in enumerate(is_gold) if gold]
+    if len(golden) >= 2 and len({swapped[place] for place in golden}) == 1:
+        flip = int(rng.choice(golden))
         swapped[flip] = not swapped[flip]
     return swapped
 
 
-def _take_turns(layouts: int, rng: np.random.Generator) -> list[bool]:
+def _take_turns(layouts: int, rng: "Generator") -> list[bool]:
     """Mirror every other layout, so that each pair is shown both ways about equally often."""
     first = bool(rng.random() < 0.5)
     return [first != bool(number % 2) for number in range(layouts)]
