@@ -138,24 +138,26 @@ class Database:
         by itself. Nothing is written, and so nobody waited for, where all were seen.
         """
         version = self.version()
-        if version > len(steps):  # first: a newer version may have other tables
+        newer = version > len(steps)
+        if version:
+            self._refuse_foreign(steps, newer=newer)
+        if newer:
             raise StudyError(
                 f"{redacted(self.url)} has schema {version}; this prefjudge knows up to {len(steps)}",
                 NEWER,
             )
-        if version:
-            self._refuse_foreign(steps)
         if version < len(steps):
             self._upgrade(steps)
 
-    def _refuse_foreign(self, steps: Sequence[str]) -> None:
+    def _refuse_foreign(self, steps: Sequence[str], *, newer: bool) -> None:
         """Refuse a database of another kind, such as a marketplace's instead of a study's.
 
         Versions only count steps, so that the steps of the one kind would be run on the tables of the other.
         """
+        tables = set(re.findall(r"CREATE TABLE (\w+)", steps[0]))
         with self.transaction(write=False) as db:
-            missing = set(re.findall(r"CREATE TABLE (\w+)", steps[0])) - set(db.tables())
-        if missing:
+            missing = tables - set(db.tables())
+        if missing and not (newer and 2 * len(missing) < len(tables)):  # a newer one may have renamed some
             raise StudyError(
                 f"{redacted(self.url)} holds something else: its table {min(missing)} is missing",
                 "Check the path or URL: a study's store is not its marketplace's. If the wrong file was put "

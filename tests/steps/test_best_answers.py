@@ -126,7 +126,7 @@ def test_what_resolve_wrote_by_other_options_is_scored_shown_and_released_and_sa
     assert other == {name: docs for name, docs in by_config.items() if name != query}
     assert doc in by_config[query]
     for notices in (report(judged).notices, release(judged, rehearsal=True, license="MIT").notices):
-        (said,) = (text for text in notices if "preference.qrels has" in text)
+        (said,) = (text for text in notices if "is out of date" in text)
         assert said.startswith("preference.qrels is out of date for 1 query, to which noisy-bradley-terry")
         assert "prefjudge resolve" in said
         assert str(judged) not in said, "a release names no folder"
@@ -219,7 +219,7 @@ def test_answers_carry_the_options_that_made_them(tmp_path: Path, options: dict[
     more = [f"whole {doc} {other} {other} {who}" for doc in rest for who in ("dan", "eve", "fay", "gil")]
     (tmp_path / "more.txt").write_text("\n".join(more) + "\n")
     import_votes(study, tmp_path / "more.txt")
-    (told,) = [text for text in report(study).notices if "other answers to" in text]
+    (told,) = [text for text in report(study).notices if "finds other answers" in text]
     assert "other options made it" not in told
     kept = (study / "preference.qrels").read_text()
     (study / "preference.qrels").write_text(f"{kept}# by hand\n")
