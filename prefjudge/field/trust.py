@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import inf
 from statistics import median, median_high
 
@@ -43,6 +42,7 @@ from prefjudge.study.people import (
     load_allowances,
     load_takers,
     load_voted_pairs,
+    load_voters,
     load_workers,
     save_allowance,
     save_exclusion,
@@ -251,13 +251,18 @@ def _in_doubt(study: Study, target: str) -> list[str]:
     with study.transaction(write=False) as db:
         records, votes = load_gold_records(db, target), count_counting(db, target)
         room = int(_ASKED_AGAIN * count_rows(db, "pairs")) - count_doubted(db)
-    proven = [worker for worker, record in records.items() if worker in kept or rule.proves(record)]
+        judged = load_voters(db, target)
+    proven = {worker for worker, record in records.items() if worker in kept or rule.proves(record)}
     doubted = {worker: count for worker, count in votes.items() if worker not in proven}
     if 2 * sum(doubted.values()) > sum(votes.values()):
         return []
-    fewest = sorted(doubted, key=lambda one: (len(records[one].hits), one))
-    within = accumulate(doubted[worker] for worker in fewest)
-    return [worker for worker, sum_so_far in zip(fewest, within, strict=True) if sum_so_far <= room]
+    all_known = {worker for who in judged.values() if not proven - who for worker in who}
+    chosen = []
+    for worker in sorted(doubted.keys() - all_known, key=lambda one: (len(records[one].hits), one)):
+        if (room := room - doubted[worker]) < 0:
+            break
+        chosen.append(worker)
+    return chosen
 
 
 def has_fresh_gold(study: Study, target: str) -> bool:

@@ -214,6 +214,18 @@ def load_voted_pairs(db: Connection, target: str, workers: Collection[str]) -> l
     return [number for (number,) in rows]
 
 
+def load_voters(db: Connection, target: str) -> dict[int, set[str]]:
+    """Return who has judged each pair at a target, whether it counts or not."""
+    voters: dict[int, set[str]] = {}
+    for number, worker in db.execute(
+        "SELECT DISTINCT j.pair_id, a.worker_id FROM judgments j JOIN assignments a USING (assignment_id) "
+        "JOIN hits h USING (hit_key) WHERE h.target = :target",
+        target=target,
+    ):
+        voters.setdefault(number, set()).add(worker)
+    return voters
+
+
 def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
     db.execute(
         "DELETE FROM drops WHERE judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j "

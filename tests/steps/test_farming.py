@@ -255,6 +255,25 @@ def test_votes_that_leave_doubt_are_asked_again_of_the_proven(served: Path) -> N
     assert (take_all(regular), collect(served).finished) == (1, True)
 
 
+def test_nothing_is_asked_again_where_all_proven_workers_have_judged_it(tmp_path: Path) -> None:
+    """Else the study could never end."""
+    study = climbing_study(tmp_path / "study")
+    config = study / "study.toml"
+    text = config.read_text().replace("pairs_per_hit = 10", "pairs_per_hit = 3\njudgments_per_pair = 2")
+    config.write_text(text.replace("[workers]", "[workers]\nmost_hits = 100").replace("100.00", "300.00"))
+    with keep_marketplace_open(Study(study)):
+        publish(study, sandbox=True, yes=True)
+        regular = person(study, "regular")
+        while take_all(regular):
+            collect(study)
+        number = sum(status(study).hits.values())
+        for passer in range(number):
+            assert take_all(person(study, f"passer-by {passer}")) == 1
+        assert collect(study).finished
+        with Study(study).transaction(write=False) as db:
+            assert db.execute("SELECT count(*) FROM drops") == [(0,)]
+
+
 def test_times_are_the_marketplaces(served: Path) -> None:
     with Study(served).transaction(write=False) as db:
         hit = next(iter(load_hits(db, "sandbox")))
