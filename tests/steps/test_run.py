@@ -139,10 +139,9 @@ def test_a_visit_in_vain_is_not_the_end_where_what_came_is_asked_again(
     edit(young, ("budget = 100.00", "budget = 2.40"))
     with monkeypatch.context() as patch:
         patch.setattr(Mind, "choose", lambda mind, slot, *, first_on_left: 1 - mind._better(slot))
-        patch.setattr("prefjudge.steps.run.collect", killed := Mock(side_effect=CrowdError("killed")))
+        patch.setattr("prefjudge.steps.run.collect", Mock(side_effect=CrowdError("killed")))
         with pytest.raises(CrowdError, match="killed"):
             run(young, strategy="round-robin:1", workers=1, truth=TRUTH, yes=True)
-    assert killed.called
     edit(young, ("budget = 2.40", "budget = 200.00"))
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 

@@ -46,8 +46,9 @@ def test_a_store_of_a_development_version_is_refused(tmp_path: Path) -> None:
     """Such stores counted 13 steps and more, with other tables."""
     init(tmp_path / "study")
     store = Database(f"sqlite:///{tmp_path / 'study' / 'study.db'}")
-    store.migrate(["CREATE TABLE settings (key TEXT)"])
+    store.migrate(STEPS)
     with store.transaction() as db:
+        db.execute("DROP TABLE duels")
         db.execute("INSERT INTO schema_version VALUES (13)")
     store.close()
     with pytest.raises(StudyError, match="has schema 13; this prefjudge knows up to 2") as refused:
