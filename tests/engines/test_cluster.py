@@ -102,6 +102,7 @@ def test_a_killed_worker_changes_nothing(cluster, engine, tmp_path):
     os.mkfifo(pipe)
     thread = Thread(target=kill_first_reader, args=(cluster, pipe, Path(RUNS[2]).read_bytes(), killed))
     thread.start()
+    Thread(target=lambda: (thread.join(), os.close(os.open(pipe, os.O_RDWR)))).start()  # no reader waits on
     _, sizes = save_pool(
         TableRuns(engine, [*RUNS[:2], pipe, *RUNS[3:]]), str(tmp_path / "pool.parquet"), depth=3, qrels=qrels
     )
