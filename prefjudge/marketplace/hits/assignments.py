@@ -207,9 +207,10 @@ def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id
     """Return the open HITs of a type, or of a HIT's type, that the worker gave back, the last one first."""
     of_type = "(SELECT hit_type_id FROM hits WHERE hit_id = :id)" if hit_id else ":id"
     rows = tx.rows(
-        f"SELECT h.hit_id FROM assignments b JOIN hits h USING (hit_id) WHERE b.worker_id = :worker"
-        f" AND b.status IN ('Returned', 'Abandoned') AND h.hit_type_id = {of_type} AND {hits.OPEN}"
-        f" AND {hits.UNDONE} GROUP BY h.hit_id ORDER BY max(b.seq) DESC",
+        "SELECT a.hit_id FROM assignments a WHERE a.worker_id = :worker"
+        f" AND a.status IN ('Returned', 'Abandoned') AND {hits.OPEN_TYPE} = {of_type} AND a.hit_id NOT IN"
+        f" (SELECT hit_id FROM assignments WHERE worker_id = :worker AND status IN {HAD})"
+        " GROUP BY a.hit_id ORDER BY max(a.seq) DESC",
         worker=worker_id,
         id=hit_id or hit_type_id,
         now=tx.now,

@@ -415,6 +415,8 @@ _FIRST = (
     f"SELECT h.seq FROM hits h WHERE h.hit_type_id = t.hit_type_id AND {OPEN} AND {UNDONE}"
     " ORDER BY h.seq LIMIT 1"
 )
+# A subquery, as a database whose statistics are old reads all HITs of the type for a join.
+OPEN_TYPE = f"(SELECT h.hit_type_id FROM hits h WHERE h.hit_id = a.hit_id AND {OPEN})"
 COUNTED = 1000  # a larger number of HITs is shown as this: counting them all would take long
 
 
@@ -459,10 +461,9 @@ def _group(tx: Transaction, worker: Standing, group_id: str) -> View | None:
 
 def count_open(tx: Transaction, worker_id: str, group_id: str) -> int:
     """Return how many HITs of a group are open and the worker has not done, up to :data:`COUNTED`."""
-    # those done are few, and taken off; SQLite keeps to the order of a CROSS JOIN
     done = tx.value(
-        "SELECT count(*) FROM assignments a CROSS JOIN hits h WHERE h.hit_id = a.hit_id"
-        f" AND a.worker_id = :worker AND {_TAKEN} AND h.hit_type_id = :type AND {OPEN}",
+        "SELECT count(*) FROM assignments a"
+        f" WHERE a.worker_id = :worker AND {_TAKEN} AND {OPEN_TYPE} = :type",
         type=group_id,
         worker=worker_id,
         now=tx.now,
