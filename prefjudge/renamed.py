@@ -37,7 +37,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
             ),
             "a key of a paper.toml, as reproduce PAPER --init writes it",
         ),
-        "compare --sequential": "--test sequential",
+        "release --license": "the key license of [release] in study.toml",
         "score --sample": "prefjudge stability, which draws the queries again",
         "--workers": "the environment variable PREFJUDGE_WORKERS",
     },

@@ -41,7 +41,7 @@ USUAL = {
         "runs qrels measure judgments per_query out plot format details json",
     ),
     "report": Usual("my-study", "runs qrels out site texts tables live json"),
-    "release": Usual("my-study --out release", "out verify texts gold license public json"),
+    "release": Usual("my-study --out release", "out verify texts gold public json"),
     "run": Usual("my-study --sandbox", "strategy sure between sandbox live yes workers json"),
     "status": Usual("my-study"),
     "import": Usual("my-study votes.csv"),
@@ -49,7 +49,7 @@ USUAL = {
     "check": Usual("'runs/*' --qrels qrels.txt", "kind qrels queries collection manifest details json"),
     "compare": Usual(
         "a.run b.run --qrels qrels.txt",
-        "study runs baseline qrels measure test correction out details json",
+        "study runs baseline qrels measure test sequential out details json",
     ),
     "winratio": Usual("my-study", "runs judgments against_qrel runs_shown out plot format details json"),
     "stability": Usual("my-study", "runs qrels measure judgments held_out plot out details json"),

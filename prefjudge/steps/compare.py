@@ -168,6 +168,7 @@ def compare(
     test: SignificanceTest
     | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "sequential"]
     | None = None,
+    sequential: bool = False,
     arrivals: bool = False,
     correction: Correction | Literal["none", "bonferroni", "holm"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
@@ -204,8 +205,10 @@ def compare(
     order : Order, optional
         What ranks a document higher.
     test : SignificanceTest, optional
-        The test of each pair; the number of queries decides by default. With ``sequential`` one may look
-        every day, and stop at any time: its p-values and intervals hold at all looks together.
+        The test of each pair; the number of queries decides by default.
+    sequential : bool
+        Test so that you may look every day, and stop at any time: the sequential test, whose p-values and
+        intervals hold at all looks together.
     arrivals : bool
         The runs came in one after another, in this order: break down each by outcome against the state of the
         art before it, "do no harm". A gain has the level alpha / (n (n + 1)) after n runs, whatever comes.
@@ -228,6 +231,8 @@ def compare(
     InputError
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
+    if sequential and test not in (None, SignificanceTest.SEQUENTIAL):
+        raise InputError(f"--sequential is a test of its own, beside --test {test}", "Leave one of them out.")
     if arrivals and several(baseline):
         raise InputError(
             "--arrivals compares each run with the state of the art, beside a --baseline",
@@ -266,7 +271,7 @@ def compare(
     with found.reading():
         chosen = partial(
             compare_runs,
-            test=SignificanceTest(test) if test else None,
+            test=SignificanceTest.SEQUENTIAL if sequential else test and SignificanceTest(test),
             correction=Correction(correction),
             alpha=alpha,
             resamples=resamples,

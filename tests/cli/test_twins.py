@@ -140,9 +140,13 @@ def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> N
         assert words in shown, words
     assert "--health" in shown
     assert "--no-health" not in shown
-    assert "else that of [release] in" in " ".join(
-        run("release", "--help-all").stdout.replace("│", " ").split()
-    )
+
+
+def test_help_shows_the_brackets_of_a_configs_section() -> None:
+    """Rich would take them for its markup, and print nothing."""
+    for verb, words in (("report", "beside the authors of [release]"), ("board", "rules under [board] in")):
+        shown = run(verb, "--help-all").stdout.replace("│", " ").split()
+        assert words in " ".join(shown), verb
 
 
 def test_a_shell_completes_verbs_options_and_choices() -> None:

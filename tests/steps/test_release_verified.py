@@ -220,7 +220,7 @@ def test_a_study_or_a_release(tmp_path: Path) -> None:
 def test_the_board_is_made_again_from_the_tops_of_the_runs(pooled: Path, tmp_path: Path) -> None:
     """Also the answers that ``run`` keeps, which no rule alone finds, and the pairs of a strategy."""
     run(pooled, strategy="sure:60", workers=12, error=0.1, truth=COLLECTION / "truth.tsv", yes=True)
-    folder = Path(release(pooled, rehearsal=True, runs=True, license="MIT").out)
+    folder = Path(release(pooled, rehearsal=True, runs=True).out)
     found = release(verify=folder)
     assert found.ok
     assert {"leaderboard.csv", "judgments.txt", "resolutions.jsonl"} <= set(found.derived)
@@ -241,7 +241,7 @@ def test_a_release_is_a_study_again(released: Path, tmp_path: Path) -> None:
     init(tmp_path / "again")
     import_votes(tmp_path / "again", released)
     resolve(tmp_path / "again")
-    again = release(tmp_path / "again", texts=True, license="CC-BY-4.0")
+    again = release(tmp_path / "again", texts=True)
     assert again.ok
     for name in ("preference.qrels", "queries.tsv", "passages.tsv"):
         assert (Path(again.out) / name).read_bytes() == (released / name).read_bytes()
@@ -364,8 +364,11 @@ def test_what_is_not_installed_leaves_an_earlier_release(
 
 
 def test_a_licence_is_a_name(pooled: Path) -> None:
+    edit(pooled, more='\n[release]\nlicense = "do what you want"\n')
     with pytest.raises(InputError, match="is not the name of a licence"):
-        release(pooled, license="do what you want")
+        release(pooled)
+    with pytest.raises(InputError, match=r"--license is now: the key license of \[release\] in study.toml"):
+        release(pooled, license="MIT")
 
 
 def test_times_are_whole_seconds(released: Path) -> None:

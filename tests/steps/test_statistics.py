@@ -69,17 +69,9 @@ def data(*words: object) -> dict[str, object]:
 
 
 def test_compare_a_baseline_named_or_filed(files: Path) -> None:
-    words = (
-        "compare",
-        "--runs",
-        files / "runs" / "*",
-        "--qrels",
-        files / "qrels.txt",
-        "--test",
-        "permutation",
-    )
-    named = data(*words, "--baseline", "middle")
-    filed = data(*words, "--baseline", files / "runs" / "middle.txt.gz")
+    words = ("compare", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--baseline")
+    named = data(*words, "middle", "--test", "permutation")
+    filed = data(*words, files / "runs" / "middle.txt.gz", "--test", "permutation")
     for result in (named, filed):
         (comparison,) = result["comparisons"]  # type: ignore[misc]
         assert {pair["a"] for pair in comparison["pairs"]} == {"middle"}
@@ -106,11 +98,8 @@ def test_compare_tells_the_state_of_the_art_by_the_order_of_arrival(files: Path)
 
 
 def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> None:
-    options = {
-        "runs": [files / "runs" / "*"],
-        "qrels": [str(files / "qrels.txt")],
-        "measure": ["RR@10", "nDCG@10"],
-    }
+    runs, qrels = [files / "runs" / "*"], [str(files / "qrels.txt")]
+    options = {"runs": runs, "qrels": qrels, "measure": ["RR@10", "nDCG@10"]}
     one = compare(**options, test="permutation", seed=7, out=tmp_path / "tests.csv")  # type: ignore[arg-type]
     other = compare(**options, test="permutation", seed=7)  # type: ignore[arg-type]
     for first, second in zip(one.comparisons, other.comparisons, strict=True):
@@ -169,13 +158,17 @@ def test_compare_prints_tables_and_sentences(files: Path) -> None:
     assert "WRS p" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "match"),
-    [
-        (["a.txt"], "two runs"),
-        ([], "takes a study"),
-    ],
-)
+def test_compare_looks_every_day(files: Path) -> None:
+    runs = [files / "runs" / f"{name}.txt.gz" for name in ("low", "high")]
+    words = ("compare", *runs, "--qrels", files / "qrels.txt")
+    daily = data(*words, "--sequential")
+    assert daily["comparisons"][0]["test"] == "sequential"  # type: ignore[index]
+    assert daily == data(*words, "--test", "sequential")
+    with pytest.raises(InputError, match="--sequential is a test of its own, beside --test sign"):
+        invoke(*words, "--sequential", "--test", "sign")
+
+
+@pytest.mark.parametrize(("words", "match"), [(["a.txt"], "two runs"), ([], "takes a study")])
 def test_compare_needs_runs_and_qrels(words: list[str], match: str) -> None:
     with pytest.raises(InputError, match=match):
         invoke("compare", *words)
@@ -184,12 +177,7 @@ def test_compare_needs_runs_and_qrels(words: list[str], match: str) -> None:
 def test_stability_over_all_and_held_out_queries(files: Path) -> None:
     words = ("stability", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--trials", 200)
     (every,) = data(*words)["conditions"]  # type: ignore[misc]
-    assert (every["part"], every["queries"], every["trials"], every["interval"]) == (
-        "all",
-        40,
-        200,
-        "t tests",
-    )
+    assert [every[key] for key in ("part", "queries", "trials", "interval")] == ["all", 40, 200, "t tests"]
     assert [row["run"] for row in every["runs"]] == ["high", "middle", "low"]
     assert every["runs"][0]["share"][0] > 0.9
     (board,) = score(runs=[files / "runs" / "*"], qrels=[str(files / "qrels.txt")]).boards
@@ -257,12 +245,8 @@ def test_stability_with_votes_says_how_far_votings_agree(files: Path, tmp_path: 
         plot=tmp_path / "ranks.png",
         out=tmp_path / "ranks.csv",
     )
-    assert [Path(name).name for name in result.out] == [
-        "ranks.csv",
-        "ranks.png",
-        "ranks.2.png",
-        "ranks.side-by-side.png",
-    ]
+    names = ["ranks.csv", "ranks.png", "ranks.2.png", "ranks.side-by-side.png"]
+    assert [Path(name).name for name in result.out] == names
     assert all(Path(name).stat().st_size > 50 for name in result.out)
     assert [one.part for one in result.conditions] == ["all", "all"]
     assert result.shown == ("high", "middle", "low")
@@ -338,19 +322,8 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert result["anonymous"] == ["secret"]
     assert data("audit", board, "--until", "2021-01-05")["submissions"] == 3
     assert [team["name"] for team in result["teams"]][:2] == ["Ada Lovelace", "Ada Lovelace - Lab"]  # type: ignore[attr-defined]
-    told = data(
-        "audit",
-        board,
-        "--aliases",
-        known,
-        "--as-of",
-        "2020-02-01",
-        "--ours",
-        "--runs",
-        files / "runs" / "*",
-        "--alike",
-        0.2,
-    )
+    alike = ("--runs", files / "runs" / "*", "--alike", 0.2)
+    told = data("audit", board, "--aliases", known, "--as-of", "2020-02-01", "--ours", *alike)
     rules = [found["rule"] for found in told["findings"]]  # type: ignore[attr-defined]
     assert rules[0] == "frequency"
     assert "embargo" not in rules

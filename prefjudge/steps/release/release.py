@@ -85,14 +85,13 @@ class Bundle:
         gold: bool,
         runs: bool,
         parquet: bool,
-        license: str | None,
         public: Sequence[str],
     ) -> None:
         self.study, self.folder, self.public = study, folder, public
         self.with_texts, self.with_gold, self.with_runs, self.with_parquet = texts, gold, runs, parquet
         self.files: list[ReleasedFile] = []
         self.pages: dict[str, str] = {}
-        self.license = license_named(study.config.release.license if license is None else license)
+        self.license = license_named(study.config.release.license)
         _check_folder(folder)
         with study.reading():
             self.best, to_come = BestAnswers(study, verb="release"), what_is_open(study)
@@ -113,8 +112,8 @@ class Bundle:
             self.notices += ("comments.jsonl holds what workers wrote: read it before you publish it",)
         if not self.license:
             self.notices += (
-                "no licence is given, so nobody may use it: name one, such as --license CC-BY-4.0, "
-                "or under [release] in study.toml",
+                "no licence is given, so nobody may use it: name one under [release] in study.toml, "
+                'such as license = "CC-BY-4.0"',
             )
 
     def _check_wishes(self) -> None:
@@ -387,7 +386,6 @@ def release(
     gold: bool = False,
     runs: bool = False,
     parquet: bool = False,
-    license: str | None = None,
     public: Sequence[str] = (),
     rehearsal: bool = False,
 ) -> ReleaseResult:
@@ -416,9 +414,6 @@ def release(
         Add the top of each run, as deep as the study's measures look, and the leaderboard that it makes.
     parquet : bool
         Write the tables as Parquet, too; this needs the package pyarrow, from the extra ``parquet``.
-    license : str, optional
-        The licence of the judgments by its SPDX name, such as CC-BY-4.0; else that of ``[release]`` in
-        study.toml.
     public : sequence of str
         Words that may be in it though they look private, such as an address in a run's tag.
     rehearsal : bool
@@ -451,7 +446,6 @@ def release(
         gold=gold,
         runs=runs,
         parquet=parquet,
-        license=license,
         public=public,
     )
     if bundle.rehearsal and not rehearsal:

@@ -385,8 +385,7 @@ def report(
         With ``site``: the CSV of the official leaderboard. Its ranks and scores stand beside those of the
         study, and its submissions are audited.
     contact : str
-        With ``site``: whom to ask, an address of mail or of a web page. The authors of ``[release]`` are
-        named, too.
+        With ``site``: whom to ask beside the authors of ``[release]``, an address of mail or of a web page.
     url : str
         With ``site``: where it will be on the web, for the addresses in its feeds.
     texts : bool
