@@ -30,9 +30,8 @@ from prefjudge.study.people import (
     UNPROVEN,
     UNREAD,
     UndecidedAssignment,
-    count_counting,
-    count_doubted,
     count_last_dropped,
+    count_votes,
     count_workers_verdicts,
     find_first_miss,
     forget_decisions,
@@ -128,18 +127,18 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
             save_barred(db, target, worker, reason, time.time())
     if votes:
         with study.transaction() as db:  # once they are held: what is interrupted is repeated
-            save_setting(db, _LOOKED, str(votes))
+            save_setting(db, f"{_LOOKED}{target}", str(votes))
 
 
-_LOOKED, _GROWN = "votes looked at", 1.02
-"""The setting that says how many votes were looked at, and how far they grow until all are looked at again:
-of 300,000 it takes ten seconds."""
+_LOOKED, _GROWN = "votes looked at:", 1.02
+"""The setting that says how many votes of a target were looked at, and how far they grow until all are
+looked at again: of 300,000 it takes ten seconds."""
 
 
 def _votes_to_look_at(study: Study, target: str) -> int:
     """Return how many votes there are, if they have grown, or if none is to come; else 0."""
     with study.transaction(write=False) as db:
-        votes, looked = sum(count_judgments(db, target)), int(load_setting(db, _LOOKED) or 0)
+        votes, looked = sum(count_judgments(db, target)), int(load_setting(db, f"{_LOOKED}{target}") or 0)
         to_come = count_hits(db, target).get(HitStatus.OPEN, 0)
     return votes if votes >= _GROWN * looked or not to_come else 0
 
@@ -249,14 +248,14 @@ def _in_doubt(study: Study, target: str) -> list[str]:
         return []
     rule, kept = barring_rule(study), decisions_on_workers(study).keep
     with study.transaction(write=False) as db:
-        records, votes = load_gold_records(db, target), count_counting(db, target)
-        room = int(_ASKED_AGAIN * count_rows(db, "pairs")) - count_doubted(db)
-        judged = load_voters(db, target)
+        records, votes = load_gold_records(db, target), count_votes(db, target)
+        room = int(_ASKED_AGAIN * count_rows(db, "pairs")) - sum(count_votes(db, target, DOUBTED).values())
+        judged, barred = load_voters(db, target), load_barred(db, target).keys()
     proven = {worker for worker, record in records.items() if worker in kept or rule.proves(record)}
     doubted = {worker: count for worker, count in votes.items() if worker not in proven}
     if 2 * sum(doubted.values()) > sum(votes.values()):
         return []
-    all_known = {worker for who in judged.values() if not proven - who for worker in who}
+    all_known = {worker for who in judged.values() if not proven - barred - who for worker in who}
     chosen = []
     for worker in sorted(doubted.keys() - all_known, key=lambda one: (len(records[one].hits), one)):
         if (room := room - doubted[worker]) < 0:

@@ -191,13 +191,13 @@ def forget_doubt(db: Connection, target: str, proven: Collection[str]) -> None:
         _forget_drops(db, target, f"d.reason = '{DOUBTED}' AND a.worker_id IN ({workers})", **values)
 
 
-def count_counting(db: Connection, target: str) -> dict[str, int]:
-    """Return how many judgments of each worker count at a target."""
+def count_votes(db: Connection, target: str, dropped: str = "") -> dict[str, int]:
+    """Return how many judgments of each worker count at a target, or were dropped for a reason."""
     rows = db.execute(
         "SELECT a.worker_id, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
-        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-        "WHERE h.target = :target AND d.judgment_id IS NULL GROUP BY a.worker_id ORDER BY a.worker_id",
-        target=target,
+        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target "
+        "AND coalesce(d.reason, '') = :reason GROUP BY a.worker_id ORDER BY a.worker_id",
+        {"target": target, "reason": dropped},
     )
     return {worker: int(count) for worker, count in rows}
 
@@ -233,11 +233,6 @@ def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> N
         f"WHERE h.target = :target AND {which})",
         {"target": target, **values},
     )
-
-
-def count_doubted(db: Connection) -> int:
-    """Return how many judgments were asked again because gold pairs leave doubt."""
-    return int(db.execute("SELECT count(*) FROM drops WHERE reason = :it", it=DOUBTED)[0][0])
 
 
 def load_active(db: Connection, target: str) -> set[str]:

@@ -18,7 +18,6 @@ from prefjudge.crowd.tasks import Submission, SubmissionState
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watching
 from prefjudge.field import trust
-from prefjudge.field import trust as doubt
 from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd, open_marketplace
 from prefjudge.field.publish import trusted_group
 from prefjudge.field.settle import Act, check_assignment
@@ -27,7 +26,7 @@ from prefjudge.reading.pools import read_gold, write_gold
 from prefjudge.steps.collect import CollectResult
 from prefjudge.steps.serve import Screener
 from prefjudge.steps.work import simulated_truth
-from prefjudge.study.assignments import KEPT, save_barred
+from prefjudge.study.assignments import KEPT, forget_barred, save_barred
 from prefjudge.study.hits import load_hits
 from prefjudge.study.people import (
     DOUBTED,
@@ -35,6 +34,7 @@ from prefjudge.study.people import (
     HELD,
     STOPPED,
     TOO_FAST,
+    count_votes,
     load_allowances,
     load_undecided,
     save_exclusion,
@@ -58,31 +58,17 @@ def served(tmp_path: Path) -> Iterator[Path]:
 
 def person(study: Path, name: str, slip: float = 0.0, *, simulated: bool = True) -> SimulatedWorker:
     """Somebody who works at once; who is not known to be simulated has an ordinary account."""
-    opened = Study(study)
+    opened, known = Study(study), {"simulated": True} if simulated else {}
     with open_marketplace(opened) as door:
         card = urllib3.request(
             "POST",
             f"{door.admin}/workers",
             headers={"Authorization": f"Bearer {door.admin_token}", "Accept": "application/json"},
-            json={
-                "name": name,
-                "locale": "US",
-                "approved": 20_000,
-                "approval_rate": 99,
-                **({"simulated": True} if simulated else {}),
-            },
+            json={"name": name, "locale": "US", "approved": 20_000, "approval_rate": 99, **known},
         ).json()
-        return SimulatedWorker(
-            door.worker_site,
-            card["invite"],
-            Mind(
-                truth=simulated_truth(opened, COLLECTION / "truth.tsv"),
-                temper=Temper.HONEST,
-                error=0.0,
-                slip=slip,
-                rng=opened.rng(name),
-            ),
-        )
+        truth, rng = simulated_truth(opened, COLLECTION / "truth.tsv"), opened.rng(name)
+        mind = Mind(truth=truth, temper=Temper.HONEST, error=0.0, slip=slip, rng=rng)
+        return SimulatedWorker(door.worker_site, card["invite"], mind)
 
 
 def take_all(worker: SimulatedWorker) -> int:
@@ -225,6 +211,13 @@ def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path)
     for _ in range(4):
         take_all(follower)
         collect(served)
+    study = Study(served)
+    assert trust._votes_to_look_at(study, "sandbox") == 0, "all were looked at"
+    with study.transaction() as db:
+        db.execute("UPDATE hits SET target = 'live'")
+    assert trust._votes_to_look_at(study, "live") > 0, "of another target none was"
+    with study.transaction() as db:
+        db.execute("UPDATE hits SET target = 'sandbox'")
     ((name, why),) = status(served).barred.items()
     assert re.fullmatch(f"{HELD}: chose the left passage in (\\d+) of \\1 votes.*", why)
     assert (take_all(follower), count(served)) == (0, 0), "no more HITs, and nothing counts meanwhile"
@@ -249,8 +242,17 @@ def test_votes_that_leave_doubt_are_asked_again_of_the_proven(served: Path) -> N
     regular = person(served, "regular")
     while not collect(served).reissued:
         assert take_all(regular)
-    with Study(served).transaction(write=False) as db:
-        assert db.execute("SELECT count(*) FROM drops WHERE reason = :r", r=DOUBTED) == [(3,)], "its one HIT"
+    study = Study(served)
+    with study.transaction() as db:
+        doubted = [list(count_votes(db, target, DOUBTED).values()) for target in ("sandbox", "live")]
+        assert doubted == [[3], []], "its one HIT"
+        (known,) = count_votes(db, "sandbox")
+        db.execute("DELETE FROM drops")
+        save_barred(db, "sandbox", known, HELD, 0.0)
+    assert not trust.ask_again(study, "sandbox"), "who is held is nobody to ask"
+    with study.transaction() as db:
+        forget_barred(db, "sandbox", known)
+    assert trust.ask_again(study, "sandbox")
     assert take_all(person(served, "newcomer")) == 0, "not of those who are as unknown"
     assert (take_all(regular), collect(served).finished) == (1, True)
 
@@ -408,8 +410,8 @@ def test_pay_waits_so_many_days_at_most_and_never_when_all_is_done(
         latest = waits_until(Study(served), "sandbox", undecided, time.time()).values()
         assert max(latest) == max(one.pays_itself or 0.0 for one in undecided), "the marketplace pays before"
     with monkeypatch.context() as done:
-        done.setattr(doubt, "count_hits", lambda *_: {})
-        done.setattr(doubt, "waiting_pairs", lambda *_: [])
+        done.setattr(trust, "count_hits", lambda *_: {})
+        done.setattr(trust, "waiting_pairs", lambda *_: [])
         assert waits_until(study, "sandbox", undecided, time.time()) == {}
     assert pay(served).dues[-1].act is Act.WAIT
     monkeypatch.setenv("PREFJUDGE_PAY__DOUBT_DAYS", "0")
