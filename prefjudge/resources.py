@@ -93,4 +93,5 @@ def _is_public(address: "IPv4Address | IPv6Address") -> bool:
             return _is_public(address.sixtofour)
         if any(address in IPv6Network(network) for network in _WITH_IPV4):
             return _is_public(IPv4Address(address.packed[-4:]))
-    return address.is_global and not address.is_multicast
+    # older Pythons call a network's own NAT64 (RFC 8215) global
+    return address.is_global and not (address.is_multicast or address in IPv6Network("64:ff9b:1::/48"))

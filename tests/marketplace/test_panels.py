@@ -2,8 +2,11 @@
 
 import json
 import re
+import socket
 import threading
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -12,7 +15,7 @@ import urllib3
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
-from prefjudge.marketplace.site import panels
+from prefjudge.marketplace.site import panels, state
 from prefjudge.marketplace.site.state import PanelTokens
 from prefjudge.resources import is_inside
 from tests.marketplace.people import Admin, Clock, new_requester, offer
@@ -473,15 +476,8 @@ def test_a_participants_id_is_on_the_panels_own_page_and_nowhere_else(requester,
     desk.call("POST", f"/admin/panels/private/sessions/{session}/end", {"outcome": "submitted"}, status=400)
     done = f"{visitor.endpoint}/assignments/{ident}/done"
     pages.append(HTTP.request("GET", done, headers=visitor.headers).data)
-    for path in (
-        "/admin",
-        "/admin/panels",
-        "/admin/workers",
-        "/admin/payouts",
-        "/admin/events",
-        "/admin/log",
-        "/metrics",
-    ):
+    desks = ("", "/panels", "/workers", "/payouts", "/events", "/log")
+    for path in (*(f"/admin{desk}" for desk in desks), "/metrics"):
         for accept in ("text/html", "application/json"):
             headers = {"Authorization": admin.headers["Authorization"], "Accept": accept}
             pages.append(HTTP.request("GET", admin.endpoint + path, headers=headers).data)
@@ -583,11 +579,25 @@ def test_keys_are_fetched_from_inside_only_where_nobody_else_can_call(keys, host
     assert PanelTokens().read(url, link, here, 0.0, inside=True)["session"] == "s"
 
 
+@pytest.mark.parametrize(("dead", "found"), [(1, True), (3, True), (4, False)])
+def test_keys_are_fetched_from_another_address_where_one_is_dead(keys, monkeypatch, dead, found):
+    token, address, _ = keys
+    link = token({"aud": "https://x/y", "sub": "s", "exp": 120, "prolific": {"PROLIFIC_PID": "p"}})
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        places = [("", nobody.getsockname())] * dead + [("", ("127.0.0.1", urlsplit(address).port))]
+        there = SimpleNamespace(getaddrinfo=lambda *_, **__: places, SOCK_STREAM=socket.SOCK_STREAM)
+        monkeypatch.setattr(state, "socket", there)
+        with nullcontext() if found else pytest.raises(Refusal, match="cannot be asked"):
+            read = PanelTokens().read("http://panel.test/jwks.json", link, "https://x/y", 0.0, inside=True)
+            assert read["session"] == "s"
+
+
 def test_an_address_inside_is_known_in_whatever_form_it_is_written():
     inside = (
         "0x7f.1", "017700000001", "127.1", "0", "::1", "localhost.", "a.localhost", "10.1", "169.254.169.254",
         "100.64.0.1", "fe80::1%lo", "::ffff:10.0.0.1", "::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::",
-        "64:ff9b::7f00:1", "64:ff9b::a00:1", "224.0.0.1",
+        "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::808:808", "224.0.0.1",
     )  # fmt: skip
     outside = ("8.8.8.8", "134744072", "2002:808:808::", "64:ff9b::808:808", "::ffff:8.8.8.8", "0x7f.example")
     assert [host for host in inside if not is_inside(host)] == []

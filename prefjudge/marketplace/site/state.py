@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
@@ -370,23 +371,27 @@ def _fetch_keys(url: str, *, inside: bool) -> "dict[str, PyJWK]":
     there = urlsplit(url)
     host, secure = there.hostname or "", there.scheme == "https"
     found = socket.getaddrinfo(host, there.port or (443 if secure else 80), type=socket.SOCK_STREAM)
-    places = [place for *_, place in found if inside or not is_inside(str(place[0]))]
+    places = [place for *_, place in found if inside or not is_inside(str(place[0]))][:4]
     if not places:
         raise OSError(f"{host} is inside this marketplace's network")
-    # to the address that was checked: the name may have another one the next time
-    place = (str(places[0][0]), int(places[0][1]))
-    pool = (
-        urllib3.HTTPSConnectionPool(*place, server_hostname=host, assert_hostname=host)
-        if secure
-        else urllib3.HTTPConnectionPool(*place)
-    )
     path = f"{there.path or '/'}?{there.query}" if there.query else there.path or "/"
-    with pool:
-        answer = pool.request(
-            "GET", path, headers={"Host": there.netloc.rpartition("@")[2]}, redirect=False, retries=False,
-            timeout=5, preload_content=False,
-        )  # fmt: skip
-        said = answer.read(MAX_BODY)
+    secured = partial(urllib3.HTTPSConnectionPool, server_hostname=host, assert_hostname=host)
+    pool_of = secured if secure else urllib3.HTTPConnectionPool
+    headers, timeout = (
+        {"Host": there.netloc.rpartition("@")[2]},
+        urllib3.Timeout(connect=5 / len(places), read=5),
+    )
+    for place in places:  # in turn, as a host may have addresses that cannot be reached from here
+        # to the address that was checked: the name may have another one the next time
+        pool = pool_of(str(place[0]), int(place[1]), headers=headers, timeout=timeout)
+        try:
+            with pool:
+                answer = pool.request("GET", path, redirect=False, retries=False, preload_content=False)
+                said = answer.read(MAX_BODY)
+            break
+        except urllib3.exceptions.HTTPError:
+            if place is places[-1]:
+                raise
     if answer.status != 200:
         raise OSError(f"status {answer.status}")
     keys = jwt.PyJWKSet.from_json(said.decode()).keys
