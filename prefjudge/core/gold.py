@@ -30,6 +30,14 @@ class GoldPair:
     """Why the answer is so, which makes it a pair to practise on: workers are told, so it never screens."""
 
 
+def gold_pair(
+    query: str, good: str, bad: str, queries: Mapping[str, str], passages: Mapping[str, str]
+) -> GoldPair:
+    """Return the gold pair of two passages, by their ids, with its texts."""
+    texts = {"query": queries[query], "good": passages[good], "bad": passages[bad]}
+    return GoldPair(query_id=query, good_id=good, bad_id=bad, **texts)
+
+
 def rotate_gold(
     count: int,
     per_hit: int,
@@ -158,16 +166,7 @@ def suggest_gold(
     suggestions: list[GoldPair] = []
     while len(suggestions) < count and (found := search.next_pair(_aim(lengths, rng))):
         query_id, good, bad = found
-        suggestions.append(
-            GoldPair(
-                query_id=query_id,
-                query=queries[query_id],
-                good_id=shelf.docs[good],
-                good=passages[shelf.docs[good]],
-                bad_id=shelf.docs[bad],
-                bad=passages[shelf.docs[bad]],
-            )
-        )
+        suggestions.append(gold_pair(query_id, shelf.docs[good], shelf.docs[bad], queries, passages))
     return tuple(suggestions)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from prefjudge.core.copies import copies_in, folded
-from prefjudge.core.gold import GoldPair, lexical_success, likely_answers, suggest_gold
+from prefjudge.core.gold import GoldPair, gold_pair, lexical_success, likely_answers, suggest_gold
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection
@@ -30,6 +30,7 @@ from prefjudge.study.pools import (
     load_passages,
     load_pools,
     load_queries,
+    load_unmarked,
     other_gold,
     save_gold,
 )
@@ -166,23 +167,14 @@ _MANY = 5
 def _agreed(study: Study) -> list[GoldPair]:
     """Return the pairs on which many have voted, all for the same passage: no text tells them from others."""
     with study.transaction(write=False) as db:
-        queries, passages, votes = load_queries(db), load_passages(db), load_choices(db)
+        queries, passages, votes = load_queries(db), load_unmarked(db), load_choices(db)
     found = []
     for (query, doc_a, doc_b), choices in votes.items():
         shown = query in queries and doc_a in passages and doc_b in passages
         if len(choices) < _MANY or abs(sum(choices)) < len(choices) or not shown:
             continue
         good, bad = (doc_a, doc_b) if choices[0] > 0 else (doc_b, doc_a)
-        found.append(
-            GoldPair(
-                query_id=query,
-                query=queries[query],
-                good_id=good,
-                good=passages[good],
-                bad_id=bad,
-                bad=passages[bad],
-            )
-        )
+        found.append(gold_pair(query, good, bad, queries, passages))
     order = study.hidden_rng("agreed").permutation(len(found))
     return [found[row] for row in order.tolist()]
 
@@ -193,19 +185,18 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
         return ()
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
-        pairs, copies = load_pairs(db), load_copies(db)
+        pairs, copies, unmarked = load_pairs(db), load_copies(db), load_unmarked(db)
         judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
-    if not (queries and passages) and not needed:
-        return ()
-    if not queries or not passages:
-        what = "gold pairs are suggested from texts, and the study has none"
-        raise lacking(study, Stage.GOLD, what=what)
+    if not (queries and passages):
+        if not needed:
+            return ()
+        raise lacking(study, Stage.GOLD, what="gold pairs are suggested from texts, and the study has none")
     if judged:
-        qrels, shown = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name), passages
+        qrels, shown = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name), unmarked
     else:
         qrels = _best_known(study, pools)
         # an answer to this question against a good answer to another
-        shown = {doc: passages[doc] for doc in qrels.docs if doc in passages}
+        shown = {doc: unmarked[doc] for doc in qrels.docs if doc in unmarked}
     same = copies | copies_in(passages)  # a copy of an answer is none that is off-topic
     avoid: dict[str, set[str]] = {}
     for known in (pools, qrels):

@@ -197,8 +197,7 @@ def load_shown(db: Connection) -> dict[str, Passage]:
 def refuse_marked(db: Connection, gold: Iterable[GoldPair]) -> None:
     """Refuse gold pairs that lack a field which other passages show: it would tell them from the others."""
     passages = load_shown(db)
-    compared = {doc for _, *docs in load_pairs_by_number(db).values() for doc in docs} & passages.keys()
-    shown = {name for doc in compared for name, _ in passages[doc].shown}
+    shown = _compared_fields(db, passages)
     problems = [
         f"{pair.query[:60]!r}: {doc or 'a passage without doc_id'} has no {' or '.join(sorted(lacks))}"
         for pair in gold
@@ -211,6 +210,18 @@ def refuse_marked(db: Connection, gold: Iterable[GoldPair]) -> None:
             "Take passages of the collection that have it, or pool again without --dataset show=…",
             problems[:20],
         )
+
+
+def load_unmarked(db: Connection) -> dict[str, str]:
+    """Return the texts of the passages that :func:`refuse_marked` would not refuse as gold."""
+    passages = load_shown(db)
+    shown = _compared_fields(db, passages)
+    return {doc: one.text for doc, one in passages.items() if shown <= {name for name, _ in one.shown}}
+
+
+def _compared_fields(db: Connection, passages: Mapping[str, Passage]) -> set[str]:
+    compared = {doc for _, *docs in load_pairs_by_number(db).values() for doc in docs} & passages.keys()
+    return {name for doc in compared for name, _ in passages[doc].shown}
 
 
 def load_inputs(db: Connection) -> list[InputFile]:

@@ -118,10 +118,12 @@ def test_gold_shows_below_its_passages_what_all_others_show(tmp_path: Path) -> N
     other = tmp_path / "other"
     init(other, config="demo")
     (pair,) = read_gold(study / "gold.tsv")[:1]
-    file.write_text(
-        "".join(json.dumps(row | ({"date": None} if row["id"] == pair.bad_id else {})) + "\n" for row in rows)
-    )
+    bare = {pair.bad_id, *(str(row["id"]) for row in rows[::2])}
+    dated = [row | {"date": None} if row["id"] in bare else row for row in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in dated))
     pool(other, **given, dataset="show=date")
+    gold(other, suggest=12)
+    assert not bare & {doc for one in read_gold(other / "gold.tsv") for doc in (one.good_id, one.bad_id)}
     with pytest.raises(InputError, match="workers would know them by it") as refused:
         gold(other, accept=True, file=study / "gold.tsv")
     assert any(one.endswith(f"{pair.bad_id} has no date") for one in refused.value.problems)
