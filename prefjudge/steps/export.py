@@ -19,7 +19,7 @@ from prefjudge.reading.votes.exports import EXPORTS, Exported, ExportForm, Expor
 from prefjudge.show.results import Shown
 from prefjudge.show.tables import Column, Table, check_table_form
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.pools import load_passages, load_queries
+from prefjudge.study.pools import load_queries, load_shown
 from prefjudge.study.store import Study, open_study
 from prefjudge.words import Rehearsal, many
 
@@ -104,25 +104,23 @@ def _exported(study: Study, form: ExportForm, *, worker_ids: bool) -> tuple[Expo
         votes = gather_judgments(study, None, verb="export")
         answers: Qrels | None = load_best_answers(study)[0] if form.of_answers else None
         with study.transaction(write=False) as db:
-            queries, passages = load_queries(db), load_passages(db)
+            queries, passages = load_queries(db), {doc: str(one) for doc, one in load_shown(db).items()}
             named = load_judgments(db) if worker_ids else votes.log
     ties = 0 if form.ties or form.of_answers else int((named.choice == 0).sum())
     log = select_judgments(named, named.choice != 0) if ties else named
     if form.texts:
-        for kind, ids, texts in (("query", log.queries, queries), ("document", log.docs, passages)):
-            missing = [name for name in ids if name not in texts]
-            if missing:
+        for kind, plural, ids, texts in (
+            ("query", "queries", log.queries, queries),
+            ("document", "documents", log.docs, passages),
+        ):
+            if missing := [name for name in ids if name not in texts]:
                 raise StudyError(
-                    f"{many(len(missing), f'{kind} has', _plural(kind) + ' have')} no text in the study, "
+                    f"{many(len(missing), f'{kind} has', f'{plural} have')} no text in the study, "
                     f"such as {missing[0]!r}",
                     f"Import or pool again with the texts: prefjudge import {quoted(study.folder)} VOTES "
                     "--queries FILE --collection FILE",
                 )
     return Exported(log=log, queries=queries, passages=passages, answers=answers), ties, votes.rehearsal
-
-
-def _plural(kind: str) -> str:
-    return "queries" if kind == "query" else f"{kind}s"
 
 
 def _has_own_form(path: Path, form: ExportForm) -> bool:

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from prefjudge import export, import_votes, init, resolve
+from prefjudge import export, import_votes, init, release, resolve
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_qrels
+from prefjudge.reading.options import text_fields
+from prefjudge.reading.texts.collections import read_passages
 from prefjudge.reading.votes.exports import EXPORTS
 from prefjudge.study.imports import sides_known
+from prefjudge.study.pools import load_shown
 from prefjudge.study.store import Study
 
 COLUMNS = ("qid", "query", "left", "right", "left_text", "right_text", "winner", "worker")
@@ -40,16 +43,11 @@ def winners(study: Path, rule: str) -> tuple[set[tuple[str, ...]], dict[str, dic
     return {tuple(line.split()) for line in out.read_text().splitlines()}, rules
 
 
-@pytest.mark.parametrize(
-    ("to", "suffix"),
-    [
-        ("label-studio", "json"),
-        ("chosen", "jsonl"),
-        ("choix", "csv"),
-        ("crowd-kit", "csv"),
-        ("evalica", "csv"),
-    ],
-)
+TABLES = [("crowd-kit", "csv"), ("evalica", "csv")]
+TASKS = ("label-studio", "json")
+
+
+@pytest.mark.parametrize(("to", "suffix"), [TASKS, ("chosen", "jsonl"), ("choix", "csv"), *TABLES])
 def test_what_is_exported_and_imported_again_resolves_alike(tmp_path: Path, to: str, suffix: str) -> None:
     rows = [*VOTES, TIE] if EXPORTS[to].ties else VOTES
     study = filled(tmp_path / "study", rows)
@@ -64,9 +62,7 @@ def test_what_is_exported_and_imported_again_resolves_alike(tmp_path: Path, to: 
         assert winners(back, rule) == winners(study, rule)
 
 
-@pytest.mark.parametrize(
-    ("to", "suffix"), [("evalica", "csv"), ("crowd-kit", "csv"), ("label-studio", "json")]
-)
+@pytest.mark.parametrize(("to", "suffix"), [TASKS, *TABLES])
 def test_sides_that_are_not_known_stay_so(tmp_path: Path, to: str, suffix: str) -> None:
     study, back, out = tmp_path / "study", tmp_path / "back", tmp_path / f"out.{suffix}"
     filled(study, VOTES, map=["left=left", "right=right"])
@@ -119,6 +115,24 @@ def test_each_program_gets_what_it_takes(tmp_path: Path) -> None:
     export(study, out / "answers.csv", to="ir-measures")
     assert rows_of(out / "answers.csv")[0] == {"query_id": "q1", "doc_id": "d1", "relevance": "1"}
     assert sorted(path.name for path in out.iterdir() if path.name.endswith("rehearsal.txt")) == []
+
+
+def test_what_people_saw_below_a_passage_goes_with_its_text(tmp_path: Path) -> None:
+    study, out = filled(tmp_path / "study"), tmp_path / "out.json"
+    with Study(study).transaction() as db:
+        db.execute("UPDATE passages SET shown = '[[\"date\", \"1999\"]]' WHERE doc_id = 'd1'")
+        shown = load_shown(db)
+    resolve(study)
+    export(study, out, to="chosen")
+    folder = Path(release(study, texts=True).out)
+    chosen = json.loads(out.read_text())
+    trained = [json.loads(line) for line in (folder / "chosen.jsonl").read_text().splitlines()]
+    for rows in (chosen, trained):
+        texts = {row["chosen_id"]: row["chosen"] for row in rows}
+        assert (texts["d1"], texts["d4"]) == ("for that reason\ndate: 1999", "a thing")
+    again = read_passages(folder / "passages.jsonl", shown, fields=text_fields({"dataset": "show=date"}))
+    assert again == shown
+    assert "1999" not in (folder / "passages.tsv").read_text(), "which programs read as texts alone"
 
 
 def test_workers_are_pseudonyms_unless_their_ids_are_asked_for(tmp_path: Path) -> None:

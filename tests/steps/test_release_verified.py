@@ -43,18 +43,9 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         (folder / f"{kind}.tsv").write_text("".join(f"{one}\tthe text of {one}\n" for one in ids))
     init(folder / "study")
-    import_votes(
-        folder / "study",
-        folder / "votes.txt",
-        queries=folder / "queries.tsv",
-        collection=folder / "passages.tsv",
-    )
-    config = folder / "study" / "study.toml"
-    text = config.read_text()
-    for old, new in ABOUT.items():
-        assert old in text
-        text = text.replace(old, new, 1)
-    config.write_text(text)
+    texts = {"queries": folder / "queries.tsv", "collection": folder / "passages.tsv"}
+    import_votes(folder / "study", folder / "votes.txt", **texts)
+    edit(folder / "study", *ABOUT.items())
     resolve(folder / "study")
     done = release(folder / "study", texts=True, out=folder / "release")
     assert done.ok

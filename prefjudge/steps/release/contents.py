@@ -49,7 +49,7 @@ LOG, WORK, POOL, ASKED = "judgments.jsonl", "assignments.jsonl", "pool.tsv", "as
 COPIES = "copies.tsv"
 BOARD = "leaderboard.csv"
 RUNS = "runs"
-TEXTS = frozenset({"queries.tsv", "passages.tsv", "gold.tsv", "chosen.jsonl"})
+TEXTS = frozenset({"queries.tsv", "passages.tsv", "passages.jsonl", "gold.tsv", "chosen.jsonl"})
 """Files of texts that the study did not write: an address in a passage is no secret."""
 
 HOLDS = {
@@ -66,6 +66,7 @@ HOLDS = {
     "comments.jsonl": "what workers said of pairs and HITs, and which pairs they could not judge",
     "queries.tsv": "the queries that were judged",
     "passages.tsv": "the passages that were judged",
+    "passages.jsonl": "the same with the fields that people saw below them",
     "chosen.jsonl": "the preferences as models are trained on them: prompt, chosen, rejected",
     "gold.tsv": "the gold pairs",
     BOARD: "the runs by their scores under the best answers",

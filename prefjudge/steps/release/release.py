@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from prefjudge.core.hits import Passage
 from prefjudge.core.judgments import select_judgments
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import BestAnswers, what_is_open
@@ -64,7 +65,7 @@ from prefjudge.steps.release.verify import (
 )
 from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
-from prefjudge.study.pools import is_published, load_gold, load_inputs, load_passages, load_queries
+from prefjudge.study.pools import is_published, load_gold, load_inputs, load_queries, load_shown
 from prefjudge.study.progress import load_remarks
 from prefjudge.study.store import Study, open_study
 from prefjudge.version import __version__
@@ -102,7 +103,7 @@ class Bundle:
                 self.inputs, self.gold = load_inputs(db), load_gold(db)
                 self.imports = load_imports(db)
                 self.asked = is_published(db) or not self.imports
-                self.queries, self.passages = load_queries(db), load_passages(db)
+                self.queries, self.passages = load_queries(db), load_shown(db)
                 self.private = load_private(db)
         self._check_wishes()
         self.rows = PrivateRows(study.opaque, self.assignments)
@@ -199,9 +200,15 @@ class Bundle:
 
     def _add_texts(self) -> None:
         asked = {vote.query_id: self.queries.get(vote.query_id, "") for vote in self.log}
-        shown = {doc: self.passages.get(doc, "") for vote in self.log for doc in (vote.left, vote.right)}
-        for name, texts in (("queries.tsv", asked), ("passages.tsv", shown)):
+        docs = (doc for vote in self.log for doc in (vote.left, vote.right))
+        seen = {doc: self.passages.get(doc, Passage("")) for doc in docs}
+        plain = {doc: one.text for doc, one in seen.items()}
+        for name, texts in (("queries.tsv", asked), ("passages.tsv", plain)):
             self._add(name, len(texts), partial(_write_texts, texts=texts))
+        if below := dict.fromkeys(name for one in seen.values() for name, _ in one.shown):
+            rows = ({"id": doc, "text": one.text, **below, **dict(one.shown)} for doc, one in seen.items())
+            self._add_lines("passages.jsonl", rows)
+        shown = {doc: str(one) for doc, one in seen.items()}
         log = self.best.votes.log
         query, doc = (
             np.array([bool(texts.get(one)) for one in ids], bool)
@@ -433,7 +440,7 @@ def release(
             "Run: prefjudge release STUDY, or: prefjudge release --verify FOLDER",
         )
     if verify is not None:
-        return _verified(as_path(verify))
+        return _result(verify_release(as_path(verify)))
     opened = open_study(study)
     assert opened is not None
     folder = as_folder(out) or own_file(opened, FOLDER)
@@ -462,11 +469,6 @@ def release(
             "This is a fault of prefjudge: please report it. Nothing counts as released.",
         )
     return replace(_result(found), study=str(opened.folder), notices=bundle.notices)
-
-
-def _verified(folder: Path) -> ReleaseResult:
-    """Return what verifying a release found."""
-    return _result(verify_release(folder))
 
 
 def _result(found: Verified) -> ReleaseResult:
