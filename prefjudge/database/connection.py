@@ -112,6 +112,28 @@ class Connection:
         for rows in self.parts(sql, params, **named):
             yield [*zip(*rows, strict=True)]
 
+    def value(self, sql: str, /, **named: Value) -> Any:
+        """Return the one value that a statement selects; None where it finds nothing."""
+        rows = self.execute(sql, named)
+        return rows[0][0] if rows else None
+
+    def values(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> list[Any]:
+        """Return the only column that a statement selects."""
+        return [value for (value,) in self.execute(sql, params, **named)]
+
+    def tally(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> dict[Any, int]:
+        """Run a statement of two columns, a name and a number, and return the numbers by name."""
+        return {name: int(number or 0) for name, number in self.execute(sql, params, **named)}
+
+    def lists(
+        self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value
+    ) -> dict[Any, list[Any]]:
+        """Return lists by what a statement selects first: of the second column, or of the rest of the row."""
+        found: dict[Any, list[Any]] = {}
+        for name, *rest in self.execute(sql, params, **named):
+            found.setdefault(name, []).append(tuple(rest) if len(rest) > 1 else rest[0])
+        return found
+
     def insert(self, table: str, record: "Record", rest: str = "", /, **named: Value) -> list[Row]:
         """Add one row; its columns are a dataclass's fields, or a mapping's keys."""
         # `rest` is what the statement ends with, such as `ON CONFLICT DO NOTHING` or `RETURNING seq`.
@@ -130,9 +152,24 @@ class Connection:
     def select(self, kind: type[T], rest: str, /, **named: Value) -> list[T]:
         """Select the columns that a dataclass names, and return a record for each row."""
         # `rest` is the statement from its `FROM` on, in which each of these columns occurs once.
+        return self.records(kind, f"SELECT {', '.join(columns_of(kind))} {rest}", **named)
+
+    def records(self, kind: type[T], sql: str, /, **named: Value) -> list[T]:
+        """Return a record for each row of a statement that selects a dataclass's fields, in their order."""
         columns = columns_of(kind)
-        rows = self.execute(f"SELECT {', '.join(columns)} {rest}", named)
-        return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
+        return [kind(**dict(zip(columns, row, strict=True))) for row in self.execute(sql, named)]
+
+    def find(self, kind: type[T], rest: str, /, **named: Value) -> T | None:
+        """Return the record of the first row, or None."""
+        return next(iter(self.select(kind, rest, **named)), None)
+
+    def update(self, table: str, changes: "Record", **where: Value) -> None:
+        """Change columns of the rows with these values."""
+        new = row_of(changes)
+        sets = ", ".join(f"{column} = :new_{column}" for column in new)
+        found = " AND ".join(f"{column} = :{column}" for column in where)
+        named = {f"new_{column}": value for column, value in new.items()}
+        self.execute(f"UPDATE {table} SET {sets} WHERE {found}", named, **where)
 
     @property
     def ended(self) -> bool:

@@ -156,8 +156,8 @@ _IMPOSSIBLE = (
 
 def find_impossible(db: Connection) -> list[str]:
     """Return what is only possible if money appeared, vanished or was paid twice."""
-    lost = [f"the account {name} is not the sum of its transfers" for (name,) in db.execute(UNBALANCED)]
-    found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
+    lost = [f"the account {name} is not the sum of its transfers" for name in db.values(UNBALANCED)]
+    found = [(int(db.value(sql)), what) for what, sql in _IMPOSSIBLE]
     return lost + [f"{count:,} {what}" for count, what in found if count]
 
 
@@ -172,8 +172,8 @@ def ledger_sums(db: Connection) -> dict[str, int]:
 
 def load_setting(db: Connection, name: str) -> str | None:
     """Return one of the store's settings, or None."""
-    rows = db.execute("SELECT value FROM settings WHERE name = :name", name=name)
-    return str(rows[0][0]) if rows else None
+    value = db.value("SELECT value FROM settings WHERE name = :name", name=name)
+    return None if value is None else str(value)
 
 
 def save_setting(db: Connection, name: str, value: str) -> None:
@@ -185,10 +185,8 @@ def save_setting(db: Connection, name: str, value: str) -> None:
 
 def newest_time(db: Connection) -> float:
     """Return the latest time of anything in the store, 0 where there is nothing."""
-    return float(
-        db.execute(
-            "SELECT max(t) FROM (SELECT max(time) AS t FROM transfers UNION ALL "
-            "SELECT max(created) FROM hits UNION ALL SELECT max(submitted_at) FROM assignments) AS times"
-        )[0][0]
-        or 0
+    newest = db.value(
+        "SELECT max(t) FROM (SELECT max(time) AS t FROM transfers UNION ALL "
+        "SELECT max(created) FROM hits UNION ALL SELECT max(submitted_at) FROM assignments) AS times"
     )
+    return float(newest or 0)

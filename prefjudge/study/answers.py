@@ -37,18 +37,13 @@ def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
 
 def load_answers(db: Connection, version: int, name: str) -> Qrels:
     """Return a version of the best-known answers."""
-    found: dict[str, list[str]] = {}
-    for query, doc in db.execute(
-        "SELECT query_id, doc_id FROM answers WHERE version = :version ORDER BY query_id, doc_id",
-        version=version,
-    ):
-        found.setdefault(query, []).append(doc)
-    return answers_of(name, found)
+    sql = "SELECT query_id, doc_id FROM answers WHERE version = :version ORDER BY query_id, doc_id"
+    return answers_of(name, db.lists(sql, version=version))
 
 
 def last_version(db: Connection) -> int:
     """Return the number of the last version of the answers, 0 where there is none."""
-    return int(db.execute("SELECT coalesce(max(version), 0) FROM answers")[0][0])
+    return int(db.value("SELECT coalesce(max(version), 0) FROM answers"))
 
 
 def load_compared(db: Connection) -> set[Candidate]:
@@ -63,7 +58,7 @@ def save_challenge(
     db: Connection, strategy: str, brought_by: Mapping[tuple[str, str], Sequence[str]], when: float
 ) -> int:
     """Open a challenge with its newcomers, and return its number."""
-    number = int(db.execute("SELECT coalesce(max(challenge), 0) + 1 FROM challenges")[0][0])
+    number = int(db.value("SELECT coalesce(max(challenge), 0) + 1 FROM challenges"))
     db.insert("challenges", {"challenge": number, "strategy": strategy, "started": when})
     db.insert_all(
         "challengers",
@@ -95,12 +90,9 @@ def load_open_challenge(db: Connection) -> OpenChallenge | None:
 
 def load_newcomers(db: Connection) -> dict[int, list[tuple[str, str]]]:
     """Return the query_id and doc_id of the newcomers of each challenge, by its number."""
-    found: dict[int, list[tuple[str, str]]] = {}
-    for number, query, doc in db.execute(
+    return db.lists(
         "SELECT DISTINCT challenge, query_id, doc_id FROM challengers ORDER BY challenge, query_id, doc_id"
-    ):
-        found.setdefault(number, []).append((query, doc))
-    return found
+    )
 
 
 def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: float) -> None:
@@ -118,4 +110,4 @@ def save_conclusion(db: Connection, number: int, duels: Iterable[Duel], when: fl
         ),
         "ON CONFLICT (challenge, query_id, newcomer) DO NOTHING",
     )
-    db.execute("UPDATE challenges SET concluded = :when WHERE challenge = :number", when=when, number=number)
+    db.update("challenges", {"concluded": when}, challenge=number)

@@ -9,7 +9,7 @@ from prefjudge.study.imports import sides_known
 from prefjudge.study.judgments import COLUMNS, LogColumns, load_golds
 from prefjudge.study.people import STOPPED, UNABLE, UNUSABLE, Judge, dropped
 from prefjudge.study.progress import Remark, save_remarks
-from prefjudge.study.store import COUNTED, current_target
+from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
 
 KEPT = "kept"
 REJECTED = "rejected"
@@ -81,13 +81,13 @@ def _judged_before(db: Connection, assignment: StudyAssignment) -> set[int]:
     """Return the pairs of an assignment that its worker has judged before, at the same target."""
     # By the pairs, which are ten, and not by the worker, whose judgments may be thousands.
     pairs, numbers = in_list("p", (judgment.pair_id for judgment in assignment.judgments))
-    rows = db.execute(
+    found = db.values(
         "SELECT j.pair_id FROM judgments j JOIN assignments USING (assignment_id) "
         f"JOIN hits h USING (hit_key) WHERE j.pair_id IN ({pairs}) AND j.worker_id = :worker "
         "AND h.target = (SELECT target FROM hits WHERE hit_key = :hit)",
         {"worker": assignment.worker_id, "hit": assignment.hit_key, **numbers},
     )
-    return {pair for (pair,) in rows}
+    return set(found)
 
 
 def _drop(db: Connection, assignment: StudyAssignment, repeated: Collection[int]) -> None:
@@ -116,19 +116,15 @@ def load_decisions(db: Connection) -> dict[str, str | None]:
 
 def find_worker(db: Connection, assignment_id: str) -> str:
     """Return the worker of an assignment; empty where the study does not know it."""
-    rows = db.execute("SELECT worker_id FROM assignments WHERE assignment_id = :id", id=assignment_id)
-    return str(rows[0][0]) if rows else ""
+    return str(
+        db.value("SELECT worker_id FROM assignments WHERE assignment_id = :id", id=assignment_id) or ""
+    )
 
 
 def load_collected(db: Connection, target: str) -> dict[str, set[str]]:
     """Return the ids of the assignments that were collected at a target, by their HIT's key."""
-    collected: dict[str, set[str]] = {}
-    for key, assignment_id in db.execute(
-        "SELECT hit_key, assignment_id FROM assignments JOIN hits USING (hit_key) WHERE target = :target",
-        target=target,
-    ):
-        collected.setdefault(key, set()).add(assignment_id)
-    return collected
+    collected = db.lists(f"SELECT hit_key, assignment_id FROM {WORK} WHERE target = :target", target=target)
+    return {key: set(ids) for key, ids in collected.items()}
 
 
 def save_decisions(db: Connection, decisions: Mapping[str, str]) -> None:
@@ -148,7 +144,7 @@ def close_undecided(db: Connection, target: str) -> tuple[int, int]:
     """Record that the undecided assignments at a target stay so, because its marketplace is lost."""
     # Returns how many assignments these are, and their rewards in cents.
     count, cents = db.execute(
-        "SELECT count(*), coalesce(sum(h.reward_cents), 0) FROM assignments a JOIN hits h USING (hit_key) "
+        f"SELECT count(*), coalesce(sum(h.reward_cents), 0) FROM {WORK} "
         "WHERE a.decision IS NULL AND h.target = :target",
         target=target,
     )[0]
@@ -171,12 +167,7 @@ def save_rejection(db: Connection, assignment_id: str, reason: str, when: float)
         reason=f"{REJECTED}: {reason}",
         when=when,
     )
-    db.execute(
-        "UPDATE assignments SET verdict = :rejected WHERE assignment_id = :id AND verdict = :kept",
-        id=assignment_id,
-        rejected=REJECTED,
-        kept=KEPT,
-    )
+    db.update("assignments", {"verdict": REJECTED}, assignment_id=assignment_id, verdict=KEPT)
 
 
 def save_barred(db: Connection, target: str, worker_id: str, reason: str, when: float) -> None:
@@ -200,22 +191,19 @@ def load_overlaps(db: Connection, target: str, hit_keys: Sequence[str]) -> dict[
     # Dropped judgments count: nobody judges a pair twice. Barred workers do not: they get no HIT anyway. All
     # is as the HITs' target knows it.
     wanted, keys = in_list("k", hit_keys)
-    overlaps: dict[str, list[tuple[str, int]]] = {}
-    for key, worker, count in db.execute(
+    return db.lists(
         "SELECT s.hit_key, j.worker_id, count(DISTINCT j.pair_id) "
         "FROM slots s JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
         f"{_THERE} AND s.hit_key IN ({wanted}) "
         "GROUP BY s.hit_key, j.worker_id",
         {"target": target, **keys},
-    ):
-        overlaps.setdefault(key, []).append((worker, int(count)))
-    return overlaps
+    )
 
 
 def count_workers(db: Connection, target: str) -> int:
     """Return how many workers have taken part at a target and are not barred there."""
-    rows = db.execute(f"SELECT count(DISTINCT a.worker_id) FROM assignments a {_THERE}", target=target)
-    return int(rows[0][0])
+    sql = f"SELECT count(DISTINCT a.worker_id) FROM assignments a {_THERE}"
+    return int(db.value(sql, target=target))
 
 
 _THERE = """
@@ -230,7 +218,7 @@ def load_gold_records(db: Connection, target: str | None = None) -> dict[str, Go
     hits: dict[str, list[tuple[int, int]]] = {}
     passed_over: dict[str, set[int]] = {}
     for worker, right, missed, verdict in db.execute(
-        "SELECT worker_id, gold_right, gold_missed, verdict FROM assignments JOIN hits h USING (hit_key) "
+        f"SELECT worker_id, gold_right, gold_missed, verdict FROM {WORK} "
         "WHERE h.target = :target ORDER BY submitted, collected, assignment_id",
         target=target or current_target(db),
     ):
@@ -252,9 +240,8 @@ def load_choices(db: Connection) -> dict[tuple[str, str, str], list[int]]:
     """Return the votes of people that count, by pair: 1 for ``doc_a``, -1 for ``doc_b``, 0 for a tie."""
     rows = db.execute(
         "SELECT p.query_id, p.doc_a, p.doc_b, CASE WHEN j.left_id = p.doc_a THEN j.choice ELSE -j.choice END "
-        "FROM judgments j JOIN pairs p USING (pair_id) JOIN assignments a USING (assignment_id) "
-        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-        f"WHERE d.judgment_id IS NULL AND {COUNTED} ORDER BY j.judgment_id",
+        f"FROM {VOTES} JOIN pairs p USING (pair_id) WHERE d.judgment_id IS NULL AND {COUNTED} "
+        "ORDER BY j.judgment_id",
         target=current_target(db),
     )
     votes: dict[tuple[str, str, str], list[int]] = {}
@@ -280,10 +267,7 @@ def load_judgments(
     among = f"AND j.phase IN ({phase}) " if phases else ""
     log, target = LogColumns(), target or current_target(db)
     for part in db.columns(
-        f"SELECT {COLUMNS} FROM judgments j "
-        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        f"LEFT JOIN drops d ON d.judgment_id = j.judgment_id WHERE NOT ({gone}) AND {COUNTED} "
-        f"{among}ORDER BY j.judgment_id",
+        f"SELECT {COLUMNS} FROM {VOTES} WHERE NOT ({gone}) AND {COUNTED} {among}ORDER BY j.judgment_id",
         {"target": target, **named, **of_phase},
     ):
         log.add(*part)
@@ -298,10 +282,5 @@ def load_judgments(
 
 def has_rejected(db: Connection, target: str) -> bool:
     """Return whether any work at a target was rejected, without which nothing can be disputed."""
-    rows = db.execute(
-        "SELECT 1 FROM assignments JOIN hits USING (hit_key) "
-        "WHERE target = :target AND decision = :rejected LIMIT 1",
-        target=target,
-        rejected=REJECTED,
-    )
-    return bool(rows)
+    sql = f"SELECT 1 FROM {WORK} WHERE target = :target AND decision = :rejected LIMIT 1"
+    return bool(db.execute(sql, target=target, rejected=REJECTED))

@@ -96,7 +96,7 @@ def has_hit(db: Connection, hit_key: str) -> bool:
 
 def save_assignment_count(db: Connection, hit_key: str, assignments: int) -> None:
     """Record how many assignments a HIT has."""
-    db.execute("UPDATE hits SET assignments = :count WHERE hit_key = :key", count=assignments, key=hit_key)
+    db.update("hits", {"assignments": assignments}, hit_key=hit_key)
 
 
 def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
@@ -139,13 +139,8 @@ def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
 
 def save_published(db: Connection, hit_key: str, hit_id: str, when: float) -> None:
     """Record that the marketplace has the HIT."""
-    db.execute(
-        "UPDATE hits SET hit_id = :hit_id, status = :status, published = :published WHERE hit_key = :key",
-        hit_id=hit_id,
-        status=HitStatus.OPEN,
-        published=when,
-        key=hit_key,
-    )
+    changes = {"hit_id": hit_id, "status": HitStatus.OPEN, "published": when}
+    db.update("hits", changes, hit_key=hit_key)
 
 
 def save_status(db: Connection, hit_keys: Sequence[str], status: HitStatus) -> None:
@@ -160,18 +155,11 @@ def close_lost(db: Connection, target: str) -> int:
     """Close all HITs at a target whose marketplace is lost; return how many could still get answers."""
     # Their ids are deleted, because no marketplace knows them: nothing there is asked or taken back. The
     # intents keep them. Nor does one know any more how many HITs a worker may take.
-    still_open = db.execute(
-        "SELECT count(*) FROM hits WHERE target = :target AND status <> :closed",
-        target=target,
-        closed=HitStatus.CLOSED,
-    )
+    lost = {"target": target, "closed": HitStatus.CLOSED}
+    still_open = db.value("SELECT count(*) FROM hits WHERE target = :target AND status <> :closed", **lost)
     db.execute("DELETE FROM allowances WHERE target = :target", target=target)
-    db.execute(
-        "UPDATE hits SET status = :closed, hit_id = NULL WHERE target = :target",
-        closed=HitStatus.CLOSED,
-        target=target,
-    )
-    return int(still_open[0][0])
+    db.update("hits", {"status": HitStatus.CLOSED, "hit_id": None}, target=target)
+    return int(still_open)
 
 
 def save_extension(db: Connection, hit_key: str) -> None:
@@ -245,12 +233,7 @@ class UnusedHit:
 def load_unused(db: Connection, target: str) -> list[UnusedHit]:
     """Return the closed HITs that hold money for answers that never came."""
     # Only HITs with a decision on every answer that came, until their money has come back.
-    return [
-        UnusedHit(
-            hit_key=key, hit_id=hit_id, assignments=assignments, reward_cents=reward, came=came, cents=cents
-        )
-        for key, hit_id, assignments, reward, came, cents in db.execute(_UNUSED, target=target)
-    ]
+    return db.records(UnusedHit, _UNUSED, target=target)
 
 
 _UNUSED = """
@@ -271,29 +254,25 @@ ORDER BY batch, number
 
 def count_asked(db: Connection) -> dict[int, int]:
     """Return how many assignments ask about each pair, by its number; pairs in no HIT are left out."""
-    return {
-        pair: int(count)
-        for pair, count in db.execute(
-            "SELECT pair_id, sum(assignments) FROM slots JOIN hits USING (hit_key) "
-            "WHERE pair_id IS NOT NULL GROUP BY pair_id"
-        )
-    }
+    return db.tally(
+        "SELECT pair_id, sum(assignments) FROM slots JOIN hits USING (hit_key) "
+        "WHERE pair_id IS NOT NULL GROUP BY pair_id"
+    )
 
 
 def count_dropped(db: Connection, hit_keys: Sequence[str]) -> dict[str, int]:
     """Return how many assignments of each HIT were dropped whole; HITs with none are left out."""
     wanted, keys = in_list("k", hit_keys)
-    rows = db.execute(
+    return db.tally(
         "SELECT hit_key, count(*) FROM assignments "
         f"WHERE hit_key IN ({wanted}) AND verdict <> 'kept' GROUP BY hit_key",
         keys,
     )
-    return {key: int(count) for key, count in rows}
 
 
 def last_batch(db: Connection) -> int:
     """Return the number of the last batch of HITs, 0 before the first."""
-    return int(db.execute("SELECT coalesce(max(batch), 0) FROM hits")[0][0])
+    return int(db.value("SELECT coalesce(max(batch), 0) FROM hits"))
 
 
 def count_shown_words(db: Connection, hits: Sequence[StudyHit]) -> dict[str, int]:

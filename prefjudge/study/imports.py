@@ -9,7 +9,7 @@ from prefjudge.core.judgments import ModelVote
 from prefjudge.database import Connection
 from prefjudge.errors import StudyError
 from prefjudge.reading.files import is_text
-from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, current_target
+from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, VOTES, WORK, current_target
 
 PairKey: TypeAlias = tuple[str, str, str]
 """A query and two documents, the first by doc_id before the other."""
@@ -78,12 +78,8 @@ def load_imports(db: Connection) -> list[ImportRecord]:
 
 def count_imported(db: Connection) -> int:
     """Return how many judgments that count were imported."""
-    rows = db.execute(
-        "SELECT count(*) FROM judgments j JOIN assignments USING (assignment_id) JOIN hits h USING (hit_key) "
-        "LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target AND d.judgment_id IS NULL",
-        target=IMPORTED,
-    )
-    return int(rows[0][0])
+    sql = f"SELECT count(*) FROM {VOTES} WHERE h.target = :target AND d.judgment_id IS NULL"
+    return int(db.value(sql, target=IMPORTED))
 
 
 def sides_known(db: Connection) -> bool:
@@ -93,13 +89,8 @@ def sides_known(db: Connection) -> bool:
 
 def has_workers(db: Connection) -> bool:
     """Return whether any work that counts says whose it is."""
-    return bool(
-        db.execute(
-            "SELECT 1 FROM assignments JOIN hits h USING (hit_key) "
-            f"WHERE worker_id <> '' AND {COUNTED} LIMIT 1",
-            target=current_target(db),
-        )
-    )
+    sql = f"SELECT 1 FROM {WORK} WHERE worker_id <> '' AND {COUNTED} LIMIT 1"
+    return bool(db.execute(sql, target=current_target(db)))
 
 
 def load_vote_ids(db: Connection, form: str) -> dict[str, tuple[PairKey, str, int]]:
@@ -150,16 +141,12 @@ def save_import(
     db.insert("hits", hit)
     db.insert("imports", record)
     db.insert_all("assignments", _assignments(record, work))
-    first = int(db.execute("SELECT coalesce(max(judgment_id), 0) + 1 FROM judgments")[0][0])
+    first = db.value("SELECT coalesce(max(judgment_id), 0) + 1 FROM judgments")
     db.insert_all("judgments", votes)
     if dropped:
-        numbers = [
-            number
-            for (number,) in db.execute(
-                "SELECT judgment_id FROM judgments WHERE judgment_id >= :first ORDER BY judgment_id",
-                first=first,
-            )
-        ]
+        numbers = db.values(
+            "SELECT judgment_id FROM judgments WHERE judgment_id >= :first ORDER BY judgment_id", first=first
+        )
         db.insert_all(
             "drops",
             (
@@ -200,7 +187,7 @@ def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
 
 def pooled_by(db: Connection) -> set[str]:
     """Return the names of the runs and qrels whose pool the study has."""
-    return {name for (name,) in db.execute("SELECT name FROM inputs WHERE kind IN ('run', 'qrels')")}
+    return set(db.values("SELECT name FROM inputs WHERE kind IN ('run', 'qrels')"))
 
 
 def join_pool(db: Connection, rows: Iterable[tuple[str, str, str]], pairs: Iterable[PairKey]) -> None:
@@ -408,8 +395,8 @@ class TokenCount:
 
 def load_reply(db: Connection, key: str) -> str | None:
     """Return the stored reply to a prompt, or None."""
-    rows = db.execute("SELECT reply FROM model_answers WHERE prompt_key = :key", key=key)
-    return str(rows[0][0]) if rows else None
+    reply = db.value("SELECT reply FROM model_answers WHERE prompt_key = :key", key=key)
+    return None if reply is None else str(reply)
 
 
 def save_reply(db: Connection, key: str, model: str, reply: str, tokens: TokenCount, when: float) -> None:
@@ -464,32 +451,17 @@ def load_votes(db: Connection, model: str | None = None) -> list[tuple[str, Mode
 
 def count_tokens(db: Connection, model: str) -> tuple[int, TokenCount]:
     """Return how many replies a model gave, and their tokens."""
-    return _counted(
-        db.execute(
-            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
-            "FROM model_answers WHERE model = :model",
-            model=model,
-        )
-    )
+    return _counted(db, "model_answers", model)
 
 
 def count_reserved(db: Connection, model: str) -> tuple[int, TokenCount]:
     """Return how many requests are not settled, and the tokens reserved for them."""
-    return _counted(
-        db.execute(
-            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
-            "FROM model_requests WHERE model = :model",
-            model=model,
-        )
-    )
+    return _counted(db, "model_requests", model)
 
 
 def longest_reply(db: Connection, model: str) -> int:
     """Return the largest number of tokens of a prompt's replies."""
-    rows = db.execute(
-        "SELECT coalesce(max(reply_tokens), 0) FROM model_answers WHERE model = :model", model=model
-    )
-    return int(rows[0][0])
+    return int(db.value("SELECT max(reply_tokens) FROM model_answers WHERE model = :model", model=model) or 0)
 
 
 def hold_reservations(db: Connection) -> None:
@@ -513,6 +485,10 @@ def drop_reservation(db: Connection, number: int) -> None:
     db.execute("DELETE FROM model_requests WHERE request = :number", number=number)
 
 
-def _counted(rows: list[tuple[int, int, int]]) -> tuple[int, TokenCount]:
-    count, prompt, reply = rows[0]
+def _counted(db: Connection, table: str, model: str) -> tuple[int, TokenCount]:
+    count, prompt, reply = db.execute(
+        "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
+        f"FROM {table} WHERE model = :model",
+        model=model,
+    )[0]
     return int(count), TokenCount(prompt=int(prompt), reply=int(reply))

@@ -16,7 +16,7 @@ from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.runs import Names, encode
 from prefjudge.database import Connection
 from prefjudge.study.imports import sides_known
-from prefjudge.study.store import COUNTED, current_target
+from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,8 @@ def load_conduct(db: Connection) -> Conduct:
 def load_golds(db: Connection, target: str) -> dict[str, tuple[int, int]]:
     """Return how many gold pairs each worker got right at a target, and missed, by worker id."""
     rows = db.execute(
-        "SELECT worker_id, sum(gold_right), sum(gold_missed) FROM assignments "
-        f"JOIN hits h USING (hit_key) WHERE {COUNTED} AND worker_id <> '' "
-        "GROUP BY worker_id ORDER BY worker_id",
+        f"SELECT worker_id, sum(gold_right), sum(gold_missed) FROM {WORK} WHERE {COUNTED} "
+        "AND worker_id <> '' GROUP BY worker_id ORDER BY worker_id",
         target=target,
     )
     return {worker: (int(right), int(missed)) for worker, right, missed in rows}
@@ -102,19 +101,16 @@ class Pace:
 
 def load_paces(db: Connection) -> list[Pace]:
     """Return the pace of each assignment whose time is known."""
-    rows = db.execute(
+    return db.records(
+        Pace,
         "SELECT a.worker_id, CASE WHEN a.submitted - a.accepted < a.seconds AND EXISTS (SELECT 1 FROM "
         "judgments j WHERE j.assignment_id = a.assignment_id AND j.judge = 'person') "
         "THEN a.submitted - a.accepted ELSE a.seconds END, a.answered, "
         "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
-        "FROM assignments a JOIN hits h USING (hit_key) WHERE a.seconds > 0 AND a.answered > 0 "
+        f"FROM {WORK} WHERE a.seconds > 0 AND a.answered > 0 "
         "AND h.target = :target ORDER BY a.worker_id, a.assignment_id",
         target=current_target(db),
     )
-    return [
-        Pace(worker_id=worker, seconds=seconds, answered=answered, slots=slots, reward_cents=cents)
-        for worker, seconds, answered, slots, cents in rows
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +124,11 @@ class Progress:
 
 def load_progress(db: Connection) -> list[Progress]:
     """Return the assignments whose time is known, in the order in which they were sent in."""
-    rows = db.execute(
-        "SELECT a.submitted, a.answered, h.reward_cents FROM assignments a JOIN hits h USING (hit_key) "
-        f"WHERE {COUNTED} AND a.submitted IS NOT NULL ORDER BY a.submitted, a.assignment_id",
+    return db.select(
+        Progress,
+        f"FROM {WORK} WHERE {COUNTED} AND submitted IS NOT NULL ORDER BY submitted, assignment_id",
         target=current_target(db),
     )
-    return [Progress(submitted=when, answered=count, reward_cents=cents) for when, count, cents in rows]
 
 
 class LoggedJudgment(NamedTuple):
@@ -182,9 +177,8 @@ def each_judgment(db: Connection) -> Iterator[LoggedJudgment]:
     """Yield the same one by one, while the transaction is open."""
     for rows in db.parts(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
-        "j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM judgments j "
-        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED} ORDER BY j.judgment_id",
+        f"j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM {VOTES} "
+        f"WHERE {COUNTED} ORDER BY j.judgment_id",
         target=current_target(db),
     ):
         yield from map(LoggedJudgment._make, rows)
@@ -192,27 +186,24 @@ def each_judgment(db: Connection) -> Iterator[LoggedJudgment]:
 
 def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
     """Return every assignment at that target, in the order in which they were submitted."""
-    rows = db.execute(
+    return db.records(
+        LoggedAssignment,
         "SELECT a.assignment_id, a.hit_key, a.worker_id, "
         "(SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id), "
-        "a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM assignments a "
-        f"JOIN hits h USING (hit_key) WHERE {COUNTED} "
+        f"a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM {WORK} WHERE {COUNTED} "
         "ORDER BY a.submitted, a.assignment_id",
         target=current_target(db),
     )
-    names = LoggedAssignment.__slots__
-    return [LoggedAssignment(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def load_private(db: Connection) -> list[str]:
     """Return what nobody else may see: ids of workers, work and HITs, what stands for a passage, paths."""
-    rows = db.execute(
+    return db.values(
         "SELECT worker_id FROM assignments UNION SELECT assignment_id FROM assignments "
         "UNION SELECT hit_key FROM hits UNION SELECT hit_id FROM hits WHERE hit_id IS NOT NULL "
         "UNION SELECT first_token FROM slots UNION SELECT second_token FROM slots "
         "UNION SELECT path FROM inputs"
     )
-    return [str(found) for (found,) in rows]
 
 
 COLUMNS = "j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id"

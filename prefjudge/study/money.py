@@ -68,40 +68,36 @@ def _beyond_budget(intent: Intent, committed: int, budget: Decimal) -> BudgetErr
 
 def find_rejection(db: Connection, subject: str, target: str) -> Intent | None:
     """Return the settled call by which the study rejected an assignment; None where it did not."""
-    found = db.select(
+    return db.find(
         Intent,
         "FROM intents WHERE subject = :subject AND target = :target AND operation = 'RejectAssignment' "
         "AND outcome = 'rejected'",
         subject=subject,
         target=target,
     )
-    return next(iter(found), None)
 
 
 def load_begun_bonuses(db: Connection) -> frozenset[str]:
     """Return the assignments whose bonus was begun and has no outcome: the call was interrupted."""
-    rows = db.execute("SELECT subject FROM intents WHERE operation = 'SendBonus' AND outcome IS NULL")
-    return frozenset(str(subject) for (subject,) in rows)
+    return frozenset(
+        db.values("SELECT subject FROM intents WHERE operation = 'SendBonus' AND outcome IS NULL")
+    )
 
 
 def load_begun_rejections(db: Connection, target: str) -> dict[str, str]:
     """Return the tokens of rejections that were begun and have no outcome, by their assignment."""
-    rows = db.execute(
-        "SELECT subject, token FROM intents "
-        "WHERE operation = 'RejectAssignment' AND outcome IS NULL AND target = :target",
-        target=target,
+    return dict(
+        db.execute(
+            "SELECT subject, token FROM intents "
+            "WHERE operation = 'RejectAssignment' AND outcome IS NULL AND target = :target",
+            target=target,
+        )
     )
-    return {str(subject): str(token) for subject, token in rows}
 
 
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     """Record the outcome of an intent."""
-    db.execute(
-        "UPDATE intents SET outcome = :outcome, settled = :settled WHERE token = :token",
-        outcome=outcome,
-        settled=when,
-        token=token,
-    )
+    db.update("intents", {"outcome": outcome, "settled": when}, token=token)
 
 
 def void(db: Connection, token: str) -> None:
@@ -111,22 +107,13 @@ def void(db: Connection, token: str) -> None:
 
 def count_settled(db: Connection, subject: str, operation: str) -> int:
     """Return how many calls of an operation on one subject have an outcome."""
-    rows = db.execute(
-        "SELECT count(*) FROM intents WHERE subject = :subject AND operation = :operation "
-        "AND outcome IS NOT NULL",
-        subject=subject,
-        operation=operation,
-    )
-    return int(rows[0][0])
+    sql = "SELECT count(outcome) FROM intents WHERE subject = :subject AND operation = :operation"
+    return int(db.value(sql, subject=subject, operation=operation))
 
 
 def committed_cents(db: Connection, target: str | None = None) -> int:
     """Return what the recorded intents commit the study to at a target, in cents."""
     # Spending counts from its intent on, and a refund only once it is settled, so that an interrupted call
     # never makes the budget look larger than it is.
-    rows = db.execute(
-        "SELECT coalesce(sum(cents), 0) FROM intents "
-        "WHERE target = :target AND (cents > 0 OR outcome IS NOT NULL)",
-        target=target or current_target(db),
-    )
-    return int(rows[0][0])
+    sql = "SELECT sum(cents) FROM intents WHERE target = :target AND (cents > 0 OR outcome IS NOT NULL)"
+    return int(db.value(sql, target=target or current_target(db)) or 0)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from prefjudge.database import Connection, Value, in_list
 from prefjudge.errors import PrefjudgeError
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.store import COUNTED, Study, current_target
+from prefjudge.study.store import COUNTED, VOTES, WORK, Study, current_target
 from prefjudge.words import Rehearsal, many
 
 _LOG = logging.getLogger("prefjudge")
@@ -62,9 +62,7 @@ def forget(db: Connection, worker_id: str) -> dict[str, int]:
     ):
         without = _COMMENT.sub("", str(answer))
         if without != answer:
-            db.execute(
-                "UPDATE assignments SET answer = :answer WHERE assignment_id = :id", answer=without, id=ident
-            )
+            db.update("assignments", {"answer": without}, assignment_id=ident)
     return {"comments in the study": len(erased)} if erased else {}
 
 
@@ -75,7 +73,7 @@ def forget_old(study: Study, now: float) -> int:
     if days is None:
         return 0
     with study.transaction(write=False) as db:
-        old = db.execute(
+        old = db.values(
             "SELECT worker_id FROM assignments WHERE worker_id IN (SELECT a.worker_id FROM assignments a"
             " JOIN remarks r USING (assignment_id) WHERE r.comment <> '') GROUP BY worker_id"
             " HAVING max(coalesce(submitted, collected)) <= :before ORDER BY worker_id",
@@ -84,7 +82,7 @@ def forget_old(study: Study, now: float) -> int:
     if not old:
         return 0
     with study.transaction() as db:
-        for (worker_id,) in old:
+        for worker_id in old:
             forget(db, worker_id)
     try:
         study.database.scrub()
@@ -119,22 +117,15 @@ def dropped(workers: Collection[str]) -> tuple[str, dict[str, Value]]:
 
 def count_workers_verdicts(db: Connection, target: str, verdict: str) -> dict[str, int]:
     """Return how many assignments of each worker got a verdict at a target; others are left out."""
-    return {
-        worker: int(count)
-        for worker, count in db.execute(
-            "SELECT worker_id, count(*) FROM assignments JOIN hits USING (hit_key) "
-            "WHERE target = :target AND verdict = :verdict GROUP BY worker_id",
-            target=target,
-            verdict=verdict,
-        )
-    }
+    sql = f"SELECT worker_id, count(*) FROM {WORK} WHERE target = :target AND verdict = :verdict GROUP BY 1"
+    return db.tally(sql, target=target, verdict=verdict)
 
 
 def count_last_dropped(db: Connection, target: str, last: int) -> tuple[int, int]:
     """Return how many assignments there are of the last so many at a target, and how many were dropped."""
     came, dropped = db.execute(
         "SELECT count(*), coalesce(sum(CASE WHEN verdict = 'kept' THEN 0 ELSE 1 END), 0) FROM ("
-        "SELECT verdict FROM assignments JOIN hits USING (hit_key) WHERE target = :target "
+        f"SELECT verdict FROM {WORK} WHERE target = :target "
         "ORDER BY submitted DESC, collected DESC, assignment_id LIMIT :last) AS recent",
         target=target,
         last=last,
@@ -144,14 +135,14 @@ def count_last_dropped(db: Connection, target: str, last: int) -> tuple[int, int
 
 def find_first_miss(db: Connection, target: str, worker_id: str, verdict: str) -> float:
     """Return when a worker first submitted a HIT with a missed gold pair, or of a verdict, at a target."""
-    rows = db.execute(
-        "SELECT min(coalesce(submitted, collected)) FROM assignments JOIN hits USING (hit_key) "
+    first = db.value(
+        f"SELECT min(coalesce(submitted, collected)) FROM {WORK} "
         "WHERE worker_id = :worker AND target = :target AND (gold_missed > 0 OR verdict = :verdict)",
         worker=worker_id,
         target=target,
         verdict=verdict,
     )
-    return float(rows[0][0] or 0.0)
+    return float(first or 0.0)
 
 
 def save_exclusion(
@@ -160,7 +151,7 @@ def save_exclusion(
     """Drop the judgments of a worker that count at a target, of what was submitted from ``since`` on."""
     db.execute(
         "INSERT INTO drops (judgment_id, reason, dropped) SELECT j.judgment_id, :reason, :when "
-        "FROM assignments a JOIN hits h USING (hit_key) JOIN judgments j USING (assignment_id) "
+        f"FROM {WORK} JOIN judgments j USING (assignment_id) "
         "WHERE a.worker_id = :worker AND h.target = :target AND coalesce(a.submitted, a.collected) >= :since "
         "AND NOT EXISTS (SELECT 1 FROM drops d WHERE d.judgment_id = j.judgment_id)",
         worker=worker_id,
@@ -193,37 +184,31 @@ def forget_doubt(db: Connection, target: str, proven: Collection[str]) -> None:
 
 def count_votes(db: Connection, target: str, dropped: str = "") -> dict[str, int]:
     """Return how many judgments of each worker count at a target, or were dropped for a reason."""
-    rows = db.execute(
-        "SELECT a.worker_id, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
-        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) WHERE h.target = :target "
+    return db.tally(
+        f"SELECT a.worker_id, count(*) FROM {VOTES} WHERE h.target = :target "
         "AND coalesce(d.reason, '') = :reason GROUP BY a.worker_id ORDER BY a.worker_id",
         {"target": target, "reason": dropped},
     )
-    return {worker: int(count) for worker, count in rows}
 
 
 def load_voted_pairs(db: Connection, target: str, workers: Collection[str]) -> list[int]:
     """Return the pair of each judgment that counts of these workers."""
     names, values = in_list("worker", workers)
-    rows = db.execute(
-        "SELECT j.pair_id FROM judgments j JOIN assignments a USING (assignment_id) "
-        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+    return db.values(
+        f"SELECT j.pair_id FROM {VOTES} "
         f"WHERE h.target = :target AND a.worker_id IN ({names}) AND d.judgment_id IS NULL",
         {"target": target, **values},
     )
-    return [number for (number,) in rows]
 
 
 def load_voters(db: Connection, target: str) -> dict[int, set[str]]:
     """Return who has judged each pair at a target, whether it counts or not."""
-    voters: dict[int, set[str]] = {}
-    for number, worker in db.execute(
+    voters = db.lists(
         "SELECT DISTINCT j.pair_id, a.worker_id FROM judgments j JOIN assignments a USING (assignment_id) "
         "JOIN hits h USING (hit_key) WHERE h.target = :target",
         target=target,
-    ):
-        voters.setdefault(number, set()).add(worker)
-    return voters
+    )
+    return {number: set(workers) for number, workers in voters.items()}
 
 
 def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
@@ -237,32 +222,25 @@ def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> N
 
 def load_active(db: Connection, target: str) -> set[str]:
     """Return who has submitted something at a target within an hour of the last submission there."""
-    rows = db.execute(
-        "SELECT DISTINCT worker_id FROM assignments JOIN hits USING (hit_key) WHERE target = :target "
-        "AND submitted > (SELECT max(submitted) - 3600 FROM assignments JOIN hits USING (hit_key) "
-        "WHERE target = :target)",
-        target=target,
-    )
-    return {worker for (worker,) in rows}
+    there = f"FROM {WORK} WHERE target = :target"
+    sql = f"SELECT worker_id {there} AND submitted > (SELECT max(submitted) - 3600 {there})"
+    return set(db.values(sql, target=target))
 
 
 def load_takers(db: Connection, target: str) -> list[set[str]]:
     """Return who has submitted each open HIT of a target, and may not take it again."""
-    rows = db.execute(
+    had = db.lists(
         "SELECT hit_key, worker_id FROM hits LEFT JOIN assignments USING (hit_key) "
         "WHERE target = :target AND status = :open",
         target=target,
         open=HitStatus.OPEN,
     )
-    had: dict[str, set[str]] = {}
-    for hit, worker in rows:
-        had.setdefault(hit, set()).update(() if worker is None else (worker,))
-    return list(had.values())
+    return [set(workers) - {None} for workers in had.values()]
 
 
 def load_workers(db: Connection) -> list[str]:
     """Return everybody who has submitted something, at any target."""
-    return [worker for (worker,) in db.execute("SELECT DISTINCT worker_id FROM assignments ORDER BY 1")]
+    return db.values("SELECT DISTINCT worker_id FROM assignments ORDER BY 1")
 
 
 def save_allowance(db: Connection, target: str, worker_id: str, hits: int) -> None:
@@ -276,12 +254,7 @@ def save_allowance(db: Connection, target: str, worker_id: str, hits: int) -> No
 
 def load_allowances(db: Connection, target: str) -> dict[str, int]:
     """Return how many HITs each worker was allowed to take at a target, in all."""
-    return {
-        worker: int(hits)
-        for worker, hits in db.execute(
-            "SELECT worker_id, hits FROM allowances WHERE target = :target", target=target
-        )
-    }
+    return db.tally("SELECT worker_id, hits FROM allowances WHERE target = :target", target=target)
 
 
 TOO_FAST = "faster than anybody can read"
@@ -383,9 +356,7 @@ def load_judges(db: Connection) -> list[Judges]:
     """Return who made the judgments that count."""
     rows = db.execute(
         "SELECT j.judge, count(DISTINCT CASE WHEN j.worker_id <> '' THEN j.worker_id END), count(*) "
-        "FROM judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        "LEFT JOIN drops d ON d.judgment_id = j.judgment_id "
-        f"WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY j.judge ORDER BY j.judge",
+        f"FROM {VOTES} WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY j.judge ORDER BY j.judge",
         target=current_target(db),
     )
     return [Judges(judge=Judge(judge), workers=workers, judgments=count) for judge, workers, count in rows]
@@ -393,14 +364,12 @@ def load_judges(db: Connection) -> list[Judges]:
 
 def load_rehearsal(db: Connection) -> Rehearsal | None:
     """Return how much of the study's work is a rehearsal; None where people did all of it."""
-    counts: dict[str, int] = dict(
-        db.execute(
-            "SELECT j.judge, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
-            f"JOIN hits h USING (hit_key) WHERE {COUNTED} GROUP BY j.judge",
-            target=current_target(db),
-        )
+    counts = db.tally(
+        "SELECT j.judge, count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
+        f"JOIN hits h USING (hit_key) WHERE {COUNTED} GROUP BY j.judge",
+        target=current_target(db),
     )
-    simulated = int(counts.get(Judge.SIMULATED.value, 0))
+    simulated = counts.get(Judge.SIMULATED.value, 0)
     return Rehearsal(simulated=simulated, judgments=sum(counts.values())) if simulated else None
 
 

@@ -14,7 +14,7 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.reading.files import is_text
 from prefjudge.reading.given import InputFile
 from prefjudge.reading.pools import COLUMNS_IN_WORDS
-from prefjudge.study.store import COUNTED, IMPORTED, JUDGES
+from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, VOTES
 
 if TYPE_CHECKING:
     from prefjudge.study.store import Study
@@ -254,9 +254,7 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
     kept = {
         (query, a, b): votes
         for query, a, b, votes in db.execute(
-            f"SELECT p.query_id, p.doc_a, p.doc_b, {JUDGES} FROM pairs p "
-            "JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
-            "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
+            f"SELECT p.query_id, p.doc_a, p.doc_b, {JUDGES} FROM {VOTES} JOIN pairs p USING (pair_id) "
             f"WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY p.query_id, p.doc_a, p.doc_b",
             target=target,
         )
@@ -269,7 +267,7 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
             if votes > kept.get((query, a, b), 0)
         ],
     )
-    following = int(db.execute("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs")[0][0])
+    following = int(db.value("SELECT coalesce(max(pair_id), 0) + 1 FROM pairs"))
     db.insert_all(
         "pairs",
         (
@@ -297,14 +295,14 @@ def save_gold(db: Connection, gold: Sequence[GoldPair], when: float) -> tuple[in
     refuse_marked(db, [pair for pair in wanted if not pair.practice])
     gone = [number for number, pair in active.items() if pair not in wanted]
     back = [number for number, pair in known.items() if pair in wanted and number not in active]
-    hidden = {number for (number,) in db.execute("SELECT DISTINCT gold_id FROM slots")}
+    hidden = set(db.values("SELECT DISTINCT gold_id FROM slots"))
     for number in gone:
         if number in hidden or known[number].practice:
-            db.execute("UPDATE gold SET withdrawn = :when WHERE gold_id = :number", number=number, when=when)
+            db.update("gold", {"withdrawn": when}, gold_id=number)
         else:
             db.execute("DELETE FROM gold WHERE gold_id = :number", number=number)
     for number in back:
-        db.execute("UPDATE gold SET withdrawn = NULL WHERE gold_id = :number", number=number)
+        db.update("gold", {"withdrawn": None}, gold_id=number)
     there = set(known.values())
     fresh = [pair for pair in wanted if pair not in there]
     _add(db, fresh)
@@ -328,7 +326,7 @@ def _refuse_known_answers(known: Iterable[GoldPair], wanted: Iterable[GoldPair])
 
 
 def _add(db: Connection, gold: Sequence[GoldPair]) -> None:
-    start = db.execute("SELECT coalesce(max(gold_id), 0) + 1 FROM gold")[0][0]
+    start = int(db.value("SELECT coalesce(max(gold_id), 0) + 1 FROM gold"))
     db.insert_all(
         "gold", ({"gold_id": number, **row_of(pair)} for number, pair in enumerate(gold, start=start))
     )
@@ -361,20 +359,16 @@ def load_practice(db: Connection) -> tuple[GoldPair, ...]:
 
 def count_hidden(db: Connection, target: str) -> dict[int, int]:
     """Return how many HITs at a target hide each gold pair; those that none hides are left out."""
-    return {
-        number: int(count)
-        for number, count in db.execute(
-            "SELECT gold_id, count(*) FROM slots JOIN hits USING (hit_key) "
-            "WHERE target = :target AND gold_id IS NOT NULL GROUP BY gold_id",
-            target=target,
-        )
-    }
+    return db.tally(
+        "SELECT gold_id, count(*) FROM slots JOIN hits USING (hit_key) "
+        "WHERE target = :target AND gold_id IS NOT NULL GROUP BY gold_id",
+        target=target,
+    )
 
 
 def load_withdrawn(db: Connection) -> frozenset[int]:
     """Return the numbers of the withdrawn gold pairs: missing one of them has no consequence."""
-    rows = db.execute("SELECT gold_id FROM gold WHERE withdrawn IS NOT NULL")
-    return frozenset(int(number) for (number,) in rows)
+    return frozenset(db.values("SELECT gold_id FROM gold WHERE withdrawn IS NOT NULL"))
 
 
 def other_gold(study: "Study") -> str:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from prefjudge.database import Connection, row_of
 from prefjudge.errors import StudyError, quoted
-from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, command, current_target, load_setting
+from prefjudge.study.store import (
+    COUNTED,
+    IMPORTED,
+    JUDGES,
+    VOTES,
+    WORK,
+    command,
+    current_target,
+    load_setting,
+)
 from prefjudge.words import many
 
 if TYPE_CHECKING:
@@ -57,21 +66,20 @@ def save_remarks(db: Connection, assignment_id: str, remarks: Sequence[Remark]) 
 
 def load_remarks(db: Connection) -> list[LoggedRemark]:
     """Return the remarks at the study's target, but those on gold pairs, which stay hidden."""
-    rows = db.execute(
+    return db.records(
+        LoggedRemark,
         "SELECT r.assignment_id, a.worker_id, coalesce(p.query_id, ''), coalesce(p.doc_a, ''), "
         "coalesce(p.doc_b, ''), r.unable, r.comment FROM remarks r JOIN assignments a USING (assignment_id) "
         f"JOIN hits h USING (hit_key) LEFT JOIN pairs p USING (pair_id) WHERE {COUNTED} "
         f"AND (p.pair_id IS NOT NULL OR r.slot = {WHOLE_HIT}) ORDER BY a.submitted, r.assignment_id, r.slot",
         target=current_target(db),
     )
-    names = LoggedRemark.__slots__
-    return [LoggedRemark(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def count_unjudgeable(db: Connection) -> int:
     """Return how many pairs are not asked for again because workers could not judge them."""
-    rows = db.execute(f"SELECT count(*) FROM ({UNJUDGEABLE}) AS pairs_left", target=current_target(db))
-    return int(rows[0][0])
+    sql = f"SELECT count(*) FROM ({UNJUDGEABLE}) AS pairs_left"
+    return int(db.value(sql, target=current_target(db)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,12 +172,12 @@ def load_findings(db: Connection) -> dict[tuple[str, str], Finding]:
 
 def first_answers_since(db: Connection) -> str | None:
     """Return when the last vote before the first challenge was collected; None where there is none."""
-    rows = db.execute(
-        "SELECT max(collected) FROM assignments JOIN hits h USING (hit_key) "
+    last = db.value(
+        f"SELECT max(collected) FROM {WORK} "
         f"WHERE {COUNTED} AND collected < coalesce((SELECT min(started) FROM challenges), 1e300)",
         target=current_target(db),
     )
-    return None if rows[0][0] is None else moment(rows[0][0])
+    return None if last is None else moment(last)
 
 
 def moment(seconds: float) -> str:
@@ -219,36 +227,32 @@ _IMPOSSIBLE = (
     ),
     (
         "judgments count although their assignment was dropped",
-        "SELECT count(*) FROM judgments j JOIN assignments a USING (assignment_id) "
-        "LEFT JOIN drops d USING (judgment_id) WHERE a.verdict <> 'kept' AND d.judgment_id IS NULL",
+        f"SELECT count(*) FROM {VOTES} WHERE a.verdict <> 'kept' AND d.judgment_id IS NULL",
     ),
 )
 
 
 def find_impossible(db: Connection) -> list[str]:
     """Return the signs that money was spent twice or rows were lost."""
-    found = [(int(db.execute(sql)[0][0]), what) for what, sql in _IMPOSSIBLE]
+    found = [(int(db.value(sql)), what) for what, sql in _IMPOSSIBLE]
     return [f"{count:,} {what}" for count, what in found if count]
 
 
 def ledger_sums(db: Connection) -> dict[str, int]:
     """Return what the study has committed at each target, in cents."""
-    rows = db.execute(
-        "SELECT target, coalesce(sum(cents), 0) FROM intents WHERE cents > 0 OR outcome IS NOT NULL "
+    return db.tally(
+        "SELECT target, sum(cents) FROM intents WHERE cents > 0 OR outcome IS NOT NULL "
         "GROUP BY target ORDER BY target"
     )
-    return {str(target): int(cents) for target, cents in rows}
 
 
 def newest_time(db: Connection) -> float:
     """Return the latest time of anything in the store, 0 where there is nothing."""
-    return float(
-        db.execute(
-            "SELECT max(t) FROM (SELECT max(intended) AS t FROM intents UNION ALL "
-            "SELECT max(collected) FROM assignments) AS times"
-        )[0][0]
-        or 0
+    newest = db.value(
+        "SELECT max(t) FROM (SELECT max(intended) AS t FROM intents UNION ALL "
+        "SELECT max(collected) FROM assignments) AS times"
     )
+    return float(newest or 0)
 
 
 UNJUDGEABLE = f"""
@@ -312,20 +316,16 @@ def load_mark(db: Connection) -> tuple[int, ...]:
 
 def count_hits(db: Connection, target: str | None = None) -> dict[str, int]:
     """Return how many HITs are in each state."""
-    return dict(
-        db.execute(
-            "SELECT status, count(*) FROM hits WHERE target = :target GROUP BY status ORDER BY status",
-            target=target or current_target(db),
-        )
+    return db.tally(
+        "SELECT status, count(*) FROM hits WHERE target = :target GROUP BY status ORDER BY status",
+        target=target or current_target(db),
     )
 
 
 def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int]:
     """Return how many judgments count and how many were dropped."""
     kept, dropped = db.execute(
-        "SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM judgments j "
-        "JOIN assignments USING (assignment_id) JOIN hits h USING (hit_key) "
-        f"LEFT JOIN drops d USING (judgment_id) WHERE {COUNTED}",
+        f"SELECT count(*) - count(d.judgment_id), count(d.judgment_id) FROM {VOTES} WHERE {COUNTED}",
         target=target or current_target(db),
     )[0]
     return int(kept), int(dropped)
@@ -333,13 +333,8 @@ def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int
 
 def count_judged_pairs(db: Connection) -> int:
     """Return how many pairs have a judgment that counts."""
-    rows = db.execute(
-        "SELECT count(DISTINCT j.pair_id) FROM judgments j JOIN assignments USING (assignment_id) "
-        "JOIN hits h USING (hit_key) LEFT JOIN drops d USING (judgment_id) "
-        f"WHERE d.judgment_id IS NULL AND {COUNTED}",
-        target=current_target(db),
-    )
-    return int(rows[0][0])
+    sql = f"SELECT count(DISTINCT j.pair_id) FROM {VOTES} WHERE d.judgment_id IS NULL AND {COUNTED}"
+    return int(db.value(sql, target=current_target(db)))
 
 
 def load_barred(db: Connection, target: str | None = None) -> dict[str, str]:
@@ -354,52 +349,45 @@ def load_barred(db: Connection, target: str | None = None) -> dict[str, str]:
 
 def count_verdicts(db: Connection) -> dict[str, int]:
     """Return how many assignments got each verdict."""
-    return dict(
-        db.execute(
-            "SELECT verdict, count(*) FROM assignments JOIN hits h USING (hit_key) "
-            f"WHERE {COUNTED} GROUP BY verdict ORDER BY verdict",
-            target=current_target(db),
-        )
+    return db.tally(
+        f"SELECT verdict, count(*) FROM {WORK} WHERE {COUNTED} GROUP BY verdict ORDER BY verdict",
+        target=current_target(db),
     )
 
 
 def count_decisions(db: Connection, target: str) -> dict[str, int]:
     """Return how many assignments got each decision."""
-    return dict(
-        db.execute(
-            "SELECT coalesce(decision, 'undecided'), count(*) FROM assignments JOIN hits h USING (hit_key) "
-            "WHERE h.target = :target GROUP BY decision ORDER BY 1",
-            target=target,
-        )
+    return db.tally(
+        f"SELECT coalesce(decision, 'undecided'), count(*) FROM {WORK} "
+        "WHERE h.target = :target GROUP BY decision ORDER BY 1",
+        target=target,
     )
 
 
 def count_rows(db: Connection, table: str) -> int:
     """Return how many rows one of the study's tables has."""
-    return int(db.execute(f"SELECT count(*) FROM {table}")[0][0])
+    return int(db.value(f"SELECT count(*) FROM {table}"))
 
 
 def count_queries(db: Connection) -> int:
     """Return how many queries have a pool."""
-    return int(db.execute("SELECT count(DISTINCT query_id) FROM pooled")[0][0])
+    return int(db.value("SELECT count(DISTINCT query_id) FROM pooled"))
 
 
 def count_missing(db: Connection) -> int:
     """Return how many assignments of published HITs have not come back."""
-    rows = db.execute(
-        "SELECT coalesce(sum(h.assignments - "
-        "(SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key)), 0) "
+    missing = db.value(
+        "SELECT sum(h.assignments - (SELECT count(*) FROM assignments a WHERE a.hit_key = h.hit_key)) "
         "FROM hits h WHERE h.status IN ('planned', 'open') AND h.target = :target",
         target=current_target(db),
     )
-    return int(rows[0][0])
+    return int(missing or 0)
 
 
 def hourly_rate(db: Connection) -> float | None:
     """Return how many assignments came an hour, from the first to the last; None for fewer than two."""
     first, last, count = db.execute(
-        "SELECT min(submitted), max(submitted), count(submitted) FROM assignments "
-        "JOIN hits h USING (hit_key) WHERE h.target = :target",
+        f"SELECT min(submitted), max(submitted), count(submitted) FROM {WORK} WHERE h.target = :target",
         target=current_target(db),
     )[0]
     return 3600 * (count - 1) / (last - first) if count > 1 and last > first else None

@@ -33,8 +33,8 @@ COPIED = "copied"
 
 def load_setting(db: Connection, key: str) -> str | None:
     """Return a setting, or None."""
-    rows = db.execute("SELECT value FROM settings WHERE key = :key", key=key)
-    return str(rows[0][0]) if rows else None
+    value = db.value("SELECT value FROM settings WHERE key = :key", key=key)
+    return None if value is None else str(value)
 
 
 def keep_setting(db: Connection, key: str, value: str) -> str:
@@ -528,6 +528,13 @@ SANDBOX = "sandbox"
 LIVE = "live"
 IMPORTED = "imported"
 """Where votes that were collected elsewhere stand: at no marketplace, and they count whatever the target."""
+WORK = "assignments a JOIN hits h USING (hit_key)"
+"""Each assignment with its HIT, for statements."""
+VOTES = (
+    "judgments j JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+    "LEFT JOIN drops d USING (judgment_id)"
+)
+"""Each judgment with its assignment, its HIT, and its drop where it does not count."""
 COUNTED = f"h.target IN (:target, '{IMPORTED}')"
 """The condition on the HITs of the work that counts, at a target."""
 JUDGES = "count(DISTINCT CASE WHEN j.worker_id = '' THEN j.assignment_id ELSE j.worker_id END)"
@@ -564,8 +571,9 @@ def command(verb: str, folder: "str | Path", target: str) -> str:
 
 def load_published_targets(db: Connection) -> frozenset[str]:
     """Return the targets at which the study has HITs."""
-    rows = db.execute("SELECT DISTINCT target FROM hits WHERE target <> :imported", imported=IMPORTED)
-    return frozenset(str(target) for (target,) in rows)
+    return frozenset(
+        db.values("SELECT DISTINCT target FROM hits WHERE target <> :imported", imported=IMPORTED)
+    )
 
 
 def refuse_other_target(db: Connection, target: str) -> None:
@@ -605,7 +613,7 @@ def _leaves(db: Connection, target: str) -> bool:
 
 def live_since(db: Connection) -> float:
     """Return when the first HIT was published at the live target; 0 where none is."""
-    return float(db.execute("SELECT min(published) FROM hits WHERE target = :live", live=LIVE)[0][0] or 0)
+    return float(db.value("SELECT min(published) FROM hits WHERE target = :live", live=LIVE) or 0)
 
 
 # The random numbers of a verb: from the study's streams, or from a seed.

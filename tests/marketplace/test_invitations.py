@@ -39,7 +39,7 @@ def cookie(answer: urllib3.BaseHTTPResponse) -> str:
 
 def sessions(market: Any) -> int:
     with market.marketplace.transaction(write=False) as tx:
-        return int(tx.rows("SELECT count(*) FROM sessions")[0][0])
+        return int(tx.execute("SELECT count(*) FROM sessions")[0][0])
 
 
 def test_a_link_asks_for_a_name_at_most_and_leads_back_as_often_as_one_likes(admin, market):

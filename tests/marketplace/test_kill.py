@@ -92,12 +92,12 @@ def test_nothing_acknowledged_is_lost(tmp_path, seed):
     assert len(done.submitted) > 10
     with start(url) as server:
         with server.marketplace.transaction() as tx:
-            status = dict(tx.rows("SELECT assignment_id, status FROM assignments"))
-            known = {row[0] for row in tx.rows("SELECT hit_id FROM hits")}
-            wrong = tx.rows(
+            status = dict(tx.execute("SELECT assignment_id, status FROM assignments"))
+            known = {row[0] for row in tx.execute("SELECT hit_id FROM hits")}
+            wrong = tx.execute(
                 "SELECT hit_id FROM hits WHERE available + pending + submitted + completed <> max_assignments"
             )
-            doubled = tx.rows(
+            doubled = tx.execute(
                 "SELECT hit_id, worker_id FROM assignments WHERE status NOT IN ('Returned', 'Abandoned')"
                 " GROUP BY hit_id, worker_id HAVING count(*) > 1"
             )

@@ -25,9 +25,9 @@ def balances(requester):
 def assert_balanced(server):
     with server.marketplace.transaction() as tx:
         assert ledger.imbalance(tx) == []
-        (total,) = tx.rows("SELECT sum(cents) FROM accounts")[0]
-        (held,) = tx.rows("SELECT coalesce(sum(held), 0) FROM hits")[0]
-        (on_hold,) = tx.rows("SELECT coalesce(sum(cents), 0) FROM accounts WHERE account LIKE 'hold:%'")[0]
+        (total,) = tx.execute("SELECT sum(cents) FROM accounts")[0]
+        (held,) = tx.execute("SELECT coalesce(sum(held), 0) FROM hits")[0]
+        (on_hold,) = tx.execute("SELECT coalesce(sum(cents), 0) FROM accounts WHERE account LIKE 'hold:%'")[0]
     assert total == 0
     assert held == on_hold
 

@@ -244,7 +244,7 @@ def test_a_failure_inside_is_a_service_fault(market, requester, monkeypatch, cap
 def test_a_full_disk_is_said_in_a_line_and_nothing_is_half_done(market, requester, caplog):
     def room(pages):
         limit = f"PRAGMA max_page_count = {pages}"
-        market.state.executor._submit(lambda tx: tx.rows(limit), write=True).result()
+        market.state.executor._submit(lambda tx: tx.execute(limit), write=True).result()
 
     offer(requester)
     room(1)

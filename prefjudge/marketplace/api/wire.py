@@ -357,7 +357,7 @@ def page(
     if after is not None:
         named["after"] = after
     # one more than is shown, to know whether more remain
-    rows = tx.rows(f"SELECT seq, {', '.join(columns_of(kind))} {rest}{where}{order}", named, size=size + 1)
+    rows = tx.execute(f"SELECT seq, {', '.join(columns_of(kind))} {rest}{where}{order}", named, size=size + 1)
     shown = rows[:size]
     last = str(shown[-1][0]) if shown else ""
     more = len(rows) > size

@@ -176,7 +176,7 @@ def accept(
 
 def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assignment | None:
     """Give the worker the HIT, with the draft of an earlier try; None where another process just did."""
-    earlier = tx.rows(
+    earlier = tx.execute(
         "SELECT draft, draft_tab FROM assignments WHERE worker_id = :worker AND hit_id = :hit"
         " AND draft IS NOT NULL ORDER BY seq DESC LIMIT 1",
         worker=worker_id,
@@ -206,7 +206,7 @@ def _take(tx: Transaction, worker_id: str, hit: Hit, visit: int | None) -> Assig
 def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> list[str]:
     """Return the open HITs of a type, or of a HIT's type, that the worker gave back, the last one first."""
     of_type = "(SELECT hit_type_id FROM hits WHERE hit_id = :id)" if hit_id else ":id"
-    rows = tx.rows(
+    return tx.values(
         "SELECT a.hit_id FROM assignments a WHERE a.worker_id = :worker"
         f" AND a.status IN ('Returned', 'Abandoned') AND {hits.OPEN_TYPE} = {of_type} AND a.hit_id NOT IN"
         f" (SELECT hit_id FROM assignments WHERE worker_id = :worker AND status IN {HAD})"
@@ -215,7 +215,6 @@ def _given_back(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id
         id=hit_id or hit_type_id,
         now=tx.now,
     )
-    return [str(ident) for (ident,) in rows]
 
 
 def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Hit | None:
@@ -238,12 +237,12 @@ def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
 
 def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:
     if hit_id is None:
-        if not tx.rows("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
+        if not tx.execute("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
             return Refusal("no_hit", "There is no such group of HITs.", 404)
         return Refusal("none_left", "No more HITs of this group are open to you.")
     if hits.get(tx, hit_id) is None:
         return Refusal("no_hit", "There is no such HIT.", 404)
-    if tx.rows(
+    if tx.execute(
         f"SELECT 1 FROM hits h WHERE h.hit_id = :id AND NOT {hits.UNDONE}", id=hit_id, worker=worker_id
     ):
         return Refusal("done_before", "You have already taken this HIT.")
@@ -255,7 +254,7 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
         raise Refusal("blocked", "This requester does not offer you HITs.", 403)
     if qualifications.TAKEN in hit.requirements:
         # until this ends, so that HITs taken at the same moment through other processes are counted, too
-        tx.rows(f"SELECT 1 FROM workers WHERE worker_id = :worker{tx.locked}", worker=worker_id)
+        tx.execute(f"SELECT 1 FROM workers WHERE worker_id = :worker{tx.locked}", worker=worker_id)
     worker = qualifications.standing(tx, worker_id)
     unmet = qualifications.unmet(hit.requirements, worker)
     if waits := qualifications.waits(unmet, worker):
@@ -276,7 +275,7 @@ def _refuse_pause(tx: Transaction, worker_id: str, hit: Hit) -> None:
 
     Else somebody could read HIT after HIT without working, or keep HITs from others.
     """
-    last = tx.rows(
+    last = tx.execute(
         "SELECT hit_id, status, ended_at FROM assignments WHERE worker_id = :worker AND status <> 'Accepted'"
         " ORDER BY seq DESC LIMIT 20",
         worker=worker_id,
@@ -312,7 +311,7 @@ def many_newcomers() -> Refusal:
 
 def _refuse_holders(tx: Transaction, worker_id: str, hit: Hit) -> None:
     """Leave two thirds of a group's HITs to others than people of whom nothing is known."""
-    if not tx.rows(f"SELECT 1 FROM {_UNKNOWN} u WHERE u.worker_id = :worker", worker=worker_id):
+    if not tx.execute(f"SELECT 1 FROM {_UNKNOWN} u WHERE u.worker_id = :worker", worker=worker_id):
         return
     held = tx.value(
         "SELECT count(DISTINCT a.worker_id) FROM assignments a JOIN hits h USING (hit_id)"
@@ -492,7 +491,7 @@ def reject(tx: Transaction, assignment: Assignment, feedback: str) -> None:
 def is_paid_in_part(tx: Transaction, assignment_id: str, rejected_at: float | None) -> bool:
     """Tell whether a rejected assignment was paid a bonus before, instead of its reward."""
     return bool(
-        tx.rows(
+        tx.execute(
             "SELECT 1 FROM bonuses WHERE assignment_id = :id AND granted <= :rejected LIMIT 1",
             id=assignment_id,
             rejected=rejected_at,
@@ -510,7 +509,7 @@ def _decided(assignment: Assignment) -> Exception:
 
 def _decide(tx: Transaction, assignment: Assignment, status: str, feedback: str | None) -> None:
     column = "approved_at" if status == "Approved" else "rejected_at"
-    tx.run(
+    tx.execute(
         f"UPDATE assignments SET status = :status, {column} = :now, feedback = coalesce(:feedback, feedback)"
         " WHERE assignment_id = :id",
         status=status,
@@ -521,7 +520,7 @@ def _decide(tx: Transaction, assignment: Assignment, status: str, feedback: str 
 
 
 def _count_decision(tx: Transaction, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
-    tx.run(
+    tx.execute(
         "UPDATE workers SET approved = approved + :approved, rejected = rejected + :rejected"
         " WHERE worker_id = :worker",
         approved=approved,

@@ -302,7 +302,7 @@ def shift(tx: Transaction, hit: Hit, **changes: int) -> None:
     """Change counters of a HIT, and log when it becomes reviewable."""
     # by difference, so that what another process changed meanwhile stays
     sets = ", ".join(f"{name} = {name} + :{name}" for name in changes)
-    tx.run(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit.hit_id})
+    tx.execute(f"UPDATE hits SET {sets} WHERE hit_id = :hit", {**changes, "hit": hit.hit_id})
     announce(tx, replace(hit, **{name: getattr(hit, name) + change for name, change in changes.items()}))
 
 
@@ -484,7 +484,7 @@ def _open_to(tx: Transaction, worker: Standing, group_id: str = "") -> list[int]
     more is read of a group than its place in the list needs.
     """
     only = " WHERE hit_type_id = :group" if group_id else ""
-    rows = tx.rows(
+    rows = tx.execute(
         f"SELECT o.first_seq, o.requirements FROM (SELECT t.reward, t.requirements, ({_FIRST}) AS first_seq"
         f" FROM (SELECT hit_type_id, requester_id, reward, requirements FROM hit_types{only}) t"
         f" WHERE NOT {workers.HIDDEN} AND NOT {workers.BLOCKED}"

@@ -69,7 +69,7 @@ def overview(tx: Transaction) -> View:
     )
     held = tx.value("SELECT sum(cents) FROM accounts WHERE account LIKE 'hold:%'")
     owed = tx.value("SELECT sum(cents) FROM accounts WHERE account LIKE 'worker:%'")
-    (spent, pairs) = tx.rows(
+    (spent, pairs) = tx.execute(
         "SELECT sum(visible_ms), sum(visible_pairs) FROM assignments WHERE status <> 'Unconfirmed'"
     )[0]
     seen = counts(tx)
@@ -95,14 +95,14 @@ def overview(tx: Transaction) -> View:
 
 def worker_list(tx: Transaction) -> list[View]:
     """List the workers, newest first."""
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT w.worker_id, w.name, w.locale, w.approved, w.rejected, a.cents"
         " FROM workers w LEFT JOIN accounts a ON a.account = 'worker:' || w.worker_id"
         f" ORDER BY w.created DESC, w.worker_id LIMIT {WORKERS}"
     )
     work = {
         row[0]: [int(figure or 0) for figure in row[1:]]
-        for row in tx.rows(
+        for row in tx.execute(
             "SELECT worker_id, sum(CASE status WHEN 'Submitted' THEN 1 ELSE 0 END),"
             " sum(CASE status WHEN 'Accepted' THEN 0 ELSE 1 END), sum(visible_pairs),"
             " sum(CASE status WHEN 'Accepted' THEN 1 ELSE 0 END)"
@@ -112,7 +112,7 @@ def worker_list(tx: Transaction) -> list[View]:
     none = [0] * 4
     paid = workers.paid_out(tx)
     simulated, masters = (_who_has(tx, type_id) for type_id in (SIMULATED, MASTERS[0]))
-    blocked = {row[0] for row in tx.rows("SELECT DISTINCT worker_id FROM blocks")}
+    blocked = set(tx.values("SELECT DISTINCT worker_id FROM blocks"))
     return [
         {
             "worker_id": worker_id,
@@ -135,21 +135,16 @@ def worker_list(tx: Transaction) -> list[View]:
 
 
 def _who_has(tx: Transaction, type_id: str) -> set[str]:
-    rows = tx.rows(
-        "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted'",
-        type=type_id,
-    )
-    return {str(worker_id) for (worker_id,) in rows}
+    sql = "SELECT worker_id FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted'"
+    return set(tx.values(sql, type=type_id))
 
 
 def _requesters(tx: Transaction) -> list[View]:
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT r.requester_id, r.name, a.cents FROM requesters r"
         " LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id ORDER BY r.name"
     )
-    keys: dict[str, list[str]] = {}
-    for requester_id, access_key in tx.rows("SELECT requester_id, access_key FROM access_keys ORDER BY 2"):
-        keys.setdefault(requester_id, []).append(access_key)
+    keys = tx.lists("SELECT requester_id, access_key FROM access_keys ORDER BY 2")
     return [
         {
             "requester_id": requester_id,
@@ -163,7 +158,7 @@ def _requesters(tx: Transaction) -> list[View]:
 
 def last_events(tx: Transaction, most: int = EVENTS) -> list[View]:
     """List the last events, newest first."""
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT time, event, hit_id, assignment_id, worker_id FROM events ORDER BY seq DESC LIMIT :most",
         most=most,
     )
@@ -253,7 +248,7 @@ def known_of(tx: Transaction, worker_id: str) -> dict[str, list[Mapping[str, Val
     for kind, sql in _KNOWN.items():
         wanted = {name: value for name, value in params.items() if f":{name}" in sql}
         columns = [one.split()[-1].rpartition(".")[2] for one in _columns(sql)]
-        rows = tx.rows(sql, wanted)
+        rows = tx.execute(sql, wanted)
         found[kind] = [dict(zip(columns, row, strict=True)) for row in rows]
     return found
 
@@ -295,9 +290,9 @@ def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> V
     erased["unconfirmed work"] = _take_back(tx, worker_id, "Unconfirmed")
     erased["visits"] = panels.forget_visits(tx, worker_id)
     for kind, sql in _FORGET:
-        erased[kind] = len(tx.rows(f"{sql} RETURNING worker_id", worker=worker_id))
+        erased[kind] = len(tx.execute(f"{sql} RETURNING worker_id", worker=worker_id))
     erased["comments"] = _erase_comments(tx, worker_id)
-    tx.run(_PERSON, worker=worker_id, now=tx.now)
+    tx.execute(_PERSON, worker=worker_id, now=tx.now)
     work = tx.value("SELECT count(*) FROM assignments WHERE worker_id = :w", w=worker_id)
     return {
         "worker_id": worker_id,
@@ -311,7 +306,7 @@ def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> V
 def _is_paid(tx: Transaction, worker_id: str) -> bool:
     """Tell whether a balance is real: play money is not, but a panel pays its people in any case."""
     return not tx.marketplace.sandbox or bool(
-        tx.rows("SELECT 1 FROM visits WHERE worker_id = :worker LIMIT 1", worker=worker_id)
+        tx.execute("SELECT 1 FROM visits WHERE worker_id = :worker LIMIT 1", worker=worker_id)
     )
 
 
@@ -332,7 +327,7 @@ def _refuse_unpaid(tx: Transaction, worker_id: str, owed: int) -> None:
 def _erase_comments(tx: Transaction, worker_id: str) -> int:
     """Take out of a worker's answers what was written beside the choices; return from how many."""
     changed = 0
-    for ident, answer in tx.rows(
+    for ident, answer in tx.execute(
         "SELECT assignment_id, answer FROM assignments WHERE worker_id = :worker AND answer LIKE '%comment%'",
         worker=worker_id,
     ):
@@ -348,7 +343,7 @@ def _due_to_forget(tx: Transaction, before: float, most: int) -> list[str]:
 
     What was abandoned ended at its deadline, whenever that was noticed.
     """
-    rows = tx.rows(
+    return tx.values(
         "SELECT w.worker_id FROM workers w WHERE w.forgotten IS NULL AND w.created <= :before"
         " AND NOT EXISTS (SELECT 1 FROM assignments a JOIN hits h USING (hit_id)"
         " WHERE a.worker_id = w.worker_id AND (h.expiration > :before"
@@ -363,7 +358,6 @@ def _due_to_forget(tx: Transaction, before: float, most: int) -> list[str]:
         most=most,
         real=int(not tx.marketplace.sandbox),
     )
-    return [str(worker_id) for (worker_id,) in rows]
 
 
 # The sweep: deadlines, expiry, automatic approval, the disposal of old HITs, and whom to forget.
@@ -408,5 +402,7 @@ def sweep(tx: Transaction) -> None:
         for worker_id in _due_to_forget(tx, before, _BATCH):
             forget_person(tx, worker_id)
             tx.marketplace.scrub_soon()
-    tx.run("DELETE FROM sessions WHERE expires <= :now", now=tx.now)
-    tx.run("DELETE FROM request_tokens WHERE created <= :old", old=tx.now - tx.marketplace.rules.token_life)
+    tx.execute("DELETE FROM sessions WHERE expires <= :now", now=tx.now)
+    tx.execute(
+        "DELETE FROM request_tokens WHERE created <= :old", old=tx.now - tx.marketplace.rules.token_life
+    )

@@ -153,7 +153,7 @@ def _earnings(tx: Transaction, worker_id: str, counts: dict[str, int]) -> View:
 
 def inbox(tx: Transaction, worker_id: str) -> list[View]:
     """Return the worker's messages, newest first, and count them as read from now on."""
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT m.subject, m.body, r.name, m.sent, m.is_read"
         " FROM messages m LEFT JOIN requesters r ON r.requester_id = m.requester_id"
         " WHERE m.worker_id = :worker ORDER BY m.message_id DESC LIMIT 200",
@@ -196,7 +196,7 @@ def progress(tx: Transaction, worker_id: str, available: int, group_id: str = ""
     A pair counts as soon as it is submitted, whatever comes of it, and a gold pair as any other.
     """
     of_group = " AND h.hit_type_id = :group" if group_id else ""
-    had, held, pairs = tx.rows(
+    had, held, pairs = tx.execute(
         "SELECT count(*), sum(CASE a.status WHEN 'Accepted' THEN 1 ELSE 0 END), sum(a.visible_pairs)"
         " FROM assignments a JOIN hits h USING (hit_id)"
         f" WHERE a.worker_id = :worker AND a.status IN {HAD}{of_group}",
@@ -213,7 +213,7 @@ def _recent(tx: Transaction, worker_id: str) -> tuple[int, float]:
     Rejected work has its bonuses only. Where pages measured how long they were looked at, that is the time:
     who holds several HITs at once works on one of them.
     """
-    cents, seconds = tx.rows(
+    cents, seconds = tx.execute(
         "SELECT sum(CASE a.status WHEN 'Rejected' THEN 0 WHEN 'Approved' THEN a.reward"
         " ELSE coalesce(a.expected, a.reward) END),"
         " sum(CASE WHEN a.visible_ms > 0 THEN a.visible_ms / 1000.0 ELSE a.submitted_at - a.accepted_at END)"
@@ -273,7 +273,7 @@ def dispute(tx: Transaction, worker_id: str, assignment_id: str, text: str) -> N
 def answer(tx: Transaction, assignment_id: str, text: str) -> None:
     """Answer a dispute; the worker reads it beside the work, and as a message."""
     said = _said(text)
-    rows = tx.rows(
+    rows = tx.execute(
         "UPDATE assignments SET dispute_answer = :text WHERE assignment_id = :id AND dispute IS NOT NULL"
         " AND dispute_answer IS NULL RETURNING requester_id, worker_id",
         text=said,
@@ -287,7 +287,7 @@ def answer(tx: Transaction, assignment_id: str, text: str) -> None:
 
 def disputes(tx: Transaction) -> list[View]:
     """Return the disputes, those without an answer first, then the newest."""
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT a.assignment_id, a.worker_id, r.name, t.title, a.status, a.feedback, a.dispute,"
         " a.disputed_at, a.dispute_answer FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
         " JOIN hit_types t ON t.hit_type_id = h.hit_type_id"

@@ -146,7 +146,7 @@ def _prospect(tx: Transaction, worker_id: str) -> str:
 
 def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
     """Return whether each requester of open HITs blocks the worker, with the requirements of the HITs."""
-    rows = tx.rows(
+    rows = tx.execute(
         f"SELECT DISTINCT {workers.BLOCKED}, t.requirements FROM hit_types t WHERE NOT {workers.HIDDEN}"
         " AND EXISTS (SELECT 1 FROM hits h WHERE h.hit_type_id = t.hit_type_id"
         f" AND {hits.OPEN} AND {hits.UNDONE})",
@@ -158,16 +158,14 @@ def _open_types(tx: Transaction, worker_id: str) -> list[tuple[bool, str]]:
 
 def _is_barred(tx: Transaction, worker: Standing, closed: list[Requirement]) -> bool:
     """Tell whether HITs are closed to a worker who no longer meets what earlier ones asked for."""
-    rows = tx.rows(
+    met = tx.values(
         "SELECT DISTINCT t.requirements FROM assignments a JOIN hits h USING (hit_id)"
         " JOIN hit_types t USING (hit_type_id) WHERE a.worker_id = :worker",
         worker=worker.worker_id,
     )
-    if not rows:
+    if not met:
         return True
-    earlier = {
-        one["QualificationTypeId"] for (asked,) in rows for one in qualifications.unmet(str(asked), worker)
-    }
+    earlier = {one["QualificationTypeId"] for asked in met for one in qualifications.unmet(asked, worker)}
     return any(
         one["QualificationTypeId"] in earlier for one in closed if one["Comparator"] != qualifications.TAKEN
     )
@@ -237,7 +235,7 @@ def visit_list(
     )
     paid = _paid_before(tx, panel)
     return [
-        _view(tx, panel, visit, taken[visit.visit], bonuses.get(str(visit.visit), 0), paid[_paid_key(visit)])
+        _view(tx, panel, visit, taken[visit.visit], bonuses.get(visit.visit, 0), paid[_paid_key(visit)])
         for visit in listed
     ]
 
@@ -246,7 +244,7 @@ def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], int]:
     """Return how many cents are recorded as paid for the panel's visits, by account and reference."""
     paid: dict[tuple[str, str], int] = defaultdict(int)
     begins = f"panel {panel.panel}, visit "
-    for account, reference, cents in tx.rows(
+    for account, reference, cents in tx.execute(
         "SELECT source, reference, cents FROM transfers WHERE target = :out AND kind = 'payout'"
         " AND substr(reference, 1, :length) = :begins",
         out=ledger.PAID_OUT,
@@ -376,7 +374,7 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
         if visit.paid is None:
             continue
         account, reference = _paid_key(visit)
-        last = tx.rows(
+        last = tx.execute(
             "SELECT reference, cents FROM transfers WHERE source = :account AND kind = 'payout'"
             " AND substr(reference, 1, :length) = :begins ORDER BY time DESC, reference DESC LIMIT 1",
             account=account,

@@ -128,9 +128,9 @@ def remove(tx: Transaction, name: str) -> None:
     """Remove a panel that nobody has come from."""
     find(tx, name)
     # who did what for it must stay known
-    if tx.rows("SELECT 1 FROM visits WHERE panel = :name LIMIT 1", name=name):
+    if tx.execute("SELECT 1 FROM visits WHERE panel = :name LIMIT 1", name=name):
         raise RequestError(f"{name}: participants have come from this panel; close it instead.")
-    tx.run("DELETE FROM panels WHERE panel = :name", name=name)
+    tx.execute("DELETE FROM panels WHERE panel = :name", name=name)
 
 
 def view(tx: Transaction, panel: Panel) -> View:
@@ -445,7 +445,7 @@ def _mark(tx: Transaction, who: Arrival | Visit) -> str:
 def _was_forgotten(tx: Transaction, who: Arrival) -> bool:
     mark = _mark(tx, who)
     return bool(mark) and bool(
-        tx.rows(
+        tx.execute(
             "SELECT 1 FROM visits WHERE panel = :panel AND participant = '' AND session = :mark",
             panel=who.panel,
             mark=mark,
@@ -483,7 +483,7 @@ def visits_of(
 def record_outcome(tx: Transaction, number: int, outcome: str, *, overrule: bool = False) -> None:
     """Keep how a visit has ended. The first outcome stands, as its code was shown, unless overruled."""
     known = "" if overrule else " AND outcome IS NULL"
-    tx.run(
+    tx.execute(
         f"UPDATE visits SET outcome = :outcome, ended = :now WHERE visit = :visit{known}",
         outcome=outcome,
         now=tx.now,

@@ -127,7 +127,7 @@ def check_requirements(tx: Transaction, requirements: list[Requirement], where: 
 
 def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Requirement:
     type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
-    if type_id not in SYSTEM and not tx.rows(
+    if type_id not in SYSTEM and not tx.execute(
         "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
     ):
         raise missing("QualificationType", type_id)
@@ -168,7 +168,7 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
 
 def _anybody_has(tx: Transaction, type_id: str) -> bool:
     return bool(
-        tx.rows(
+        tx.execute(
             "SELECT 1 FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted' LIMIT 1",
             type=type_id,
         )
@@ -177,7 +177,7 @@ def _anybody_has(tx: Transaction, type_id: str) -> bool:
 
 def standing(tx: Transaction, worker_id: str) -> Standing:
     """Return what the worker has at this moment."""
-    (approved, rejected, locale), *_ = tx.rows(
+    (approved, rejected, locale), *_ = tx.execute(
         "SELECT approved, rejected, locale FROM workers WHERE worker_id = :worker", worker=worker_id
     )
     decided = approved + rejected
@@ -185,8 +185,7 @@ def standing(tx: Transaction, worker_id: str) -> Standing:
     rate = 100 if decided < 100 else round(100 * approved / decided)
     values: dict[str, int | None] = {APPROVED: approved, APPROVAL_RATE: rate, ADULT: 1}
     values.update(
-        (str(type_id), value)
-        for type_id, value in tx.rows(
+        tx.execute(
             "SELECT qualification_type_id, value FROM qualifications"
             " WHERE worker_id = :worker AND status = 'Granted'",
             worker=worker_id,
@@ -208,7 +207,7 @@ def _count_taken(tx: Transaction, worker_id: str) -> tuple[Counter[str], Counter
     """Count the HITs that a worker has taken, and those undecided, by the qualifications that limit them."""
     taken: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
-    for text, number, decided in tx.rows(
+    for text, number, decided in tx.execute(
         "SELECT t.requirements, count(*), sum(CASE WHEN a.status IN ('Approved', 'Rejected') THEN 1 ELSE 0"
         " END) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
         " JOIN hit_types t ON t.hit_type_id = h.hit_type_id WHERE a.worker_id = :worker"
@@ -281,7 +280,7 @@ def internal(tx: Transaction) -> frozenset[str]:
     """
     return frozenset(
         one["QualificationTypeId"]
-        for (text,) in tx.rows(
+        for text in tx.values(
             "SELECT DISTINCT requirements FROM hit_types"
             f" WHERE requirements LIKE '%DoesNotExist%' OR requirements LIKE '%{TAKEN}%'"
         )
@@ -301,7 +300,7 @@ def describe(tx: Transaction, requirement: Requirement, worker: Standing) -> Vie
             "has_page": False,
             "requirement": "is being checked" if pending else "does not lead to more HITs",
         }
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT name, deleted FROM qualification_types WHERE qualification_type_id = :id", id=type_id
     )
     values = [str(value) for value in requirement.get("IntegerValues", [])] or [
@@ -625,7 +624,7 @@ def finish_request(tx: Transaction, type_id: str, worker_id: str, fields: Fields
         raise _no_request()
     fields = list(fields)
     # Of two that hand in at once, in processes that do not see each other, one does.
-    handed_in = tx.rows(
+    handed_in = tx.execute(
         "UPDATE qualification_requests SET status = 'Submitted', submitted_at = :now, answer = :answer"
         " WHERE request_id = :id AND status = 'Open' RETURNING seq",
         now=tx.now,

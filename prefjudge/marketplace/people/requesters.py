@@ -59,13 +59,13 @@ def new_key(tx: Transaction, name: str) -> Key:
 
 def revoke_key(tx: Transaction, access_key: str) -> None:
     """Revoke a key: requests signed with it are refused from now on."""
-    if not tx.rows("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
+    if not tx.execute("DELETE FROM access_keys WHERE access_key = :key RETURNING access_key", key=access_key):
         raise missing("AccessKey", access_key)
 
 
 def pay_in(tx: Transaction, requester_id: str, cents: int) -> None:
     """Add to what a requester may spend."""
-    if not tx.rows("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
+    if not tx.execute("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
         raise missing("Requester", requester_id)
     ledger.transfer(tx, ledger.OUTSIDE, ledger.free(requester_id), cents, "payment", requester_id)
 
@@ -74,14 +74,14 @@ def key_owner(tx: Transaction, access_key: str) -> tuple[str, str] | None:
     """Return the secret and the requester of an access key."""
     if access_key == LOCAL_KEY:
         return tx.marketplace.admin_token, ensure(tx, LOCAL)
-    rows = tx.rows("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
+    rows = tx.execute("SELECT secret, requester_id FROM access_keys WHERE access_key = :key", key=access_key)
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
 def keys_issued(tx: Transaction) -> bool:
     """Tell whether any requester has a key, or had one: revoking the last key must not open the door."""
     return bool(
-        tx.rows(
+        tx.execute(
             "SELECT 1 FROM access_keys UNION ALL SELECT 1 FROM requesters WHERE name <> :local LIMIT 1",
             local=LOCAL,
         )
@@ -107,7 +107,7 @@ def admin_link(tx: Transaction) -> str:
 def use_admin_link(tx: Transaction, code: str) -> bool:
     """Use a code up; return whether it was good."""
     return bool(
-        tx.rows(
+        tx.execute(
             "DELETE FROM admin_sessions WHERE session_hash = :hash AND expires > :now RETURNING expires",
             hash=tx.marketplace.sign("admin link", code),
             now=tx.now,
@@ -117,7 +117,7 @@ def use_admin_link(tx: Transaction, code: str) -> bool:
 
 def open_admin_session(tx: Transaction) -> str:
     """Return the secret of a new session, for a cookie."""
-    tx.run("DELETE FROM admin_sessions WHERE expires <= :now", now=tx.now)
+    tx.execute("DELETE FROM admin_sessions WHERE expires <= :now", now=tx.now)
     secret = new_secret()
     tx.insert("admin_sessions", {"session_hash": hash_secret(secret), "expires": tx.now + _ADMIN_SESSION})
     return secret
@@ -126,7 +126,7 @@ def open_admin_session(tx: Transaction) -> str:
 def is_admin_session(tx: Transaction, secret: str) -> bool:
     """Tell whether a session lasts."""
     return bool(
-        tx.rows(
+        tx.execute(
             "SELECT 1 FROM admin_sessions WHERE session_hash = :hash AND expires > :now",
             hash=hash_secret(secret),
             now=tx.now,
@@ -136,7 +136,7 @@ def is_admin_session(tx: Transaction, secret: str) -> bool:
 
 def close_admin_session(tx: Transaction, secret: str) -> None:
     """End a session."""
-    tx.run("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=hash_secret(secret))
+    tx.execute("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=hash_secret(secret))
 
 
 # What those who administer did: written before each act, so that none is missing, and its outcome after.

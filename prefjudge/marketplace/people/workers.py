@@ -71,7 +71,7 @@ def tell(tx: Transaction, requester_id: str, worker_id: str, subject: str, text:
         find(tx, worker_id)
     except RequestError as error:
         return error.message
-    if not tx.rows(
+    if not tx.execute(
         "SELECT 1 FROM assignments WHERE worker_id = :worker AND requester_id = :requester"
         " AND status IN ('Approved', 'Rejected') LIMIT 1",
         worker=worker_id,
@@ -127,7 +127,7 @@ def invite(tx: Transaction, worker_id: str) -> str:
 def invite_again(tx: Transaction, worker_id: str) -> str:
     """Return a new invitation: the password, earlier invitations and sessions stop working."""
     revoke(tx, worker_id)
-    if tx.rows("SELECT 1 FROM workers WHERE worker_id = :id AND forgotten IS NOT NULL", id=worker_id):
+    if tx.execute("SELECT 1 FROM workers WHERE worker_id = :id AND forgotten IS NOT NULL", id=worker_id):
         raise Refusal("forgotten", "Nobody knows who this was. Add the person as a new worker.", 410)
     return invite(tx, worker_id)
 
@@ -174,7 +174,7 @@ def find_session(tx: Transaction, secret: str | None) -> Session | None:
     """Return the session of a cookie, while it lasts."""
     if not secret:
         return None
-    rows = tx.rows(
+    rows = tx.execute(
         "SELECT w.worker_id, w.name, (SELECT count(*) FROM messages m"
         " WHERE m.worker_id = w.worker_id AND m.is_read = 0),"
         # whom a panel has sent works for it, however they sign in
@@ -205,7 +205,7 @@ def turn_to(tx: Transaction, secret: str, visit: int) -> None:
 
 def close_session(tx: Transaction, secret: str | None) -> None:
     """End a session."""
-    tx.run("DELETE FROM sessions WHERE session_hash = :hash", hash=hash_secret(secret or ""))
+    tx.execute("DELETE FROM sessions WHERE session_hash = :hash", hash=hash_secret(secret or ""))
 
 
 def hash_secret(secret: str) -> str:
@@ -245,19 +245,21 @@ def set_name(tx: Transaction, worker_id: str, name: str) -> None:
     """Give the worker a name that nobody else has."""
     if len(name) > LONGEST_NAME:
         raise Refusal("invalid", f"A name may have at most {LONGEST_NAME} characters.", 400)
-    taken = tx.rows("SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id)
+    taken = tx.execute(
+        "SELECT 1 FROM workers WHERE name = :name AND worker_id <> :id", name=name, id=worker_id
+    )
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
     tx.update("workers", {"name": name}, worker_id=worker_id)
 
 
 def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, secret: str = "") -> None:
-    tx.run(
+    tx.execute(
         "UPDATE workers SET password_hash = :hash, epoch = epoch + 1 WHERE worker_id = :id",
         hash=password_hash,
         id=worker_id,
     )
-    tx.run(
+    tx.execute(
         "DELETE FROM sessions WHERE worker_id = :id AND session_hash <> :kept",
         id=worker_id,
         kept=hash_secret(secret),
@@ -266,7 +268,7 @@ def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, se
 
 def password_of(tx: Transaction, name: str) -> tuple[str | None, str | None]:
     """Return the id and the password hash of the worker with a name; None and None if there is none."""
-    rows = tx.rows("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
+    rows = tx.execute("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
     return (rows[0][0], rows[0][1]) if rows else (None, None)
 
 
@@ -302,12 +304,11 @@ def agree(tx: Transaction, worker_id: str, assignment_id: str, page: str) -> Non
 
 def agreed(tx: Transaction, worker_id: str, requester_id: str) -> list[str]:
     """Return what a worker has agreed to in a requester's pages."""
-    rows = tx.rows(
+    return tx.values(
         "SELECT page FROM agreements WHERE worker_id = :worker AND requester_id = :requester ORDER BY page",
         worker=worker_id,
         requester=requester_id,
     )
-    return [str(page) for (page,) in rows]
 
 
 # Requesters who offer a worker nothing: they block the worker, or the worker's panel is for another.
@@ -334,7 +335,7 @@ class Block:
 def offers_nothing(tx: Transaction, requester_id: str, worker_id: str) -> bool:
     """Tell whether the requester has blocked the worker, or the worker's panel is for another requester."""
     asked = f"SELECT 1 FROM (SELECT :requester AS requester_id) t WHERE {BLOCKED} OR {HIDDEN}"
-    return bool(tx.rows(asked, requester=requester_id, worker=worker_id))
+    return bool(tx.execute(asked, requester=requester_id, worker=worker_id))
 
 
 def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> None:
@@ -350,7 +351,7 @@ def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> No
 def unblock(tx: Transaction, requester_id: str, worker_id: str) -> None:
     """Lift a block."""
     find(tx, worker_id)
-    tx.run(
+    tx.execute(
         "DELETE FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
         requester=requester_id,
         worker=worker_id,
@@ -372,7 +373,7 @@ def record_payout(tx: Transaction, worker_id: str, cents: int, reference: str) -
     account = ledger.earned(worker_id)
     # locked: of two records with one reference, the second sees the first
     owed = ledger.balance(tx, account, lock=True)
-    if tx.rows(
+    if tx.execute(
         "SELECT 1 FROM transfers WHERE source = :account AND kind = 'payout' AND reference = :reference",
         account=account,
         reference=reference,
@@ -399,7 +400,7 @@ def payout_table(tx: Transaction) -> str:
     written = io.StringIO()
     rows = csv.writer(written)
     rows.writerow(PAYOUT_COLUMNS)
-    for worker_id, name, owed in tx.rows(
+    for worker_id, name, owed in tx.execute(
         "SELECT w.worker_id, w.name, a.cents FROM workers w"
         " JOIN accounts a ON a.account = 'worker:' || w.worker_id ORDER BY w.worker_id"
     ):

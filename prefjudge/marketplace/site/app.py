@@ -127,7 +127,7 @@ async def _group_by_old_address(call: Call) -> Response:
 
 
 async def _health(call: Call) -> Response:
-    await call.look(lambda tx: tx.rows("SELECT 1"))
+    await call.look(lambda tx: tx.execute("SELECT 1"))
     market = call.running.marketplace
     kind = {"marketplace": market.ident, "sandbox": market.sandbox}
     return JSONResponse({**kind, "status": "ok", "version": __version__, "comparators": [TAKEN]})

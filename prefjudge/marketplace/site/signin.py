@@ -315,7 +315,7 @@ async def show_account(call: Call) -> Page:
 
 async def _account(call: Call, error: str) -> dict[str, object]:
     def act(tx: Transaction) -> tuple[str, bool]:
-        (row,) = tx.rows(
+        (row,) = tx.execute(
             "SELECT locale, password_hash IS NOT NULL FROM workers WHERE worker_id = :id",
             id=call.worker_id,
         )

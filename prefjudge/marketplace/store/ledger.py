@@ -91,4 +91,4 @@ def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str
 
 def imbalance(tx: Transaction) -> list[str]:
     """Return the accounts whose balance is not the sum of their transfers: none in a sound store."""
-    return [str(row[0]) for row in tx.rows(UNBALANCED)]
+    return [str(row[0]) for row in tx.execute(UNBALANCED)]

@@ -8,20 +8,17 @@ import secrets
 import string
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from prefjudge.database import Connection, Database, Row, Value, file_of, redacted, row_of
+from prefjudge.database import Connection, Database, Value, file_of, redacted
 from prefjudge.database.connection import T
 from prefjudge.errors import ConfigError, PrefjudgeError
-
-if TYPE_CHECKING:
-    from prefjudge.database.connection import Record
 
 
 def iso(time: Value) -> str | None:
@@ -231,56 +228,18 @@ _PLAY, _REAL = "play", "real"
 Clock = Callable[[], float]
 
 
-class Transaction:
+class Transaction(Connection):
     """One transaction at one moment."""
 
     def __init__(self, marketplace: "Marketplace", db: Connection, now: float) -> None:
+        super().__init__(db.dialect, db._raw, db._run)
         self.marketplace = marketplace
-        self.db = db
         self.now = now
-
-    def rows(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> list[Row]:
-        """Run a statement and return its rows."""
-        return self.db.execute(sql, params, **named)
-
-    def run(self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value) -> None:
-        """Run a statement for its effect."""
-        self.db.execute(sql, params, **named)
-
-    def select(self, kind: type[T], rest: str, /, **named: Value) -> list[T]:
-        """Return a record for each row; see :meth:`Connection.select`."""
-        return self.db.select(kind, rest, **named)
-
-    def find(self, kind: type[T], rest: str, /, **named: Value) -> T | None:
-        """Return the record of the first row, or None."""
-        found = self.db.select(kind, rest, **named)
-        return found[0] if found else None
 
     def get(self, kind: type[T], table: str, *, lock: bool = False, **where: Value) -> T | None:
         """Return the record of the row with these values, locked until the transaction ends, or None."""
         found = " AND ".join(f"{column} = :{column}" for column in where)
         return self.find(kind, f"FROM {table} WHERE {found}{self.locked if lock else ''}", **where)
-
-    def update(self, table: str, changes: "Record", **where: Value) -> None:
-        """Change columns of the rows with these values."""
-        new = row_of(changes)
-        sets = ", ".join(f"{column} = :new_{column}" for column in new)
-        found = " AND ".join(f"{column} = :{column}" for column in where)
-        named = {f"new_{column}": value for column, value in new.items()}
-        self.db.execute(f"UPDATE {table} SET {sets} WHERE {found}", named, **where)
-
-    def value(self, sql: str, /, **named: Value) -> Any:
-        """Return the one value that a statement selects; None where it finds nothing."""
-        rows = self.db.execute(sql, named)
-        return rows[0][0] if rows else None
-
-    def tally(self, sql: str, /, **named: Value) -> dict[str, int]:
-        """Run a statement of two columns, a name and a number, and return the numbers by name."""
-        return {str(name): int(number or 0) for name, number in self.db.execute(sql, named)}
-
-    def insert(self, table: str, record: "Record", rest: str = "", /, **named: Value) -> list[Row]:
-        """Add one row; see :meth:`Connection.insert`."""
-        return self.db.insert(table, record, rest, **named)
 
     @property
     def locked(self) -> str:
@@ -436,7 +395,7 @@ def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
     If several processes start together, all get what the first one made.
     """
     db.insert("settings", {"name": name, "value": default()}, "ON CONFLICT DO NOTHING")
-    return str(db.execute("SELECT value FROM settings WHERE name = :name", name=name)[0][0])
+    return str(db.value("SELECT value FROM settings WHERE name = :name", name=name))
 
 
 R = TypeVar("R")
@@ -540,14 +499,14 @@ class _Writer:
 
 def _apart(tx: Transaction, act: Act[R]) -> tuple[R | None, Exception | None]:
     """Carry out one act among others: if it raises, only its own changes are undone."""
-    tx.run("SAVEPOINT act")
+    tx.execute("SAVEPOINT act")
     outcome: tuple[R | None, Exception | None]
     try:
         outcome = act(tx), None
     except Exception as error:
-        if tx.db.ended:  # a full disk, for instance: the other acts are undone, too
+        if tx.ended:  # a full disk, for instance: the other acts are undone, too
             raise
-        tx.run("ROLLBACK TO act")
+        tx.execute("ROLLBACK TO act")
         outcome = None, error
-    tx.run("RELEASE act")
+    tx.execute("RELEASE act")
     return outcome
