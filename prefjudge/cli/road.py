@@ -558,7 +558,7 @@ def _show_scores(result: "ScoreResult", *, per_query: bool, format: str) -> None
 
     tables = list(result.tables())
     if format == "csv":  # one table with every row of every board
-        tables = [scores_table(result.leaderboards, provenance=result.provenance)]
+        tables = [scores_table(result.leaderboards).made_with(result.provenance)]
     if per_query and not result.out:
         tables = [per_query_table(result.matrices)]
     print_tables(tables, format, rehearsal=result.rehearsal)

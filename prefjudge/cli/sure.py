@@ -80,7 +80,7 @@ def winratio(result: "WinRatioResult", *, format: Format = "terminal", details: 
     if not briefly(result, details or format != "terminal"):
         tables = result.tables()
         if format == "csv":
-            tables = (winratio_list(result.winratio, provenance=result.provenance), *tables[1:])
+            tables = (winratio_list(result.winratio).made_with(result.provenance), *tables[1:])
         print_tables(tables, format, rehearsal=result.rehearsal)
     for words, *_ in example_lines(result.examples):
         print_words(words)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
@@ -153,9 +153,16 @@ def write_stamp(path: str | Path, stamp: str) -> None:
 _TYPES = {"text": "string", "money": "string", "integer": "int64", "flag": "bool_"}
 
 
-def write_table(path: str | Path, table: Table, engine: str = "files", *, stamp: str = "") -> None:
-    """Write a table atomically, and beside CSV and Parquet, which have no notes, its stamp."""
-    table = table.stamped(stamp)
+def write_table(
+    path: str | Path,
+    table: Table,
+    engine: str = "files",
+    *,
+    made: Mapping[str, str] | None = None,
+    stamp: str = "",
+) -> None:
+    """Write a table atomically with what it was ``made`` with, and beside CSV and Parquet its stamp."""
+    table = table.made_with(made or {}).stamped(stamp)
     if is_parquet(path):
         from prefjudge.reading.opened import tables_of
 

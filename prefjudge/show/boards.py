@@ -44,11 +44,7 @@ if TYPE_CHECKING:
 
 
 def leaderboard_table(
-    board: Leaderboard,
-    standings: Sequence[Standing] = (),
-    ties: Sequence[TieSensitivity] = (),
-    *,
-    provenance: Mapping[str, str] | None = None,
+    board: Leaderboard, standings: Sequence[Standing] = (), ties: Sequence[TieSensitivity] = ()
 ) -> Table:
     """Return one leaderboard; with tiers and rank intervals, and the ends of tie sensitivity, where given."""
     # Runs that are better than perfect are bold; those above it by chance, perhaps, have a ring.
@@ -75,7 +71,6 @@ def leaderboard_table(
             "ties_high": of(loose, "highest", Column("number", "to", priority=5)),
         },
         notes=_board_notes(board, standings, bool(ties)),
-        provenance=provenance,
     )
 
 
@@ -194,12 +189,7 @@ def perfect_words(board: Leaderboard) -> str:
     )
 
 
-def side_by_side_table(
-    boards: Sequence[Leaderboard],
-    *,
-    same_queries: bool = True,
-    provenance: Mapping[str, str] | None = None,
-) -> Table:
+def side_by_side_table(boards: Sequence[Leaderboard], *, same_queries: bool = True) -> Table:
     """Return several leaderboards in one table, a row for each run in the order of people's answers."""
     # Each board gives a score, half its interval's width and a rank; where not all have the ``same_queries``,
     # its heading says how many it has.
@@ -232,7 +222,6 @@ def side_by_side_table(
             f"±: the longer half of the {boards[0].confidence:.0%} interval ({_interval_words(boards)}).",
             *_perfect_notes(boards),
         ),
-        provenance=provenance or {},
     )
 
 
@@ -245,7 +234,7 @@ def _bar_name(run: str, boards: Sequence[Leaderboard]) -> str:
     return f"{run}, {' and '.join(counts)} {plural}"
 
 
-def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str] | None = None) -> Table:
+def scores_table(boards: Sequence[Leaderboard]) -> Table:
     """Return every row of every board in long form, for CSV."""
     return table(
         "Scores",
@@ -262,11 +251,10 @@ def scores_table(boards: Sequence[Leaderboard], *, provenance: Mapping[str, str]
             "order": Column(value=lambda board, row: str(board.order)),
             **_DETAILS,
         },
-        provenance=provenance,
     )
 
 
-def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str] | None = None) -> Table:
+def per_query_table(matrices: Sequence[Scores]) -> Table:
     """Return the score of every query under every run, in long form."""
     return Table(
         title="Scores per query",
@@ -283,7 +271,6 @@ def per_query_table(matrices: Sequence[Scores], *, provenance: Mapping[str, str]
             for column, run in enumerate(matrix.runs)
             for query, score in zip(matrix.queries, matrix.values[:, column], strict=True)
         ),
-        provenance=provenance or {},
     )
 
 
@@ -395,7 +382,7 @@ def winratio_frame(result: WinRatios, provenance: Mapping[str, str] | None = Non
 # Runs beside their places on an official leaderboard, as tables.
 
 
-def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None = None) -> Table:
+def official_table(board: OfficialBoard) -> Table:
     """Return the runs in the official order with their scores (shallow pooling, Table 3)."""
     unlisted = sum(row.rank is None and not row.perfect for row in board.rows)
     notes = [
@@ -422,7 +409,6 @@ def official_table(board: OfficialBoard, *, provenance: Mapping[str, str] | None
             "reference": Column(priority=5, value=lambda row: row.reference or None),
         },
         notes=notes,
-        provenance=provenance,
     )
 
 
@@ -438,7 +424,6 @@ def winratio_matrix(
     shown: Sequence[str] | None = None,
     alpha: float = 0.05,
     numbered: bool | None = None,
-    provenance: Mapping[str, str] | None = None,
 ) -> Table:
     """Return the matrix in which the column beats the row, bold where significant, with the wins below."""
     # ``shown`` are the runs that it has, all by default. ``numbered`` headings are numbers, which stand
@@ -469,7 +454,6 @@ def winratio_matrix(
         columns=tuple(columns),
         rows=tuple(rows),
         notes=_win_notes(result, runs, alpha),
-        provenance=provenance or {},
     )
 
 
@@ -489,9 +473,7 @@ def _win_notes(result: WinRatios, shown: Sequence[str], alpha: float) -> tuple[s
     return (*notes, f"{len(shown)} of {many(len(result.runs), 'run')}: winratio --runs-shown chooses.")
 
 
-def winratio_list(
-    result: WinRatios, *, alpha: float = 0.05, provenance: Mapping[str, str] | None = None
-) -> Table:
+def winratio_list(result: WinRatios, *, alpha: float = 0.05) -> Table:
     """Return one row for each pair of runs."""
     return table(
         "Win ratios",
@@ -513,7 +495,6 @@ def winratio_list(
             "p": Column("p"),
             "p_bonferroni": Column("p", "p (Bonferroni)"),
         },
-        provenance=provenance,
     )
 
 
@@ -524,8 +505,7 @@ def boards_tables(
     boards: Sequence[Board],
     tau: Sequence[RankCorrelation] = (),
     not_judged: Sequence[NotJudged] = (),
-    *,
-    provenance: Mapping[str, str] | None = None,
+    made: Mapping[str, str] | None = None,
 ) -> list[Table]:
     """Return the boards of each measure, the runs that they do not rank yet, and how the boards agree."""
     # A measure under one label set gives a full leaderboard; under several, the boards side by side.
@@ -534,13 +514,12 @@ def boards_tables(
         same = [board for board in boards if board.leaderboard.measure == measure]
         if len(same) == 1:
             only = same[0]
-            tables.append(
-                leaderboard_table(only.leaderboard, only.standings, only.ties, provenance=provenance)
-            )
+            tables.append(leaderboard_table(only.leaderboard, only.standings, only.ties))
         else:
             queries = {(board.leaderboard.queries, frozenset(board.scores.queries)) for board in same}
             shown = [board.leaderboard for board in same]
-            tables.append(side_by_side_table(shown, same_queries=len(queries) == 1, provenance=provenance))
+            tables.append(side_by_side_table(shown, same_queries=len(queries) == 1))
+    tables = [one.made_with(made or {}) for one in tables]
     tables += [not_judged_table(not_judged)] if not_judged else []
     return [*tables, correlation_table(tau)] if tau else tables
 
@@ -784,7 +763,7 @@ def _left_out_notes(rows: Sequence[LeftOut], two_votings: TwoVotings | None, who
 # One run's top passages against the qrels, as tables (shallow pooling, section 3).
 
 
-def categories_table(split: TopSplit, run: str, *, provenance: Mapping[str, str] | None = None) -> Table:
+def categories_table(split: TopSplit, run: str) -> Table:
     """Return how often run and qrels agree on the top passage, of all labelled queries (Table 1)."""
     total = split.queries
     rows = (
@@ -802,11 +781,10 @@ def categories_table(split: TopSplit, run: str, *, provenance: Mapping[str, str]
         ),
         rows=tuple((name, count, count / total if total else None) for name, count in rows),
         notes=("A hypothetical perfect ranking always has the qrel at first rank.",),
-        provenance=provenance or {},
     )
 
 
-def preferred_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | None = None) -> Table:
+def preferred_table(result: TopAgainstQrel) -> Table:
     """Return which passage people preferred, by category (Table 2)."""
     parts = (result.a, result.b)
     rows = (
@@ -834,11 +812,10 @@ def preferred_table(result: TopAgainstQrel, *, provenance: Mapping[str, str] | N
         ),
         rows=tuple((name, *counts) for name, counts in rows),
         notes=tuple(notes),
-        provenance=provenance or {},
     )
 
 
-def examples_table(rows: Sequence[Example], *, provenance: Mapping[str, str] | None = None) -> Table:
+def examples_table(rows: Sequence[Example]) -> Table:
     """Return judged pairs with their texts, the preferred passage first (Figure 1)."""
     return table(
         "Examples, drawn at random from both outcomes",
@@ -855,7 +832,6 @@ def examples_table(rows: Sequence[Example], *, provenance: Mapping[str, str] | N
             "votes_for": Column("integer", "votes for"),
             "votes_against": Column("integer", "against"),
         },
-        provenance=provenance,
     )
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from prefjudge.words import chance_text, printable
@@ -83,6 +83,10 @@ class Table:
         rows = tuple(tuple(row[place] for place in kept) for row in self.rows)
         return replace(self, columns=tuple(self.columns[place] for place in kept), rows=rows)
 
+    def made_with(self, provenance: Mapping[str, str]) -> "Table":
+        """Return the table with what it was made from."""
+        return replace(self, provenance=provenance)
+
     def stamped(self, stamp: str) -> "Table":
         """Return the table with a stamp above its notes; unchanged where there is none."""
         return replace(self, notes=(stamp, *self.notes)) if stamp else self
@@ -104,12 +108,11 @@ def table(
     columns: Mapping[str, Column | None],
     *,
     notes: Iterable[str] = (),
-    provenance: Mapping[str, str] | None = None,
 ) -> Table:
     """Return a table with a row for each record and, by their keys, the columns that are not None.
 
-    A record may be a tuple of several, such as a board and one of its rows: then a ``value`` takes all of
-    them, and an attribute is that of the last one that has it.
+    A record may be a mapping by these keys; or a tuple of several, such as a board and one of its rows: then
+    a ``value`` takes all of them, and an attribute is that of the last one that has it.
     """
     kept = {name: column for name, column in columns.items() if column is not None}
     found = [one if type(one) is tuple else (one,) for one in records]
@@ -119,11 +122,12 @@ def table(
         columns=tuple(replace(column, name=name) for name, column in kept.items()),
         rows=tuple(tuple(value(*record) for value in values) for record in found),
         notes=tuple(notes),
-        provenance=provenance or {},
     )
 
 
 def _attribute(name: str, record: tuple[object, ...]) -> Callable[..., Cell]:
+    if isinstance(record[0], Mapping):
+        return itemgetter(name)
     place, read = max(place for place, part in enumerate(record) if hasattr(part, name)), attrgetter(name)
     return lambda *parts: read(parts[place])
 

@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isnan, nan
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ _DIFFERING = 15
 """Queries with a difference, fewer than which tell little of the mean difference."""
 
 
-def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str] | None = None) -> Table:
+def pairs_table(results: Sequence[Significance]) -> Table:
     """Return one row for each pair of runs; the adjusted p-value is bold where it is significant."""
 
     def run(name: str) -> Callable[..., Cell]:
@@ -58,7 +56,6 @@ def pairs_table(results: Sequence[Significance], *, provenance: Mapping[str, str
             "significant": Column("flag", priority=2, value=_item("significant")),
         },
         notes=_comparison_notes(results),
-        provenance=provenance,
     )
 
 
@@ -122,9 +119,7 @@ _PAIR = {
 _DIFFERENCE = "Δ: the score of b less that of a."
 
 
-def outcomes_table(
-    rows: Sequence[tuple[Significance | Scores, Outcomes]], *, provenance: Mapping[str, str] | None = None
-) -> Table:
+def outcomes_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Table:
     """Return the outcome breakdown, one row a contender, with every p-value raw (Table 2 of the paper)."""
 
     def share(name: str) -> Callable[..., Cell]:
@@ -176,7 +171,6 @@ def outcomes_table(
             "takes the binomial test of the answers and a test of ESL: t, or signed-rank.",
             *_split([row for _, row in rows]),
         ),
-        provenance=provenance,
     )
 
 
@@ -193,9 +187,7 @@ def _split(rows: Sequence[Outcomes]) -> tuple[str, ...]:
     return (f"The two verdicts differ for {many(len(split), 'pair')}: {shown}.",)
 
 
-def naive_table(
-    rows: Sequence[tuple[Significance | Scores, Outcomes]], *, provenance: Mapping[str, str] | None = None
-) -> Table:
+def naive_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Table:
     """Return the tests of reciprocal ranks over all queries, raw p-values (Table 1 of the paper)."""
     return table(
         "Reciprocal ranks over all queries",
@@ -210,7 +202,6 @@ def naive_table(
             _DIFFERENCE,
             "Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",
         ),
-        provenance=provenance,
     )
 
 
@@ -247,7 +238,7 @@ def agreement_matrix(one: Agreement) -> Table:
     )
 
 
-def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str, str] | None = None) -> Table:
+def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """Return one row for each test and way to say which run is better."""
     sizes = {
         f"{one.measure} under {one.qrels}: {many(one.splits, 'split')} of {many(one.queries, 'query')}, "
@@ -274,14 +265,13 @@ def agreement_table(agreements: Sequence[Agreement], *, provenance: Mapping[str,
             "and at least one is significant. Partly: the rest. Significant: in at least one half. Equal: "
             "both find the runs equally good, which counts as agreement.",
         ),
-        provenance=provenance,
     )
 
 
 # The audit of a leaderboard as tables: findings, institutions, teams, and dev against eval ranks.
 
 
-def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None) -> Table:
+def findings_table(audit: Audit) -> Table:
     """Return one row for each finding."""
     return table(
         "Findings",
@@ -295,7 +285,6 @@ def findings_table(audit: Audit, *, provenance: Mapping[str, str] | None = None)
             "words": Column(head="what was found"),
         },
         notes=_audit_notes(audit),
-        provenance=provenance,
     )
 
 
@@ -414,16 +403,9 @@ def versions_table(rows: Iterable[Mapping[str, Cell]]) -> Table:
     return table(
         "Versions of the best-known answers",
         rows,
-        {
-            **_of_mappings(columns),
-        },
+        columns,
         notes=(note,),
     )
-
-
-def _of_mappings(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """Return columns that show what mappings have under their keys."""
-    return {name: replace(column, value=itemgetter(name)) for name, column in columns.items()}
 
 
 def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]]) -> Table:
@@ -475,9 +457,7 @@ def moves_table(measure: str, versions: Mapping[int, Sequence[RankShift]]) -> Ta
     return table(
         f"Runs that moved, by {measure}",
         moved,
-        {
-            **columns,
-        },
+        columns,
     )
 
 
@@ -605,7 +585,7 @@ def conditions_table(named: Sequence[Named]) -> Table:
     )
 
 
-def shares_table(named: Sequence[Named], *, provenance: Mapping[str, str] | None = None) -> Table:
+def shares_table(named: Sequence[Named]) -> Table:
     """Return every run at every rank in long form (Figure 3); once where no share is told."""
     return Table(
         title="The ranks that runs may have",
@@ -626,7 +606,6 @@ def shares_table(named: Sequence[Named], *, provenance: Mapping[str, str] | None
             for at in _shares(result, place)
         ),
         notes=(*_notes([result for _, result in named]),),
-        provenance=provenance or {},
     )
 
 
@@ -670,9 +649,7 @@ def workers_table(rows: Sequence[Mapping[str, Cell]], notes: Sequence[str] = ())
     return table(
         "Workers, the least reliable first",
         rows,
-        {
-            **_of_mappings(told),
-        },
+        told,
         notes=notes,
     )
 
@@ -692,9 +669,7 @@ def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     return table(
         "What workers said",
         rows,
-        {
-            **_of_mappings(told),
-        },
+        told,
         notes=(note,),
     )
 

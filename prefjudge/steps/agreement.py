@@ -32,7 +32,7 @@ class AgreementResult(Shown):
     rehearsal: "Rehearsal | None"
     notices: tuple[str, ...]
 
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[Table]:
         """Return the agreement rates."""
         return (agreement_table(self.agreements),)
 
@@ -129,6 +129,6 @@ def agreement(
         made = found.made_from(seed=found.seed_words)
     result = AgreementResult(agreements=agreements, out=str(out) if out else None, **made)
     if out:
-        table = agreement_table(result.agreements, provenance=result.provenance)
-        write_table(out, table, stamp=stamp_of(result.rehearsal))
+        (table,) = result.tables()
+        write_table(out, table, made=result.provenance, stamp=stamp_of(result.rehearsal))
     return result

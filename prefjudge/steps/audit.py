@@ -211,7 +211,7 @@ def audit(
         )
     stamp = stamp_of(rehearsal_in(notices))
     if out:
-        write_table(out, findings_table(result.audit, provenance=result.provenance), stamp=stamp)
+        write_table(out, findings_table(result.audit), made=result.provenance, stamp=stamp)
     if plot:
         write_figure(plot, result.plot(highlight), stamp)
     return result

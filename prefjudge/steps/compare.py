@@ -109,7 +109,7 @@ class CompareResult(Shown):
         found: list[Table] = []
         for one in self.comparisons:
             rows = [(one.significance, row) for row in one.outcomes]
-            found.append(pairs_table([one.significance], provenance=self.provenance))
+            found.append(pairs_table([one.significance]).made_with(self.provenance))
             found += [naive_table(rows), outcomes_table(rows)] if rows else []
         return tuple(found)
 
@@ -354,8 +354,6 @@ def _note_several_answers(found: Findings, comparisons: Sequence[Comparison]) ->
 def _write(result: CompareResult) -> None:
     tested = [comparison.significance for comparison in result.comparisons]
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    made = result.provenance
-    tables = [pairs_table(tested, provenance=made)]
-    tables += [naive_table(rows, provenance=made), outcomes_table(rows, provenance=made)]
+    tables = (pairs_table(tested), naive_table(rows), outcomes_table(rows))
     for path, table in zip(result.out, tables, strict=False):
-        write_table(path, table, stamp=stamp_of(result.rehearsal))
+        write_table(path, table, made=result.provenance, stamp=stamp_of(result.rehearsal))

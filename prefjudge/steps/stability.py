@@ -334,7 +334,7 @@ def _write(result: StabilityResult, out: Path | None, plots: Sequence[Path]) -> 
     stamp = stamp_of(result.rehearsal)
     named = [(condition.part, condition.stability) for condition in result.conditions]
     if out:
-        write_table(out, shares_table(named, provenance=result.provenance), stamp=stamp)
+        write_table(out, shares_table(named), made=result.provenance, stamp=stamp)
     for path, (_, ranks) in zip(plots, named, strict=False):
         write_figure(path, plot_ranks(ranks), stamp)
     if len(plots) > 1:

@@ -80,7 +80,7 @@ class WinRatioResult(Shown):
         """Return the matrix, and the run against the qrels where that was asked for."""
         against = self.against_qrel
         further = (categories_table(against.split, against.run), preferred_table(against)) if against else ()
-        return (winratio_matrix(self.winratio, shown=self.shown, provenance=self.provenance), *further)
+        return (winratio_matrix(self.winratio, shown=self.shown).made_with(self.provenance), *further)
 
     def document(self) -> dict[str, Any]:
         """Return its JSON: the win ratios, and what else there is."""
@@ -281,18 +281,12 @@ def _write(result: WinRatioResult, out: Path | None) -> tuple[str, ...]:
     """Write the matrix, and what there is on one run against the qrels beside it."""
     if out is None:
         return ()
-    made, against = result.provenance, result.against_qrel
+    tables = list(result.tables())
     if out.suffix in (".csv", ".json", ".parquet"):  # data have all runs by their names
-        tables = [winratio_matrix(result.winratio, numbered=False, provenance=made)]
-    else:
-        tables = [winratio_matrix(result.winratio, shown=result.shown, provenance=made)]
-    if against:
-        tables.append(categories_table(against.split, against.run, provenance=made))
-        tables.append(preferred_table(against, provenance=made))
-    if result.examples:
-        tables.append(examples_table(result.examples, provenance=made))
+        tables[0] = winratio_matrix(result.winratio, numbered=False)
+    tables += [examples_table(result.examples)] if result.examples else []
     for path, table in zip(beside_each(out, *_TABLES), tables, strict=False):
-        write_table(path, table, stamp=stamp_of(result.rehearsal))
+        write_table(path, table, made=result.provenance, stamp=stamp_of(result.rehearsal))
     return tuple(map(str, beside_each(out, *_TABLES)[: len(tables)]))
 
 

@@ -155,7 +155,7 @@ def test_frames() -> None:
     pytest.importorskip("pandas")
     from prefjudge.show.tables import to_frame
 
-    frame = to_frame(scores_table(BOARDS, provenance={"order": "rank"}))
+    frame = to_frame(scores_table(BOARDS).made_with({"order": "rank"}))
     assert frame.attrs["provenance"] == {"order": "rank"}
     assert frame["run"].tolist()[-2:] == ["a", "b"]
 

@@ -167,14 +167,14 @@ class ScoreResult(Shown):
 
     def to_frame(self) -> "DataFrame":
         """Return every row of every board as a pandas DataFrame."""
-        return to_frame(scores_table(self.leaderboards, provenance=self.provenance))
+        return to_frame(scores_table(self.leaderboards).made_with(self.provenance))
 
     def tables(self) -> tuple[ShownTable, ...]:
         """Return the boards, and what was asked for beside them."""
         ratios, firm = self.winratio, (self.boards, self.votes_per_query, self.dollars_per_query)
         judged = any(row.agree + row.disagree for row in self.pair_agreement)  # not of one document a query
         return (
-            *boards_tables(self.boards, self.tau, self.not_judged, provenance=self.provenance),
+            *boards_tables(self.boards, self.tau, self.not_judged, made=self.provenance),
             *([firmness_table(*firm)] if any(one.firmness for one in self.boards) else []),
             *([winratio_matrix(ratios, shown=best_runs(ratios, RUNS_SHOWN))] if ratios else []),
             *([pair_agreement_table(self.pair_agreement)] if judged else []),
@@ -207,16 +207,16 @@ def write_score(
     target = board_file(out, found.study)
     tables: dict[str | Path, Table] = {}
     if target:
-        tables[target] = scores_table(result.leaderboards, provenance=result.provenance)
+        tables[target] = scores_table(result.leaderboards)
     if target and per_query:
-        tables[per_query_file(target)] = per_query_table(result.matrices, provenance=result.provenance)
+        tables[per_query_file(target)] = per_query_table(result.matrices)
     if target and result.official:
-        tables[official_file(target)] = official_table(result.official, provenance=result.provenance)
+        tables[official_file(target)] = official_table(result.official)
     own = own_file(found.study, WIN_RATIO_FILE) if found.study else None
     if own and result.winratio:
         tables[own] = winratio_matrix(result.winratio, numbered=False)
     for path, table in tables.items():
-        write_table(path, table, engine, stamp=stamp_of(result.rehearsal))
+        write_table(path, table, engine, made=result.provenance, stamp=stamp_of(result.rehearsal))
     written = [*tables, *([_sidecar(result, target, engine)] if target else [])]
     plots = _draw(result, plot, order) if plot else []
     return tuple(map(str, [*written, *plots]))

@@ -259,6 +259,8 @@ def _unknown(worker_id: str) -> InputError:
     return InputError(f"nothing is stored about {worker_id}", "See the ids: prefjudge workers STUDY --ids")
 
 
+_OF_A_SCREEN = ("worker", "judgments", "agreement", "reliability", "gold_right", "gold_missed", "seconds",
+                "barred")  # fmt: skip
 _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""
 
@@ -368,20 +370,8 @@ class WorkersResult(Shown):
             f"{many(len(self.workers), 'worker')} made {many(self.judgments, 'judgment')}, {self.kept:,} of "
             f"which count; {barred:,} barred; {many(held, 'assignment waits', 'assignments wait')} for you."
         )
-        names = (
-            "worker",
-            "judgments",
-            "agreement",
-            "reliability",
-            "gold_right",
-            "gold_missed",
-            "seconds",
-            "barred",
-        )
         table = workers_table([asdict(one) for one in self.workers], [])
-        kept = [place for place, column in enumerate(table.columns) if column.name in names]
-        rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-        shown = replace(table, title="", columns=tuple(table.columns[place] for place in kept), rows=rows)
+        shown = replace(table.only(_OF_A_SCREEN), title="")
         signs = [f"{one.worker}: {one.text}" for one in self.signs]
         pay = () if self.hourly is None else (f"At the median visible time an hour pays ${self.hourly:,}.",)
         return Screen(found=(found,), tables=(shown,), sure=(*first_few(signs, 4), *pay))

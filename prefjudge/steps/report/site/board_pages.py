@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -120,10 +120,9 @@ def version_pages(state: SiteState) -> list[Page]:
     for one in state.boards.versions if known else ():
         past = known[one.version]
         changes = changes_table({past.version: (past.changes, _public(state, past))})
-        kept = [number for number, column in enumerate(changes.columns) if column.name != "version"]
         parts = [Section(heading="Leaderboard", tables=_tables(state, one, _ranks_before(state, one)))]
         if changes.rows:
-            only = _select(changes, kept)
+            only = changes.only({column.name for column in changes.columns} - {"version"})
             parts.append(Section(heading="Answers that changed", tables=(only,)))
         pages.append(
             Page(
@@ -196,11 +195,10 @@ def board_table(
     ]
     more = [(column, cells) for column, cells in more if any(cells.values())]
     run = [column.name for column in plain.columns].index("run")
-    return Table(
-        title=plain.title,
+    return replace(
+        plain,
         columns=(*plain.columns, *(column for column, _ in more)),
         rows=tuple((*row, *(cells.get(str(bare(row[run]))) for _, cells in more)) for row in plain.rows),
-        notes=plain.notes,
     )
 
 
@@ -269,15 +267,6 @@ def _not_ranked(state: SiteState) -> list[Section]:
         notes=("A run is ranked once people have compared its newcomers with the best-known answers.",),
     )
     return [Section(heading="Not ranked yet", tables=(table,))]
-
-
-def _select(table: Table, kept: Sequence[int]) -> Table:
-    return Table(
-        title=table.title,
-        columns=tuple(table.columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
-        notes=table.notes,
-    )
 
 
 def _since(made: str | None) -> str:
