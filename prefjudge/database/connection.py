@@ -125,6 +125,12 @@ class Connection:
         """Run a statement of two columns, a name and a number, and return the numbers by name."""
         return {name: int(number or 0) for name, number in self.execute(sql, params, **named)}
 
+    def dicts(self, columns: str, rest: str, /, **named: Value) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, by the columns' names: of ``a.name AS who`` the last word."""
+        names = [re.split(r"[\s.]", column.strip())[-1] for column in columns.split(",")]
+        rows = self.execute(f"SELECT {columns} {rest}", named)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
     def lists(
         self, sql: str, params: Mapping[str, Value] | None = None, /, **named: Value
     ) -> dict[Any, list[Any]]:

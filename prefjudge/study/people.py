@@ -21,33 +21,27 @@ _COMMENT = re.compile(
 
 _KNOWN = {
     "assignments": (
-        ("assignment_id", "accepted", "submitted", "collected", "seconds", "verdict", "decision"),
+        "assignment_id, accepted, submitted, collected, seconds, verdict, decision",
         "FROM assignments WHERE worker_id = :worker ORDER BY collected, assignment_id",
     ),
     "judgments": (
-        ("query_id", "left_id", "right_id", "choice", "strength", "milliseconds", "judge", "assignment_id"),
+        "query_id, left_id, right_id, choice, strength, milliseconds, judge, assignment_id",
         "FROM judgments WHERE worker_id = :worker ORDER BY judgment_id",
     ),
     "remarks": (
-        ("assignment_id", "slot", "unable", "comment"),
+        "assignment_id, slot, unable, comment",
         "FROM remarks WHERE assignment_id IN"
         " (SELECT assignment_id FROM assignments WHERE worker_id = :worker) ORDER BY assignment_id, slot",
     ),
-    "barred": (("target", "reason", "barred"), "FROM barred WHERE worker_id = :worker"),
-    "allowances": (("target", "hits"), "FROM allowances WHERE worker_id = :worker"),
+    "barred": ("target, reason, barred", "FROM barred WHERE worker_id = :worker"),
+    "allowances": ("target, hits", "FROM allowances WHERE worker_id = :worker"),
 }
 """By what it is called in the export: the columns, and where they are."""
 
 
 def known(db: Connection, worker_id: str) -> dict[str, list[Mapping[str, Value]]]:
     """Return what is stored of a worker, by kind, as rows of names and values."""
-    return {
-        kind: [
-            dict(zip(columns, row, strict=True))
-            for row in db.execute(f"SELECT {', '.join(columns)} {rest}", worker=worker_id)
-        ]
-        for kind, (columns, rest) in _KNOWN.items()
-    }
+    return {kind: [*db.dicts(columns, rest, worker=worker_id)] for kind, (columns, rest) in _KNOWN.items()}
 
 
 def forget(db: Connection, worker_id: str) -> dict[str, int]:

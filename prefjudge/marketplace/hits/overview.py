@@ -140,38 +140,23 @@ def _who_has(tx: Transaction, type_id: str) -> set[str]:
 
 
 def _requesters(tx: Transaction) -> list[View]:
-    rows = tx.execute(
-        "SELECT r.requester_id, r.name, a.cents FROM requesters r"
-        " LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id ORDER BY r.name"
+    found = tx.dicts(
+        "r.requester_id, r.name, a.cents AS balance",
+        "FROM requesters r LEFT JOIN accounts a ON a.account = 'requester:' || r.requester_id"
+        " ORDER BY r.name",
     )
     keys = tx.lists("SELECT requester_id, access_key FROM access_keys ORDER BY 2")
     return [
-        {
-            "requester_id": requester_id,
-            "name": name,
-            "balance": from_cents(cents or 0),
-            "access_keys": keys.get(requester_id, []),
-        }
-        for requester_id, name, cents in rows
+        {**one, "balance": from_cents(one["balance"] or 0), "access_keys": keys.get(one["requester_id"], [])}
+        for one in found
     ]
 
 
 def last_events(tx: Transaction, most: int = EVENTS) -> list[View]:
     """List the last events, newest first."""
-    rows = tx.execute(
-        "SELECT time, event, hit_id, assignment_id, worker_id FROM events ORDER BY seq DESC LIMIT :most",
-        most=most,
-    )
-    return [
-        {
-            "time": iso(time),
-            "event": event,
-            "hit_id": hit_id,
-            "assignment_id": assignment_id,
-            "worker_id": worker_id,
-        }
-        for time, event, hit_id, assignment_id, worker_id in rows
-    ]
+    columns = "time, event, hit_id, assignment_id, worker_id"
+    events = tx.dicts(columns, "FROM events ORDER BY seq DESC LIMIT :most", most=most)
+    return [{**one, "time": iso(one["time"])} for one in events]
 
 
 # What is known of the person behind a worker id: all of it for that person, and nothing once forgotten.
@@ -247,14 +232,9 @@ def known_of(tx: Transaction, worker_id: str) -> dict[str, list[Mapping[str, Val
     found: dict[str, list[Mapping[str, Value]]] = {}
     for kind, sql in _KNOWN.items():
         wanted = {name: value for name, value in params.items() if f":{name}" in sql}
-        columns = [one.split()[-1].rpartition(".")[2] for one in _columns(sql)]
-        rows = tx.execute(sql, wanted)
-        found[kind] = [dict(zip(columns, row, strict=True)) for row in rows]
+        columns, _, rest = sql.removeprefix("SELECT ").partition(" FROM ")
+        found[kind] = [*tx.dicts(columns, f"FROM {rest}", **wanted)]
     return found
-
-
-def _columns(sql: str) -> list[str]:
-    return sql.removeprefix("SELECT ").partition(" FROM ")[0].split(",")
 
 
 def shut_out(tx: Transaction, worker_id: str) -> None:

@@ -287,26 +287,22 @@ def answer(tx: Transaction, assignment_id: str, text: str) -> None:
 
 def disputes(tx: Transaction) -> list[View]:
     """Return the disputes, those without an answer first, then the newest."""
-    rows = tx.execute(
-        "SELECT a.assignment_id, a.worker_id, r.name, t.title, a.status, a.feedback, a.dispute,"
-        " a.disputed_at, a.dispute_answer FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
+    found = tx.dicts(
+        "a.assignment_id, a.worker_id, r.name AS requester, t.title, a.status, a.feedback, a.dispute AS text,"
+        " a.disputed_at AS raised, a.dispute_answer AS answer",
+        "FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
         " JOIN hit_types t ON t.hit_type_id = h.hit_type_id"
         " JOIN requesters r ON r.requester_id = a.requester_id WHERE a.dispute IS NOT NULL"
-        " ORDER BY (a.dispute_answer IS NOT NULL), a.disputed_at DESC LIMIT 200"
+        " ORDER BY (a.dispute_answer IS NOT NULL), a.disputed_at DESC LIMIT 200",
     )
     return [
         {
-            "assignment_id": ident,
-            "worker_id": worker,
-            "requester": name,
-            "title": title,
-            "status": status,
-            "feedback": feedback or "",
-            "text": text,
-            "raised": iso(raised),
-            "answer": said or "",
+            **one,
+            "feedback": one["feedback"] or "",
+            "raised": iso(one["raised"]),
+            "answer": one["answer"] or "",
         }
-        for ident, worker, name, title, status, feedback, text, raised, said in rows
+        for one in found
     ]
 
 
