@@ -37,6 +37,32 @@ class Judgments:
     """Shape (2, n_workers): the gold pairs that each worker got right, and missed; None where nothing is
     known of gold pairs."""
 
+    @classmethod
+    def of_nobody(
+        cls,
+        *,
+        queries: tuple[str, ...],
+        docs: Sequence[str],
+        query: Codes,
+        left: Codes,
+        right: Codes,
+        choice: NDArray[np.int8],
+        sides: bool = True,
+    ) -> "Judgments":
+        """Return judgments of which nobody says whose they are, nor how strong."""
+        return cls(
+            queries=queries,
+            docs=docs,
+            workers=(),
+            query=query,
+            left=left,
+            right=right,
+            choice=choice,
+            strength=np.ones(choice.size, np.int8),
+            worker=np.full(choice.size, -1, np.int32),
+            sides=sides,
+        )
+
     def __len__(self) -> int:
         return int(self.query.size)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -70,10 +70,10 @@ class Pools:
     query: Codes
     doc: Codes
     """Shape (n,): codes into ``queries`` and ``docs``."""
-    sources: tuple[str, ...]
+    sources: tuple[str, ...] = ()
     """The run tags, and the name of the qrels where they contributed."""
-    source_row: Codes
-    source: Codes
+    source_row: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    source: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     """Shape (m,): who contributed what: ``sources[source[i]]`` put row ``source_row[i]`` into its pool."""
 
     @property

@@ -119,16 +119,13 @@ def draw_votes(
     first, second = pairs.T
     # Bradley-Terry: the logistic function of the difference, as a tanh, which cannot overflow.
     chosen = rng.random(len(pairs)) < 0.5 * (1.0 + np.tanh(0.5 * (strength[first] - strength[second])))
-    return Judgments(
+    return Judgments.of_nobody(
         queries=candidates.queries,
         docs=candidates.docs,
-        workers=(),
         query=candidates.query[first],
         left=candidates.doc[first],
         right=candidates.doc[second],
         choice=np.where(chosen, 1, -1).astype(np.int8),
-        strength=np.ones(len(pairs), dtype=np.int8),
-        worker=np.full(len(pairs), -1, dtype=np.int32),
         sides=False,
     )
 

@@ -97,13 +97,12 @@ def find_gains(study: Study, pools: Pools, between: Sequence[str], notices: list
     # Where lower scores are better they are negative: the greater gain is always the better one. Runs that
     # are gone or were changed are left out, with a notice.
     runs = unchanged_runs(study, notices, ())
-    documents = Qrels(
+    documents = Qrels.all_relevant(
         name="candidates",
         queries=pools.queries,
         docs=pools.docs,
         query=pools.query,
         doc=pools.doc,
-        grade=np.ones(pools.query.size),
     )
     with study.transaction(write=False) as db:
         copies = load_copies(db)
@@ -181,13 +180,12 @@ class PoolDrive:
         # `leaders` has a flag for each row of the pools, `open` one for each query: spread it to the rows.
         told = isinstance(self.strategy, Sure)
         rows = np.flatnonzero(last.leaders & (told | ~last.open[self.pools.query]))
-        return Qrels(
+        return Qrels.all_relevant(
             name="preference",
             queries=self.pools.queries,
             docs=self.pools.docs,
             query=self.pools.query[rows],
             doc=self.pools.doc[rows],
-            grade=np.ones(rows.size),
         ), ()
 
     def settle(self, db: Connection) -> None:
@@ -371,11 +369,10 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
 def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:
     """Return the candidates to try first as qrels, the form that a round takes."""
     queries = tuple(query for query in pools.queries if query in first)
-    return Qrels(
+    return Qrels.all_relevant(
         name="favourites",
         queries=queries,
         docs=pools.docs,
         query=np.arange(len(queries), dtype=np.int32),
         doc=encode([first[query] for query in queries], pools.docs),
-        grade=np.ones(len(queries)),
     )

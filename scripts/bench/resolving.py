@@ -35,16 +35,13 @@ def tournaments(queries: int, largest: int, rng: np.random.Generator) -> Judgmen
     query, left, right = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(query, kind="stable")
     choice = np.where(rng.random(query.size) < 0.5, 1, -1)
-    return Judgments(
+    return Judgments.of_nobody(
         queries=tuple(map(str, range(queries))),
         docs=tuple(map(str, range(int(start[-1])))),
-        workers=(),
         query=query[order].astype(np.int32),
         left=left[order].astype(np.int32),
         right=right[order].astype(np.int32),
         choice=choice.astype(np.int8),
-        strength=np.ones(query.size, dtype=np.int8),
-        worker=np.full(query.size, -1, dtype=np.int32),
     )
 
 

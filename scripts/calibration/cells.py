@@ -233,23 +233,17 @@ def log_of(votes: Floats) -> tuple[Judgments, Pools]:
     n, size, _ = votes.shape
     queries = tuple(f"{number:06}" for number in range(n))
     docs = tuple(f"{number:08}" for number in range(n * size))
-    nothing = np.empty(0, dtype=np.int32)
     doc = np.arange(n * size, dtype=np.int32)
-    pools = Pools(
-        queries=queries, docs=docs, query=doc // size, doc=doc, sources=(), source_row=nothing, source=nothing
-    )
+    pools = Pools(queries=queries, docs=docs, query=doc // size, doc=doc)
     query, x, y = np.nonzero(votes)
     times = np.rint(votes[query, x, y]).astype(np.int64)
     query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
-    judgments = Judgments(
+    judgments = Judgments.of_nobody(
         queries=queries,
         docs=docs,
-        workers=(),
         query=query,
         left=query * size + x,
         right=query * size + y,
         choice=np.ones(query.size, dtype=np.int8),
-        strength=np.ones(query.size, dtype=np.int8),
-        worker=np.full(query.size, -1, dtype=np.int32),
     )
     return judgments, pools

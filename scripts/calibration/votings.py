@@ -84,13 +84,12 @@ class Crowd:
         self.chance = 1.0 / (1.0 + np.exp(-scale_of_error(error) * gap_of))
         self.query = query
         self.names = tuple(f"{number:06}" for number in range(queries))  # as `log_of` names them
-        self.documents = Qrels(
+        self.documents = Qrels.all_relevant(
             name="pooled",
             queries=self.names,
             docs=tuple(f"{number:08}" for number in range(pool * queries)),
             query=np.repeat(np.arange(queries, dtype=np.int32), pool),
             doc=np.arange(pool * queries, dtype=np.int32),
-            grade=np.ones(pool * queries),
         )
         self.places = np.rint(1.0 / self.gain).astype(np.int64).reshape(-1, runs).T
 
@@ -99,16 +98,13 @@ class Crowd:
         count = self.query.size
         # Each document is one of its query's own.
         left, right = (self.pool * self.query + side for side in (self.left, self.right))
-        return Judgments(
+        return Judgments.of_nobody(
             queries=self.names,
             docs=self.documents.docs,
-            workers=(),
             query=self.query.astype(np.int32),
             left=left.astype(np.int32),
             right=right.astype(np.int32),
             choice=np.where(rng.random(count) < self.chance, 1, -1).astype(np.int8),
-            strength=np.ones(count, dtype=np.int8),
-            worker=np.full(count, -1, dtype=np.int32),
         )
 
     def score(self, judgments: Judgments) -> Scores:
@@ -157,13 +153,12 @@ class Asked:
         votes, _ = play(self.strategy, self._chances, rng)
         query, place = np.nonzero(self.strategy.leaders(votes))
         _, pools = log_of(np.zeros_like(votes))
-        answers = Qrels(
+        answers = Qrels.all_relevant(
             name="votes",
             queries=pools.queries,
             docs=pools.docs,
             query=query.astype(np.int32),
             doc=(query * self.crowd.pool + place).astype(np.int32),
-            grade=np.ones(query.size),
         )
         return votes, self.crowd.score_answers(answers)
 

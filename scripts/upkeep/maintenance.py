@@ -132,15 +132,11 @@ def merge_pools(known: Pools, arrived: Pools) -> Pools:
     code = {doc: place for place, doc in enumerate(docs)}
     rows = [(q, code[doc]) for q, names in enumerate(members.values()) for doc in sorted(names)]
     table = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    nothing = np.empty(0, dtype=np.int32)
     return Pools(
         queries=tuple(members),
         docs=docs,
         query=table[:, 0],
         doc=table[:, 1],
-        sources=(),
-        source_row=nothing,
-        source=nothing,
     )
 
 
@@ -170,16 +166,13 @@ class _Log:
 
     def judgments(self) -> Judgments:
         n = len(self.rows)
-        return Judgments(
+        return Judgments.of_nobody(
             queries=tuple(self.queries),
             docs=tuple(self.docs),
-            workers=(),
             query=self.rows[:, 0],
             left=self.rows[:, 1],
             right=self.rows[:, 2],
             choice=np.ones(n, dtype=np.int8),
-            strength=np.ones(n, dtype=np.int8),
-            worker=np.full(n, -1, dtype=np.int32),
         )
 
 
@@ -272,11 +265,10 @@ def _to_qrels(answers: Answers) -> Qrels:
     code = {doc: place for place, doc in enumerate(docs)}
     rows = [(q, code[doc]) for q, names in enumerate(answers.values()) for doc in sorted(names)]
     table = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    return Qrels(
+    return Qrels.all_relevant(
         name="kept",
         queries=tuple(answers),
         docs=docs,
         query=table[:, 0],
         doc=table[:, 1],
-        grade=np.ones(len(rows)),
     )

@@ -58,15 +58,11 @@ def pools_of(members: Mapping[str, str]) -> Pools:
     docs = tuple(sorted(set("".join(members.values()))))
     rows = [(q, docs.index(doc)) for q, names in enumerate(members.values()) for doc in sorted(names)]
     table = np.array(rows, dtype=np.int32).reshape(-1, 2)
-    nothing = np.empty(0, dtype=np.int32)
     return Pools(
         queries=tuple(members),
         docs=docs,
         query=table[:, 0],
         doc=table[:, 1],
-        sources=(),
-        source_row=nothing,
-        source=nothing,
     )
 
 
@@ -124,16 +120,13 @@ def simulated_judgments(
     query = np.repeat(np.arange(queries), a.size)
     best = np.zeros((queries, size), dtype=bool)
     best[np.arange(queries), strength.argmax(axis=1)] = True
-    return Judgments(
+    return Judgments.of_nobody(
         queries=tuple(f"q{i}" for i in range(queries)),
         docs=tuple(f"d{i:06}" for i in range(queries * size)),
-        workers=(),
         query=query.astype(np.int32),
         left=(query * size + np.tile(a, queries)).astype(np.int32),
         right=(query * size + np.tile(b, queries)).astype(np.int32),
         choice=choice,
-        strength=np.ones(choice.size, dtype=np.int8),
-        worker=np.full(choice.size, -1, dtype=np.int32),
     ), best.ravel()
 
 
@@ -141,22 +134,17 @@ def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
     """Return a row for each vote, and the pools of the matrices."""
     n, size, _ = votes.shape
     queries, docs = tuple(f"{q:03}" for q in range(n)), tuple(f"{d:05}" for d in range(n * size))
-    nothing, doc = np.empty(0, dtype=np.int32), np.arange(n * size, dtype=np.int32)
-    pools = Pools(
-        queries=queries, docs=docs, query=doc // size, doc=doc, sources=(), source_row=nothing, source=nothing
-    )
+    doc = np.arange(n * size, dtype=np.int32)
+    pools = Pools(queries=queries, docs=docs, query=doc // size, doc=doc)
     query, x, y = np.nonzero(votes)
     times = votes[query, x, y].astype(int)
     query, x, y = (np.repeat(side, times).astype(np.int32) for side in (query, x, y))
-    judgments = Judgments(
+    judgments = Judgments.of_nobody(
         queries=queries,
         docs=docs,
-        workers=(),
         query=query,
         left=query * size + x,
         right=query * size + y,
         choice=np.ones(query.size, dtype=np.int8),
-        strength=np.ones(query.size, dtype=np.int8),
-        worker=np.full(query.size, -1, dtype=np.int32),
     )
     return judgments, pools

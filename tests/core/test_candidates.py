@@ -31,16 +31,13 @@ QUERY = st.lists(PAIR, max_size=8) | ROUND_ROBIN
 
 def as_judgments(votes: Votes) -> Judgments:
     counts, query, left, right = columns(votes)
-    return Judgments(
+    return Judgments.of_nobody(
         queries=tuple(map(str, range(counts.size))),
         docs=tuple(map(str, range(100))),
-        workers=(),
         query=query,
         left=left,
         right=right,
         choice=np.ones(query.size, np.int8),
-        strength=np.ones(query.size, np.int8),
-        worker=np.full(query.size, -1, np.int32),
     )
 
 

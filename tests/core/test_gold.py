@@ -88,9 +88,8 @@ def test_the_off_topic_passage_has_the_smallest_share_of_the_topics_words_not_th
         "long": "honey " + " ".join(f"word{i} and{i}" for i in range(20)),
         "short": "honey cakes",
     }
-    judged = Qrels(
+    judged = Qrels.all_relevant(
         name="qrels", queries=("q",), docs=("good",), query=np.zeros(1, np.int32), doc=np.zeros(1, np.int32),
-        grade=np.ones(1),
     )  # fmt: skip
     for seed in range(6):  # whichever passage is the first on the shelf
         (pair,) = suggest_gold(

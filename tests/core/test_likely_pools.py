@@ -78,13 +78,12 @@ def test_the_runs_count_as_much_as_the_votes_bear_them_out() -> None:
 def test_pools_of_all_sizes_are_drawn_and_votes_on_others_do_not_count() -> None:
     votes, named = log_of(np.triu(np.full((2, 3, 3), 40.0), 1))
     # Two candidates of the second query are in no pool.
-    pooled = Qrels(
+    pooled = Qrels.all_relevant(
         name="pooled",
         queries=("new", *named.queries),
         docs=("00000", "00001", "00002", "00003", "elsewhere"),
         query=np.array([0, 0, 1, 1, 1, 2], dtype=np.int32),
         doc=np.array([0, 4, 0, 1, 2, 3], dtype=np.int32),
-        grade=np.ones(6),
     )
     likely = LikelyPools(votes, pooled, np.zeros((0, 6), dtype=np.int64), rng=np.random.default_rng(1))
     assert set(likely.left[votes.query == 0].tolist()) == {2, 3}

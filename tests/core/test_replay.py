@@ -16,15 +16,11 @@ NOBODY_GIVES_UP = np.full(len(SIZES), 1000)
 
 def pools() -> Pools:
     query = np.repeat(np.arange(len(SIZES), dtype=np.int32), SIZES)
-    nothing = np.empty(0, dtype=np.int32)
     return Pools(
         queries=tuple(f"q{number}" for number in range(len(SIZES))),
         docs=tuple(f"d{number:02}" for number in range(query.size)),
         query=query,
         doc=np.arange(query.size, dtype=np.int32),
-        sources=(),
-        source_row=nothing,
-        source=nothing,
     )
 
 
@@ -32,16 +28,13 @@ def votes(times: int) -> Judgments:
     """Return votes on neighbours of each pool: the later document is better."""
     one = [row for row in range(sum(SIZES) - 1) if pools().query[row] == pools().query[row + 1]]
     left = np.repeat(np.array(one, dtype=np.int32), times)
-    return Judgments(
+    return Judgments.of_nobody(
         queries=pools().queries,
         docs=pools().docs,
-        workers=(),
         query=pools().query[left],
         left=left + 1,
         right=left,
         choice=np.ones(left.size, dtype=np.int8),
-        strength=np.ones(left.size, dtype=np.int8),
-        worker=np.full(left.size, -1, dtype=np.int32),
     )
 
 

@@ -21,13 +21,12 @@ rows = st.lists(st.tuples(st.integers(0, 5), docs), max_size=40)
 def test_judged_rows_are_those_of_a_dict(judged, run):
     judged = list(dict.fromkeys((query % 5, doc) for query, doc in judged))
     names = tuple(dict.fromkeys(doc for _, doc in judged))
-    qrels = Qrels(
+    qrels = Qrels.all_relevant(
         name="q",
         queries=tuple(f"q{n}" for n in range(5)),
         docs=names,
         query=np.array([query for query, _ in judged], np.int32),
         doc=np.array([names.index(doc) for _, doc in judged], np.int32),
-        grade=np.ones(len(judged)),
     )
     place = {key: row for row, key in enumerate(judged)}
     tokens = tokens_of([encode(doc) for _, doc in run])

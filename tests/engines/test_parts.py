@@ -44,13 +44,12 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-QRELS = Qrels(
+QRELS = Qrels.all_relevant(
     name="labels",
     queries=tuple(f"q{n}" for n in range(0, 90, 3)),
     docs=tuple(f"d{n}" for n in range(40)),
     query=np.repeat(np.arange(30, dtype=np.int32), 2),
     doc=np.tile(np.array([18, 5], np.int32), 30),
-    grade=np.ones(60),
 )
 
 

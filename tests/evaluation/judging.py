@@ -14,16 +14,13 @@ Vote = tuple[str, str, str, int]
 def make_judgments(votes: Sequence[Vote]) -> Judgments:
     queries = tuple(dict.fromkeys(vote[0] for vote in votes))
     docs = tuple(dict.fromkeys(doc for vote in votes for doc in vote[1:3]))
-    return Judgments(
+    return Judgments.of_nobody(
         queries=queries,
         docs=docs,
-        workers=(),
         query=np.array([queries.index(vote[0]) for vote in votes], dtype=np.int32),
         left=np.array([docs.index(vote[1]) for vote in votes], dtype=np.int32),
         right=np.array([docs.index(vote[2]) for vote in votes], dtype=np.int32),
         choice=np.array([vote[3] for vote in votes], dtype=np.int8),
-        strength=np.ones(len(votes), dtype=np.int8),
-        worker=np.full(len(votes), -1, dtype=np.int32),
     )
 
 

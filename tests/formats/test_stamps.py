@@ -56,13 +56,12 @@ def test_other_comments_are_no_stamps(tmp_path: Path, line: str) -> None:
 def test_qrels_that_were_copied_alone_still_say_that_they_are_a_rehearsal(
     tmp_path: Path, joined: bool, pack: type[bytes]
 ) -> None:
-    labels = Qrels(
+    labels = Qrels.all_relevant(
         name="liked",
         queries=("q1", "q2"),
         docs=("a", "b"),
         query=np.array([0, 1], dtype=np.int32),
         doc=np.array([0, 1], dtype=np.int32),
-        grade=np.ones(2),
     )
     path = tmp_path / "liked.qrels"
     write_qrels(path, labels, rehearsal=STAMP)

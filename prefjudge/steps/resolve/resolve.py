@@ -684,16 +684,13 @@ def _judgments(path: str, rows: "pa.Table") -> Judgments:
     codes = sides.indices.to_numpy().astype(np.int32)
     count = rows.num_rows
     choice = left.to_numpy().astype(np.int8) - right.to_numpy()
-    return Judgments(
+    return Judgments.of_nobody(
         queries=tuple(query.dictionary.to_pylist()),
         docs=tuple(sides.dictionary.to_pylist()),
-        workers=(),
         query=query.indices.to_numpy().astype(np.int32),
         left=codes[:count],
         right=codes[count:],
         choice=choice.astype(np.int8),
-        strength=np.ones(count, np.int8),
-        worker=np.full(count, -1, np.int32),
         sides=False,
     )
 
