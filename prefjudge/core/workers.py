@@ -135,7 +135,6 @@ def gather_evidence(
     *,
     milliseconds: NDArray[np.int64] | None = None,
     words: NDArray[np.int64] | None = None,
-    fastest: float = FASTEST,
 ) -> Evidence:
     """Gather the evidence about each worker, of judgments in the order in which each made them.
 
@@ -146,7 +145,7 @@ def gather_evidence(
     right, missed = np.zeros((2, n), dtype=np.int64) if judgments.gold is None else judgments.gold
     left, decided, side_p = side_bias(judgments)
     compared, agreed = majority_agreement(judgments)
-    seconds, timed, hurried = _times(judgments, milliseconds, words, fastest)
+    seconds, timed, hurried = _times(judgments, milliseconds, words)
     repeated, consistent = _repeats(judgments)
     low, high = share_interval(right, missed)
     return Evidence(
@@ -169,11 +168,9 @@ def gather_evidence(
     )
 
 
-def share_interval(
-    yes: NDArray[np.int64] | Floats, no: NDArray[np.int64] | Floats, confidence: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Return the central interval of a share, by its Beta posterior from a uniform prior."""
-    tail = (1.0 - confidence) / 2
+def share_interval(yes: NDArray[np.int64] | Floats, no: NDArray[np.int64] | Floats) -> tuple[Floats, Floats]:
+    """Return the central 95 % interval of a share, by its Beta posterior from a uniform prior."""
+    tail = (1.0 - 0.95) / 2
     a, b = np.asarray(yes, dtype=np.float64) + 1, np.asarray(no, dtype=np.float64) + 1
     low, high = (np.asarray(scipy.special.betaincinv(a, b, p), dtype=np.float64) for p in (tail, 1.0 - tail))
     return low, high
@@ -183,7 +180,6 @@ def _times(
     judgments: Judgments,
     milliseconds: NDArray[np.int64] | None,
     words: NDArray[np.int64] | None,
-    fastest: float,
 ) -> tuple[Floats, Index, Index]:
     """Return each worker's median time in seconds, the judgments timed, and those made too fast to read."""
     n = len(judgments.workers)
@@ -200,7 +196,7 @@ def _times(
     seconds[some] = middle
     if words is None:
         return seconds, timed, hurried
-    fast = words[rows] > fastest * took
+    fast = words[rows] > FASTEST * took
     return seconds, count, np.bincount(worker[fast], minlength=n)
 
 

@@ -125,7 +125,7 @@ class Connection:
         """Run a statement of two columns, a name and a number, and return the numbers by name."""
         return {name: int(number or 0) for name, number in self.execute(sql, params, **named)}
 
-    def dicts(self, columns: str, rest: str, /, **named: Value) -> list[dict[str, Any]]:
+    def dicts(self, columns: str, rest: str, /, **named: Value) -> list[dict[str, Value]]:
         """Return a dictionary for each row, by the columns' names: of ``a.name AS who`` the last word."""
         names = [re.split(r"[\s.]", column.strip())[-1] for column in columns.split(",")]
         rows = self.execute(f"SELECT {columns} {rest}", named)

@@ -16,6 +16,9 @@ from prefjudge.evaluation.measures.placings import Floats, Integers
 from prefjudge.evaluation.tests import VARIANT, sign_flip_p
 from prefjudge.words import told
 
+ALPHA = 0.05
+"""The level at which a win ratio is called significant."""
+
 Votes = NDArray[np.int32]
 
 
@@ -198,7 +201,7 @@ class WinRatios:
         pairs = sorted(turned, key=lambda one: (place.get(one.a, 0), place.get(one.b, 0)))
         return replace(self, runs=tuple(order), pairs=tuple(pairs))
 
-    def matrix(self, alpha: float = 0.05) -> "WinMatrix":
+    def matrix(self, alpha: float = ALPHA) -> "WinMatrix":
         """Return the ratios as the paper's Table 4 has them: the column beats the row."""
         # Every table, file and plot takes its cells from here, so that none can be the transpose of another.
         place = {run: number for number, run in enumerate(self.runs)}

@@ -33,7 +33,7 @@ from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.outcomes import write_p
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
-from prefjudge.evaluation.winratios import Example, TopAgainstQrel, WinRatios
+from prefjudge.evaluation.winratios import ALPHA, Example, TopAgainstQrel, WinRatios
 from prefjudge.show.cells import RING, table
 from prefjudge.show.results import Screen, plain, plain_fields
 from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
@@ -422,7 +422,6 @@ def winratio_matrix(
     result: WinRatios,
     *,
     shown: Sequence[str] | None = None,
-    alpha: float = 0.05,
     numbered: bool | None = None,
 ) -> Table:
     """Return the matrix in which the column beats the row, bold where significant, with the wins below."""
@@ -431,7 +430,7 @@ def winratio_matrix(
     runs = result.runs if shown is None else tuple(shown)
     if numbered is None:
         numbered = sum(len(run) + 2 for run in runs) > _NAMED_HEADINGS
-    found = result.matrix(alpha)
+    found = result.matrix()
 
     def cell(row: int, column: int) -> Cell:
         ratio = float(found.ratio[row, column])
@@ -453,18 +452,18 @@ def winratio_matrix(
         title="Win ratios",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=_win_notes(result, runs, alpha),
+        notes=_win_notes(result, runs),
     )
 
 
-def _win_notes(result: WinRatios, shown: Sequence[str], alpha: float) -> tuple[str, ...]:
+def _win_notes(result: WinRatios, shown: Sequence[str]) -> tuple[str, ...]:
     unit = f"{many(result.queries, 'query')}, by the majority of their votes"
     decided = [pair.wins_a + pair.wins_b for pair in result.pairs]
     least, most = min(decided, default=0), max(decided, default=0)
     notes = (
         "How often the top passage of the column was preferred to that of the row, over "
         f"{unit if result.count == 'majority' else 'votes'}; {least:,} to {most:,} of them compare a pair.",
-        f"Marked: significant at {alpha:g} after a Bonferroni correction for "
+        f"Marked: significant at {ALPHA:g} after a Bonferroni correction for "
         f"{many(len(result.pairs), 'pair')} ({result.test}).",
         "The last row counts the runs that each column beats.",
     )
@@ -473,7 +472,7 @@ def _win_notes(result: WinRatios, shown: Sequence[str], alpha: float) -> tuple[s
     return (*notes, f"{len(shown)} of {many(len(result.runs), 'run')}: winratio --runs-shown chooses.")
 
 
-def winratio_list(result: WinRatios, *, alpha: float = 0.05) -> Table:
+def winratio_list(result: WinRatios) -> Table:
     """Return one row for each pair of runs."""
     return table(
         "Win ratios",
@@ -490,7 +489,7 @@ def winratio_list(result: WinRatios, *, alpha: float = 0.05) -> Table:
                 "percent",
                 "a wins",
                 digits=1,
-                value=lambda pair: Bold(pair.ratio) if pair.p_bonferroni <= alpha else pair.ratio,
+                value=lambda pair: Bold(pair.ratio) if pair.p_bonferroni <= ALPHA else pair.ratio,
             ),
             "p": Column("p"),
             "p_bonferroni": Column("p", "p (Bonferroni)"),

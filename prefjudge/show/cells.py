@@ -264,7 +264,6 @@ class FittedColumn:
     column: Column
     heading: str
     cells: tuple[str, ...]
-    bold: frozenset[int]
     width: int
     cut: bool
 
@@ -285,7 +284,6 @@ class _Wanted:
     column: Column
     heading: str
     cells: tuple[str, ...]
-    bold: frozenset[int]
     marks: tuple[str, ...]
 
     @property
@@ -318,9 +316,9 @@ def cells_for_people(table: Table) -> list[tuple[str, ...]]:
     ]
 
 
-def fit(table: Table, width: int | None = None, *, stars: bool = False) -> Fitted:
+def fit(table: Table, width: int | None = None) -> Fitted:
     """Fit a table to a width."""
-    wanted = [_wanted(table, number, stars=stars) for number in range(len(table.columns))]
+    wanted = [_wanted(table, number) for number in range(len(table.columns))]
     room = _UNBOUNDED if width is None else max(width, NARROWEST)
     shown, longest = _chosen(wanted, room)
     heads = shorten((word for one in wanted for word in one.heading.split(" ")), longest)
@@ -330,14 +328,10 @@ def fit(table: Table, width: int | None = None, *, stars: bool = False) -> Fitte
     return Fitted(blocks=blocks, left_out=left_out, note=_note(room, left_out, cut, len(blocks)))
 
 
-def _wanted(table: Table, number: int, *, stars: bool) -> _Wanted:
+def _wanted(table: Table, number: int) -> _Wanted:
     cells, column = [row[number] for row in table.rows], table.columns[number]
-    bold = frozenset(place for place, cell in enumerate(cells) if isinstance(cell, Bold))
-    marks = tuple(
-        RING if isinstance(cell, Unsure) else "*" if stars and isinstance(cell, Bold) else ""
-        for cell in cells
-    )
-    return _Wanted(column, printable(column.heading), _words(table, number), bold, marks)
+    marks = tuple(RING if isinstance(cell, Unsure) else "*" * isinstance(cell, Bold) for cell in cells)
+    return _Wanted(column, printable(column.heading), _words(table, number), marks)
 
 
 def _words(table: Table, number: int) -> tuple[str, ...]:
@@ -413,7 +407,6 @@ def _fitted(one: _Wanted, width: int, heads: Mapping[str, str]) -> FittedColumn:
         column=one.column,
         heading=heading,
         cells=tuple(text + mark.ljust(one.star) for text, mark in zip(cells, one.marks, strict=True)),
-        bold=one.bold,
         width=width,
         cut=heading != one.heading or cells != one.cells,
     )

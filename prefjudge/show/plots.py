@@ -207,12 +207,12 @@ MOST_WRITTEN = 30
 """Up to so many runs, the win ratios are written into the cells; the colours of more tell them."""
 
 
-def plot_win_ratios(result: WinRatios, *, alpha: float = 0.05, most: int | None = None) -> "Figure":
+def plot_win_ratios(result: WinRatios, *, most: int | None = None) -> "Figure":
     """Draw the matrix of win ratios as percentages: the column beats the row; bold: significant (Table 4).
 
     Pairs that were never compared are hatched. With ``most`` only so many runs are drawn, the first ones.
     """
-    found, runs = result.matrix(alpha), result.runs[:most]
+    found, runs = result.matrix(), result.runs[:most]
     ratio = found.ratio[:most, :most]
     written = len(runs) <= MOST_WRITTEN
     side = (0.46 if written else 0.16) * len(runs)

@@ -243,31 +243,26 @@ def _one_line(text: str) -> str:
 # Tables as text for a terminal.
 
 
-def render_terminal(
-    table: Table, *, width: int | None = None, color: bool = False, aside: bool = True
-) -> str:
+def render_terminal(table: Table, *, width: int | None = None, aside: bool = True) -> str:
     """Return the table as text for a terminal; as wide as it takes unless ``width`` is given."""
-    # A cell that stands out is bold in colour, and has a star without; the ring of an unsure one stays.
     # ``aside`` says below it what gave way where it is too wide.
     from rich.console import Console, Group
     from rich.text import Text
 
-    fitted = fit(table, width, stars=not color)
+    fitted = fit(table, width)
     longest = LONGEST if width is None else min(LONGEST, max(width, NARROWEST))
-    words = [(note, "") for note in (*table.notes, fitted.note * aside) if note]
-    if table.provenance:
-        words.append((" · ".join(f"{key} {value}" for key, value in table.provenance.items()), "dim"))
+    made = " · ".join(f"{key} {value}" for key, value in table.provenance.items())
+    words = filter(None, (*table.notes, fitted.note * aside, made))
     out = io.StringIO()
     console = Console(
         file=out,
         width=10_000 if width is None else max(width, NARROWEST, *map(_places, fitted.blocks)),
-        force_terminal=color,
-        color_system="standard" if color else None,
+        force_terminal=False,
+        color_system=None,
         legacy_windows=False,
     )
-    title = [Text(shorten_words(printable(table.title), longest), style="bold")] if table.title else []
-    notes = [Text(shorten_words(printable(text), longest), style=style) for text, style in words]
-    console.print(Group(*title, *_bodies(fitted), *notes))
+    title, *notes = (Text(shorten_words(printable(text), longest)) for text in (table.title, *words))
+    console.print(Group(*([title] if table.title else []), *_bodies(fitted), *notes))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -286,17 +281,10 @@ def _bodies(fitted: Fitted) -> "Iterator[RichTable | Text]":
         for one in block:
             justify: JustifyMethod = "right" if one.column.right_aligned else "left"
             body.add_column(Text(one.heading), justify=justify, width=one.width, overflow="fold")
-        for row in zip(*(_styled(one) for one in block), strict=True):
-            body.add_row(*row)
+        for row in zip(*(one.cells for one in block), strict=True):
+            body.add_row(*map(Text, row))
         yield body
         yield Text()
-
-
-def _styled(one: FittedColumn) -> "Iterator[Text]":
-    from rich.text import Text
-
-    for place, text in enumerate(one.cells):
-        yield Text(text, style="bold" if place in one.bold else "")
 
 
 # Tables: one record, rendered for the terminal, CSV, JSON, Markdown and LaTeX.
@@ -457,8 +445,8 @@ def _property(text: str) -> str:
 # Histograms for the terminal.
 
 
-def render_histogram(counts: Mapping[int, int], value: str, unit: str, width: int = 40) -> str:
-    """Return a bar for each value, the longest ``width`` characters; a value that is missing has no bar."""
+def render_histogram(counts: Mapping[int, int], value: str, unit: str) -> str:
+    """Return a bar for each value, the longest 40 characters; a value that is missing has no bar."""
     if not counts:
         return f"{value}: none"
     most = max(counts.values())
@@ -467,7 +455,7 @@ def render_histogram(counts: Mapping[int, int], value: str, unit: str, width: in
     lines = [f"{value:>{label}}  {unit}"]
     for size in range(min(counts), max(counts) + 1):
         count = counts.get(size, 0)
-        eighths = round(8 * width * count / most) if count else 0
+        eighths = round(8 * 40 * count / most) if count else 0
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         lines.append(f"{size:>{label}}  {count:>{digits},}  {bar}".rstrip())
     return "\n".join(lines)

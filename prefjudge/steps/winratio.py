@@ -12,6 +12,7 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import Heads, OrderLike
 from prefjudge.errors import InputError
 from prefjudge.evaluation.winratios import (
+    ALPHA,
     RUNS_SHOWN,
     Count,
     Example,
@@ -94,7 +95,7 @@ class WinRatioResult(Shown):
         )
         met = [pair for pair in pairs if pair.wins_a + pair.wins_b + pair.ties]
         order = sorted(found.runs, key=lambda run: (-found.wins[run], lost[run], run))
-        told = sum(pair.p_bonferroni <= 0.05 for pair in pairs)
+        told = sum(pair.p_bonferroni <= ALPHA for pair in pairs)
         others = many(len(order) - 1, "other run")
         first = f"{order[0]} beats {found.wins[order[0]]:,} of {others} by its top passages."
         table = Table(

@@ -147,7 +147,11 @@ def _requesters(tx: Transaction) -> list[View]:
     )
     keys = tx.lists("SELECT requester_id, access_key FROM access_keys ORDER BY 2")
     return [
-        {**one, "balance": from_cents(one["balance"] or 0), "access_keys": keys.get(one["requester_id"], [])}
+        {
+            **one,
+            "balance": from_cents(int(one["balance"] or 0)),
+            "access_keys": keys.get(one["requester_id"], []),
+        }
         for one in found
     ]
 
