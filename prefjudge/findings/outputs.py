@@ -12,8 +12,9 @@ from prefjudge.reading.files import atomic_write, is_text, write_text
 from prefjudge.reading.given import is_address
 from prefjudge.reading.labels import write_beside
 from prefjudge.reading.runs.parquet import is_parquet
+from prefjudge.show.cells import Table
 from prefjudge.show.figures import FORMS, render_figure
-from prefjudge.show.tables import Table, check_table_form, render_table, to_records
+from prefjudge.show.tables import check_table_form, render_table, to_records
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import CONFIG_FILE, MARKETPLACE_FILE, STORE_FILE, Study
 from prefjudge.words import Rehearsal, printable

@@ -34,9 +34,9 @@ from prefjudge.evaluation.outcomes import write_p
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
 from prefjudge.evaluation.winratios import ALPHA, Example, TopAgainstQrel, WinRatios
-from prefjudge.show.cells import RING, table
+from prefjudge.show.cells import RING, Bold, Cell, Column, Table, Unsure, table
 from prefjudge.show.results import Screen, plain, plain_fields
-from prefjudge.show.tables import Bold, Cell, Column, Table, Unsure, to_records
+from prefjudge.show.tables import to_records
 from prefjudge.words import many
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability
 from prefjudge.evaluation.submissions import OURS, Audit, Rule, short_name
 from prefjudge.evaluation.tests import Significance, SignificanceTest
-from prefjudge.show.cells import table
-from prefjudge.show.tables import Bold, Cell, Column, Table
+from prefjudge.show.cells import Bold, Cell, Column, Table, table
 from prefjudge.words import many
 
 _DIFFERING = 15

@@ -8,8 +8,7 @@ from prefjudge.core.resolving.resolutions import Kind, Resolution, Variation
 from prefjudge.evaluation.correlation import TwoVotings
 from prefjudge.evaluation.measures.measures import ResultLists
 from prefjudge.show.boards import two_votings_columns, votings_notes
-from prefjudge.show.cells import table
-from prefjudge.show.tables import Bold, Cell, Column, Table
+from prefjudge.show.cells import Bold, Cell, Column, Table, table
 from prefjudge.words import chance_text, many
 
 

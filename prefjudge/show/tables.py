@@ -19,19 +19,15 @@ from prefjudge.show.cells import (
     MISSING,
     NARROWEST,
     Bold,
-    Cell,
     Column,
     Fitted,
     FittedColumn,
-    Kind,
     Table,
-    Unsure,
     Value,
     bare,
     cells_for_people,
     fit,
     shorten_words,
-    write_cell,
 )
 from prefjudge.words import json_text, printable
 
@@ -288,27 +284,6 @@ def _bodies(fitted: Fitted) -> "Iterator[RichTable | Text]":
 
 
 # Tables: one record, rendered for the terminal, CSV, JSON, Markdown and LaTeX.
-
-__all__ = [
-    "MISSING",
-    "Bold",
-    "Cell",
-    "Column",
-    "Kind",
-    "Table",
-    "Unsure",
-    "Value",
-    "bare",
-    "render_table",
-    "render_terminal",
-    "to_csv",
-    "to_frame",
-    "to_json",
-    "to_latex",
-    "to_markdown",
-    "to_records",
-    "write_cell",
-]
 
 
 def to_records(table: Table) -> list[dict[str, object]]:

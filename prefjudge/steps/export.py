@@ -16,8 +16,9 @@ from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_path
 from prefjudge.reading.labels import second_column
 from prefjudge.reading.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
+from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
-from prefjudge.show.tables import Column, Table, check_table_form
+from prefjudge.show.tables import check_table_form
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.pools import load_queries, load_shown
 from prefjudge.study.store import Study, open_study

@@ -48,8 +48,8 @@ from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.runs.parquet import is_parquet
 from prefjudge.reading.texts.collections import markup_in, read_passages
 from prefjudge.reading.texts.texts import read_queries
+from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
-from prefjudge.show.tables import Column, Table
 from prefjudge.study.store import Study, generator, open_study
 from prefjudge.words import many
 

@@ -30,7 +30,7 @@ from prefjudge.reading.runs.rows import COLUMNS
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.unpacking import parts_of
-from prefjudge.show.tables import Column, Table
+from prefjudge.show.cells import Column, Table
 from prefjudge.steps.compare import compare
 
 from .test_copies import text

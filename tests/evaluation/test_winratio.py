@@ -17,7 +17,8 @@ from prefjudge.evaluation.winratios import (
     win_ratios,
 )
 from prefjudge.show.boards import winratio_list, winratio_matrix
-from prefjudge.show.tables import Bold, to_csv
+from prefjudge.show.cells import Bold
+from prefjudge.show.tables import to_csv
 
 from . import judging
 from .judging import Vote, make_judgments

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.show.cells import LONGEST, NARROWEST, shorten
-from prefjudge.show.tables import Bold, Column, Table, render_table, render_terminal
+from prefjudge.show.cells import LONGEST, NARROWEST, Bold, Column, Table, shorten
+from prefjudge.show.tables import render_table, render_terminal
 
 TAGS = [f"a_team_of_some_university_with_a_very_long_name_run_{number}_of_24" for number in range(24)]
 BOARDS = Table(

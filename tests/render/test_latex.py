@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge.show.tables import LONG, Bold, Column, Table, escape_latex, to_latex
+from prefjudge.show.cells import Bold, Column, Table
+from prefjudge.show.tables import LONG, escape_latex, to_latex
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",

@@ -21,7 +21,8 @@ from prefjudge.show.boards import (
     side_by_side_table,
     too_few_words,
 )
-from prefjudge.show.tables import Bold, Unsure, render_terminal, to_records
+from prefjudge.show.cells import Bold, Unsure
+from prefjudge.show.tables import render_terminal, to_records
 from prefjudge.steps.score.score import ScoreResult
 
 

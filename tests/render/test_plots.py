@@ -19,6 +19,7 @@ from prefjudge.evaluation.winratios import WinRatio, WinRatios
 from prefjudge.findings.outputs import write_figure
 from prefjudge.show import plots
 from prefjudge.show.boards import winratio_frame, winratio_matrix
+from prefjudge.show.cells import write_cell
 from prefjudge.show.figures import render_figure
 from prefjudge.show.plots import (
     count_chances,
@@ -30,7 +31,7 @@ from prefjudge.show.plots import (
     plot_work,
     plot_workers,
 )
-from prefjudge.show.tables import render_table, write_cell
+from prefjudge.show.tables import render_table
 
 RUNS = ("alpha", "beta", "gamma", "delta")
 

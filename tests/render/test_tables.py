@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefjudge.errors import InputError
-from prefjudge.show.tables import (
-    Bold,
-    Column,
-    Kind,
-    Table,
-    render_table,
-    render_terminal,
-    to_csv,
-    to_json,
-    to_markdown,
-    to_records,
-    write_cell,
-)
+from prefjudge.show.cells import Bold, Column, Kind, Table, write_cell
+from prefjudge.show.tables import render_table, render_terminal, to_csv, to_json, to_markdown, to_records
 
 TABLE = Table(
     title="Leaderboard: RR@10 & more",

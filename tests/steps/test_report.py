@@ -25,7 +25,8 @@ from prefjudge.errors import InputError, StudyError
 from prefjudge.findings import answers, findings, judgments
 from prefjudge.reading import unpacking as digests
 from prefjudge.reading.runs import heads as files
-from prefjudge.show.tables import Column, Table, render_table
+from prefjudge.show.cells import Column, Table
+from prefjudge.show.tables import render_table
 from prefjudge.steps.report.report import LivePage, _handler, _inert
 from prefjudge.study.judgments import load_judgment_log
 from prefjudge.study.pools import load_pool_sizes, load_pools
