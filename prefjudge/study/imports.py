@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from prefjudge.core.judgments import ModelVote
-from prefjudge.database import Connection
+from prefjudge.database import Connection, row_of
 from prefjudge.errors import StudyError
 from prefjudge.reading.files import is_text
 from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, VOTES, WORK, current_target
@@ -160,20 +160,8 @@ def _assignments(
     record: ImportRecord, work: Sequence[ImportedWork]
 ) -> Iterator[Mapping[str, str | int | float]]:
     for one in work:
-        yield {
-            "assignment_id": one.assignment_id,
-            "hit_key": record.hit_key,
-            "worker_id": one.worker_id,
-            "collected": record.imported,
-            "answer": "",
-            "layout": 0,
-            "answered": one.answered,
-            "gold_right": one.gold_right,
-            "gold_missed": one.gold_missed,
-            "seconds": one.seconds,
-            "verdict": one.verdict,
-            "decision": _DECIDED,
-        }
+        of_here = {"hit_key": record.hit_key, "collected": record.imported, "decision": _DECIDED}
+        yield {**row_of(one), **of_here, "answer": "", "layout": 0}
 
 
 def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
