@@ -160,8 +160,8 @@ def _assignments(
     record: ImportRecord, work: Sequence[ImportedWork]
 ) -> Iterator[Mapping[str, str | int | float]]:
     for one in work:
-        of_here = {"hit_key": record.hit_key, "collected": record.imported, "decision": _DECIDED}
-        yield {**row_of(one), **of_here, "answer": "", "layout": 0}
+        of_here = {"hit_key": record.hit_key, "answer": "", "decision": _DECIDED}
+        yield {**row_of(one), **of_here, "layout": 0, "collected": record.imported}
 
 
 def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
