@@ -471,7 +471,7 @@ def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_name
     wire.on = False
     platform.show_bonuses()
     said = " | ".join(collect(study, live=True).notices)
-    assert len(wire.broken) > 30
+    assert len(wire.broken) > 20  # more of them where more collections were drawn
     assert max(asked.values(), default=0) <= 1, "no bonus is asked for twice"
     here, held, cost, visits = 0, 0, platform.cost, Site(*site_of(study)).visits()
     for visit in visits:
