@@ -159,6 +159,7 @@ _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U000
 class SeenPage:
     """A judging page as a worker sees it."""
 
+    question: str
     slots: tuple[SeenSlot, ...]
     layouts: tuple[Layout, ...]
 
@@ -334,7 +335,7 @@ def read_page(html: str) -> SeenPage:
         )
     except (ValueError, KeyError, IndexError) as error:
         raise CrowdError("the frame of the assignment is not a judging page of prefjudge") from error
-    return SeenPage(slots=slots, layouts=layouts)
+    return SeenPage(question=reader.question.strip(), slots=slots, layouts=layouts)
 
 
 def seen(text: str) -> str:
@@ -344,11 +345,11 @@ def seen(text: str) -> str:
 
 
 class _PageReader(HTMLParser):
-    """Collects the ``<dt>`` and ``<dd>`` of the slots, and the rules."""
+    """Collects the ``<dt>`` and ``<dd>`` of the slots, the question above them, and the rules."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.rules = ""
+        self.rules = self.question = ""
         self.slots: list[tuple[str, list[str], list[str]]] = []
         self._inside = ""
 
@@ -359,7 +360,7 @@ class _PageReader(HTMLParser):
         elif tag == "dd" and self.slots:
             self.slots[-1][1].append(identity)
             self.slots[-1][2].append("")
-        elif tag == "script":
+        elif identity in ("ask", "rules"):
             tag = identity
         self._inside = tag
 
@@ -371,3 +372,5 @@ class _PageReader(HTMLParser):
             self.slots[-1][2][-1] += data
         elif self._inside == "rules":
             self.rules += data
+        elif self._inside == "ask":
+            self.question += data

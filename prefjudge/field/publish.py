@@ -25,8 +25,10 @@ from prefjudge.study.hits import (
     StudyHit,
     StudySlot,
     delete_hit,
+    hold_question,
     last_batch,
     load_hits,
+    load_rewards,
     save_extension,
     save_hits,
     save_published,
@@ -392,6 +394,7 @@ def _publish_together(
         new = _new(asked, known)
         if fresh := [hit for hit, intent in zip(hits, known, strict=False) if intent.token in new]:
             forget_answers(db, fresh[0].target)
+            hold_question(study, db, fresh[0].target)
             save_hits(db, fresh)
     earlier: dict[str, tuple[WorkerGroup, ...]] = {}
 
@@ -564,6 +567,16 @@ def _by_votes(waiting: Sequence[tuple[int, str, str, str, int]]) -> list[tuple[i
     for pair_id, *_, votes in waiting:
         groups.setdefault(votes, []).append(pair_id)
     return sorted(groups.items())
+
+
+def tell_reward(study: Study, target: str, hits: Sequence[StudyHit]) -> tuple[str, ...]:
+    """Say that HITs to publish pay another reward than the last ones did."""
+    with study.transaction(write=False) as db:
+        before = load_rewards(db, target)[-1:]
+    now = [hits[-1].reward_cents] if hits else before
+    if before == now or not before:
+        return ()
+    return (f"a HIT pays ${now[0] / 100:.2f} now; the last ones paid ${before[0] / 100:.2f}",)
 
 
 def _study_hit(

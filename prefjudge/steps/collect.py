@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import SubmissionState, TaskState
-from prefjudge.errors import BudgetError, CrowdError
+from prefjudge.errors import BudgetError, CrowdError, StudyError
 from prefjudge.field import pay as intents
 from prefjudge.field.pay import lock_crowd, refuse_unwhole
 from prefjudge.field.publish import (
@@ -20,6 +20,7 @@ from prefjudge.field.publish import (
     interrupted_hits,
     publish_hits,
     settle_elsewhere,
+    tell_reward,
 )
 from prefjudge.field.settle import (
     assumed_judge,
@@ -48,7 +49,15 @@ from prefjudge.study.assignments import (
     save_assignment,
     save_decisions,
 )
-from prefjudge.study.hits import HitStatus, StudyHit, count_dropped, count_shown_words, load_hits, save_status
+from prefjudge.study.hits import (
+    HitStatus,
+    StudyHit,
+    asked_design,
+    count_dropped,
+    count_shown_words,
+    load_hits,
+    save_status,
+)
 from prefjudge.study.money import count_settled, load_begun_bonuses
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_pairs_by_number, load_withdrawn
@@ -68,7 +77,7 @@ class CollectResult(Shown):
     ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``capped``
     workers have done as many HITs as the gold pairs fill without a repeat, and wait for others. ``stopped``
     says why nothing is issued again for now. ``disputes`` of rejections wait for an answer. ``notices`` says
-    what a person did where the people come from, as on Prolific's pages.
+    what a person did where the people come from, as on Prolific's pages, and that the reward is another.
     """
 
     endpoint: str
@@ -143,7 +152,7 @@ class _Collection:
         self._reissued = 0
         self._held = 0
         self._capped = 0
-        self._refused: BudgetError | None = None
+        self._refused: BudgetError | StudyError | None = None
         self._stopped = why_stopped(study, target)
         self._unseen: list[CrowdError] = []
         self._unpaid: CrowdError | None = None
@@ -171,7 +180,7 @@ class _Collection:
             self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
-        self._happened = settle_elsewhere(self._study, self._crowd)
+        self._happened += settle_elsewhere(self._study, self._crowd)
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be read: {self._unseen[0].message}",
@@ -227,7 +236,7 @@ class _Collection:
 
     def _take(self, seen: Sequence[tuple[StudyHit, TaskState]]) -> None:
         """Append new assignments to the log, and what was decided elsewhere, as by the crowd's own delay."""
-        design = self._study.config.design
+        design = asked_design(self._study)
         judge = assumed_judge(self._study, self._target)
         new = [
             (hit, found)
@@ -306,9 +315,10 @@ class _Collection:
         if self._stopped or not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
+        self._happened = tell_reward(self._study, self._target, hits)
         try:
             publish_hits(self._study, self._crowd, hits, newcomers=newcomers)
-        except BudgetError as error:
+        except (BudgetError, StudyError) as error:
             self._refused = error
             return
         self._reissued += len(hits)

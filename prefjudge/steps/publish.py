@@ -25,6 +25,7 @@ from prefjudge.field.publish import (
     recruit,
     refuse_test,
     steer,
+    tell_reward,
 )
 from prefjudge.field.trust import why_stopped
 from prefjudge.show.results import Shown
@@ -213,7 +214,7 @@ def _offer(
         account=account,
         open=open_hits,
         dry_run=dry_run,
-        warnings=tuple(_warn(study, target, crowd, cost, account)),
+        warnings=(*tell_reward(study, target, hits), *_warn(study, target, crowd, cost, account)),
     )
 
 

@@ -8,9 +8,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prefjudge.database import Connection, in_list
+from prefjudge.errors import StudyError
+from prefjudge.study.store import (
+    current_target,
+    keep_setting,
+    load_published_targets,
+    load_setting,
+    save_setting,
+)
 
 if TYPE_CHECKING:
     from prefjudge.core.hits import Layout
+    from prefjudge.study.config import DesignConfig
+    from prefjudge.study.store import Study
 
 
 class HitStatus(StrEnum):
@@ -300,3 +310,63 @@ def _counted(db: Connection, select: str, numbers: Sequence[int]) -> dict[int, i
         int(number): sum(len(str(text).split()) for text in texts)
         for number, *texts in db.execute(f"{select} ({wanted})", named)
     }
+
+
+# What the HITs of a target ask: votes on two questions are never counted together.
+
+_ASKED = "asked:"
+"""Before a target: the setting that says in JSON what its HITs ask."""
+_ASKS = {"question", "allow_ties", "strengths", "language"}
+"""The keys of [design] that say what a vote is. Others may change: they explain it, or say how many."""
+
+
+def hold_question(study: "Study", db: Connection, target: str) -> None:
+    """Record what the first HITs of a target ask; refuse later ones that would ask something else."""
+    now = study.config.design.model_dump(mode="json", include=_ASKS)
+    asked = _load_asked(db, target) if target in load_published_targets(db) else {}
+    for name, before in sorted(asked.items()):
+        if _shown(before) != _shown(now[name]):
+            raise StudyError(
+                f"{name} in [design] of study.toml is {_shown(now[name])}, but the published HITs have "
+                f"{_shown(before)}: votes on both cannot be counted together",
+                f"Put {name} back, or make a new study.",
+            )
+    save_setting(db, f"{_ASKED}{target}", json.dumps(now | asked))
+
+
+def recall_question(db: Connection, target: str, question: str) -> None:
+    """Record the question that a published HIT shows, where the store has forgotten it."""
+    keep_setting(db, f"{_ASKED}{target}", json.dumps({"question": question}))
+
+
+def asked_design(study: "Study") -> "DesignConfig":
+    """Return the design, with what the published HITs ask in place of what study.toml says by now."""
+    design = study.config.design
+    with study.transaction(write=False) as db:
+        asked = _load_asked(db, current_target(db))
+    return type(design).model_validate(design.model_dump() | asked)
+
+
+def _load_asked(db: Connection, target: str) -> dict[str, object]:
+    return dict(json.loads(load_setting(db, f"{_ASKED}{target}") or "{}"))
+
+
+def _shown(value: object) -> str:
+    """Return a value as study.toml has it, whatever its line breaks."""
+    return " ".join(json.dumps(value, ensure_ascii=False).replace("\\n", " ").split())
+
+
+def load_rewards(db: Connection, target: str) -> list[int]:
+    """Return the rewards of a target's HITs in cents, the last one last."""
+    rows = db.execute(
+        "SELECT reward_cents FROM hits WHERE target = :target GROUP BY reward_cents ORDER BY max(batch)",
+        target=target,
+    )
+    return [int(cents) for (cents,) in rows]
+
+
+def rewards_paid(study: "Study") -> str:
+    """Return the reward of a HIT, or of the HITs, where it was changed: ``2.00 to 2.50``."""
+    with study.transaction(write=False) as db:
+        paid = load_rewards(db, current_target(db)) or [int(100 * study.config.hit.reward)]
+    return " to ".join(f"{cents / 100:.2f}" for cents in sorted({min(paid), max(paid)}))

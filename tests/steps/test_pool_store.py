@@ -5,9 +5,11 @@ from shutil import copytree
 
 import pytest
 
-from prefjudge import gold, init, pool, publish
+from prefjudge import collect, gold, init, pool, publish, status, work
 from prefjudge.core.judgments import ModelVote
+from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import StudyError
+from prefjudge.field.crowd import open_marketplace
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.pool import PoolResult
 from prefjudge.study.imports import save_votes
@@ -50,13 +52,44 @@ def test_the_design_is_the_configs_until_the_first_hit_and_then_stays(served: Pa
     assert publish(served, yes=True).hits == 0
 
 
+def test_what_the_hits_ask_stays_and_what_explains_or_pays_it_may_change(served: Path) -> None:
+    """Votes on two questions would be counted together, and released as votes on the last one."""
+    publish(served, yes=True)
+    work(served, workers=1, most=1, error=0.0)
+    with open_marketplace(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        for task in list(crowd.tasks()):
+            crowd.close(task.task_id)
+    asks = "question = \"Which passage is longer?\"\nallow_ties = true\nstrengths = ['a', 'b']"
+    for one in asks.splitlines():
+        edit(served, ("[design]", f"[design]\n{one}"))
+        with pytest.raises(StudyError, match=f"{one.split()[0]} in .* cannot be counted together"):
+            publish(served, yes=True)
+        edit(served, (f"[design]\n{one}", "[design]"))
+    edit(served, ("[design]", f"[design]\n{asks}"), ("reward = 2.00", "reward = 2.50"))
+    with pytest.raises(StudyError, match=r"allow_ties in .* is true, but the published HITs have false"):
+        collect(served)
+    state = status(served)
+    assert (state.assignments, "open" in state.hits) == (1, False)  # what had come is taken in
+    wrapped = 'question = """Which passage\nbest answers the question?"""\ninstructions = "Read both."'
+    edit(served, (f"[design]\n{asks}", f"[design]\n{wrapped}"))
+    done = collect(served)
+    assert done.reissued
+    assert done.notices == ("a HIT pays $2.50 now; the last ones paid $2.00",)
+    assert collect(served).notices == ()
+
+
 def test_the_design_may_change_between_the_rehearsal_and_the_live_study(served: Path, live: Server) -> None:
     point_live_at(served, live.endpoint)
     edit(served, ("[targets.live]", "[targets.sandbox]\n\n[targets.live]"))
     publish(served, yes=True)
-    edit(served, ("pairs_per_hit = 10", "pairs_per_hit = 10\njudgments_per_pair = 2"))
+    edit(served, ("pairs_per_hit = 10", 'pairs_per_hit = 10\njudgments_per_pair = 2\nlanguage = "de"'))
+    with pytest.raises(StudyError, match=r'language .* is "de", but the published HITs have "en"'):
+        publish(served, yes=True)
+    edit(served, ('language = "de"', ""))
     with pytest.raises(StudyError, match=r"overlap_judgments in \[design\]"):
         publish(served, yes=True)
+    edit(served, ("[design]", '[design]\nlanguage = "de"'))
     offer = publish(served, live=True, dry_run=True)
     assert offer.assignments == 2 * offer.hits > 0
 

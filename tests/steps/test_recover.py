@@ -216,6 +216,10 @@ def test_a_lost_store_is_rebuilt_as_it_was_and_nothing_is_paid_or_published_twic
     assert found.assignments == len(before["assignments"])
     assert status(judged).notices == ()
     assert held(judged) == before
+    edit(judged, ("[design]", '[design]\nquestion = "Which one is longer?"'))
+    with pytest.raises(StudyError, match=r'HITs have "Which passage best answers the question[?]"'):
+        publish(judged, yes=True)
+    edit(judged, ('question = "Which one is longer?"', ""))
     again = recover(judged)
     assert (again.rebuilt, again.assignments, again.decisions, again.bonuses) == (0, 0, 0, 0)
     publish(judged, yes=True)

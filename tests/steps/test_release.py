@@ -18,7 +18,7 @@ from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, climbing_study, let_all_work_at_once
+from tests.steps.conftest import COLLECTION, climbing_study, edit, let_all_work_at_once
 
 
 @pytest.fixture(scope="module")
@@ -118,14 +118,20 @@ def test_the_same_study_gives_the_same_bytes_and_what_is_not_asked_for_goes(judg
     more = {"queries.tsv", "passages.tsv", "gold.tsv", "chosen.jsonl"}
     assert {one.name for one in with_texts.files} - set(first) == more
     assert (folder / "passages.tsv").is_file()
-    release(judged, rehearsal=True)
+    edit(judged, ("[design]", '[design]\nquestion = "Which one is longer?"'), ("reward = 2.00", "reward = 1"))
+    release(judged, rehearsal=True)  # what the HITs asked and paid, whatever study.toml says by now
     assert bytes_of(folder) == first
+    assert "Which one is longer?" not in (judged / "report.html", report(judged))[0].read_text()
     sums = (folder / "SHA256SUMS").read_text().splitlines()
     assert {name: digest for digest, name in (line.split() for line in sums)} == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.iterdir()
         if path.name != "SHA256SUMS"
     }
+    with Study(judged).transaction() as db:
+        db.execute("UPDATE hits SET reward_cents = 250 WHERE number = 1")
+    release(judged, rehearsal=True)
+    assert json.loads((folder / "release.json").read_text())["reward"] == "2.00 to 2.50"
 
 
 def test_a_rehearsal_is_not_released(judged: Path) -> None:

@@ -46,6 +46,7 @@ from prefjudge.resources import resource_dir
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_choices
+from prefjudge.study.hits import asked_design
 from prefjudge.study.imports import (
     TokenCount,
     count_reserved,
@@ -531,7 +532,7 @@ class _Asker:
         self._study = study
         self._model = model
         self.ledger = ledger
-        self._prompt = load_prompt()
+        self._prompt, self._design = load_prompt(), asked_design(study)
         self._counting = Lock()
         with study.transaction(write=False) as db:
             self._queries, self._passages = load_queries(db), load_shown(db)
@@ -560,10 +561,8 @@ class _Asker:
 
     def _choose(self, query: str, first: Passage, second: Passage) -> int | None:
         """Return 1 for the passage shown first, -1 for the other, 0 for neither, None for no choice."""
-        design = self._study.config.design
-        prompt = self._prompt.render(
-            query=query, first=first, second=second, question=design.question, allow_ties=design.allow_ties
-        )
+        asked = {"question": self._design.question, "allow_ties": self._design.allow_ties}
+        prompt = self._prompt.render(query=query, first=first, second=second, **asked)
         key = hashlib.sha256(f"{self._model.name}\x1f{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
         with self._study.transaction(write=False) as db:
             known = load_reply(db, key)

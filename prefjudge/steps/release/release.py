@@ -63,6 +63,7 @@ from prefjudge.steps.release.verify import (
     verify_release,
     write_asked,
 )
+from prefjudge.study.hits import asked_design, rewards_paid
 from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import load_assignment_log, load_judgment_log, load_private
 from prefjudge.study.pools import is_published, load_gold, load_inputs, load_queries, load_shown
@@ -272,7 +273,7 @@ class Bundle:
 
     def _record(self) -> Record:
         """Return the release's record for programs: numbers, design and files."""
-        config = self.study.config
+        config, design = self.study.config, asked_design(self.study)
         about = config.release
         return Record(
             format=FORMAT,
@@ -288,7 +289,7 @@ class Bundle:
                 keywords=about.keywords,
             ),
             license=self.license,
-            language=config.design.language,
+            language=design.language,
             numbers=self._numbers(),
             rehearsal=self.rehearsal,
             rule=self.best.resolutions.rule,
@@ -299,9 +300,9 @@ class Bundle:
             model=self.model,
             version=self.best.version or None,
             pool=config.pool.model_dump(mode="json"),
-            design=config.design.model_dump(mode="json", exclude=set(NOT_RELEASED)),
+            design=design.model_dump(mode="json", exclude=set(NOT_RELEASED)),
             screening=config.screening.model_dump(mode="json", exclude=set(NOT_RELEASED)),
-            reward=f"{config.hit.reward:.2f}",
+            reward=rewards_paid(self.study),
             asked=self.asked,
             inputs=tuple(
                 RecordedInput(kind=one.kind, name=one.name, digest=one.digest) for one in self.inputs

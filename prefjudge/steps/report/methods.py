@@ -25,6 +25,7 @@ from prefjudge.steps.report.material import (
     work_picture,
     workers_picture,
 )
+from prefjudge.study.hits import asked_design, rewards_paid
 from prefjudge.study.imports import load_imports, load_votes
 from prefjudge.study.judgments import LoggedJudgment, each_judgment
 from prefjudge.study.people import Judge, Judges, PrivateWords, load_workers
@@ -116,7 +117,7 @@ def _pooled(material: Material) -> str:
 
 
 def _judged(material: Material) -> str:
-    state, design = material.state, material.study.config.design
+    state, design = material.state, asked_design(material.study)
     with material.study.transaction(write=False) as db:
         published = is_published(db)
     made = [f"{many(one.judgments, 'judgment')} of {people_of(one)}" for one in material.judges]
@@ -293,7 +294,7 @@ def _remarks(material: Material) -> Table | None:
 def design_section(material: Material) -> list[Section]:
     """Return what people were asked, and what the study was made from."""
     study = material.study
-    config, design, pool = study.config, study.config.design, study.config.pool
+    config, design, pool = study.config, asked_design(study), study.config.pool
     with study.transaction(write=False) as db:
         inputs, imports = load_inputs(db), load_imports(db)
         published = is_published(db) or not imports
@@ -303,7 +304,7 @@ def design_section(material: Material) -> list[Section]:
         ("HIT", f"{many(design.pairs_per_hit, 'pair')}, {many(design.gold_per_hit, 'hidden gold pair')}"),
         ("strategy", strategy) if strategy else ("judgments of a pair", str(design.judgments_per_pair)),
         ("screening", str(config.screening.policy)),
-        ("reward", f"${config.hit.reward:.2f}"),
+        ("reward", f"${rewards_paid(study)}"),
         ("rule", config.rule),
         ("seed", str(config.seed)),
         ("prefjudge", __version__),

@@ -26,6 +26,7 @@ from prefjudge.study.hits import (
     count_asked,
     load_hits,
     read_hit_key,
+    recall_question,
     save_assignment_count,
     save_hits,
     save_published,
@@ -63,7 +64,7 @@ class HitRecovery:
         self._crowd = crowd
         self._target = target
         self._give_up = give_up
-        self._matcher = PageMatcher(study)
+        self._matcher, self._question = PageMatcher(study), ""
         study.secret  # noqa: B018 - read now: it may need a transaction, and none begins within another
         with study.transaction(write=False) as db:
             self.known = {hit.hit_key: hit for hit in load_hits(db, target)}
@@ -96,6 +97,8 @@ class HitRecovery:
                 for number in sorted(self._matcher.added.keys() & {slot.pair_id for slot in hit.slots}):
                     save_pair(db, number, *self._matcher.added[number])
                 save_hits(db, [hit])
+                if self._question:
+                    recall_question(db, self._target, self._question)
             self._publish(db, hit, listed, fetched)
             self._take(db, hit, fetched, learnt)
             self._note_payments(db, hit, fetched, bonuses, learnt)
@@ -110,6 +113,7 @@ class HitRecovery:
         if found is None:
             return None
         slots, layouts = found
+        self._question = page.question
         return replace(hit, slots=slots, layouts=layouts)
 
     def _without_slots(self, listed: ListedTask) -> StudyHit | None:

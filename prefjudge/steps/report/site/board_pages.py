@@ -27,6 +27,7 @@ from prefjudge.show.statistics import changes_table, versions_table
 from prefjudge.steps.report.boards import first_screen
 from prefjudge.steps.report.material import made_from, strategy_words
 from prefjudge.steps.report.site.state import NOT_SHOWN, SiteState, VersionBoards
+from prefjudge.study.hits import asked_design, rewards_paid
 from prefjudge.study.pools import is_published
 from prefjudge.study.store import current_target
 from prefjudge.words import many, printable
@@ -328,7 +329,7 @@ def _cost(state: SiteState) -> tuple[Fact, ...]:
     of_budget = f" of a budget of ${progress.budget}" if progress.budget else ""
     return (
         Fact(what="Committed", value=f"${progress.committed}{of_budget}{play}"),
-        Fact(what="Reward of a HIT", value=f"${study.config.hit.reward:.2f}{play}"),
+        Fact(what="Reward of a HIT", value=f"${rewards_paid(study)}{play}"),
     )
 
 
@@ -362,7 +363,7 @@ def _design(state: SiteState) -> tuple[Fact, ...]:
     config = state.study.config
     strategy = strategy_words(state.study)
     return (
-        Fact(what="Question", value=config.design.question),
+        Fact(what="Question", value=asked_design(state.study).question),
         Fact(what="Candidates", value=f"the top {config.pool.depth} of each run, and the labels"),
         Fact(what="Best answers by", value=state.best.resolutions.rule),
         *([Fact(what="Strategy", value=strategy)] if strategy else []),
