@@ -48,7 +48,7 @@ from prefjudge.study.people import (
 )
 from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
 from prefjudge.study.progress import count_hits, count_judgments, count_rows, load_barred, waiting_pairs
-from prefjudge.study.store import Study, load_setting, save_setting
+from prefjudge.study.store import RECOVERING, Study, load_setting, save_setting
 from prefjudge.words import many
 
 
@@ -66,17 +66,17 @@ def decisions_on_workers(study: Study) -> Decisions:
     if not (screening.keep or screening.drop):
         return Decisions(keep={}, drop={})
     with study.transaction(write=False) as db:
-        workers = load_workers(db)
+        workers, partial = load_workers(db), load_setting(db, RECOVERING) is not None
     ids = {study.opaque("worker", worker): worker for worker in workers}
     unknown = [name for name in (*screening.keep, *screening.drop) if name not in ids]
-    if unknown:
+    if unknown and not partial:
         raise ConfigError(
             f"[screening] of study.toml decides on {unknown[0]}, but the study has no worker of this name",
             f"`prefjudge workers {quoted(study.folder)}` names them.",
         )
     return Decisions(
-        keep={ids[name]: why for name, why in screening.keep.items()},
-        drop={ids[name]: why for name, why in screening.drop.items()},
+        keep={ids[name]: why for name, why in screening.keep.items() if name in ids},
+        drop={ids[name]: why for name, why in screening.drop.items() if name in ids},
     )
 
 

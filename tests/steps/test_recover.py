@@ -12,11 +12,12 @@ import pytest
 from prefjudge import collect, gold, pay, publish, reject, resolve, run, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.database import Database
-from prefjudge.errors import StudyError
+from prefjudge.errors import ConfigError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open, open_marketplace
 from prefjudge.field.history import history
+from prefjudge.field.settle import MISSED_GOLD
 from prefjudge.steps.store.backup import RecoverResult, _rebuild, recover
-from prefjudge.study.people import DOUBTED
+from prefjudge.study.people import DOUBTED, TOO_FAST
 from prefjudge.study.store import Study
 from tests.steps.conftest import (
     COLLECTION,
@@ -69,6 +70,7 @@ TABLES = {
     "judgments": "pair_id, query_id, left_id, right_id, choice, strength, milliseconds, worker_id, judge, "
     "phase, assignment_id",
     "intents": "operation, target, subject, cents, outcome IS NULL",
+    "barred": "target, worker_id",
 }
 
 
@@ -277,15 +279,21 @@ def test_a_rebuilt_study_knows_whose_votes_were_asked_again(tmp_path: Path) -> N
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         assert take_all(person(study, "passer-by")) == 1
+        assert take_all(person(study, "reads nothing", simulated=False)) == 1
+        assert take_all(person(study, "guesser", slip=1.0)) == 1
         regular = person(study, "regular")
         while not collect(study).finished:
             take_all(regular)
         before = held(study)
-        assert {reason for *_, reason in before["drops"]} == {DOUBTED}
+        assert {reason for *_, reason in before["drops"]} == {DOUBTED, MISSED_GOLD, TOO_FAST}
+        edit(study, ("[workers]", "[screening.drop]\nof-the-lost-store = 'copied'\n\n[workers]"))
         lose(study)
         recover(study)
         assert rebuild(study).remains == ()
         assert held(study) == before
+        with pytest.raises(ConfigError, match="the study has no worker of this name"):
+            collect(study)
+        edit(study, ("of-the-lost-store = 'copied'", ""))
         assert (collect(study).reissued, held(study)) == (0, before)
 
 

@@ -15,15 +15,16 @@ from prefjudge.crowd.simulated import SeenPage, SeenSlot, read_page, seen
 from prefjudge.crowd.tasks import ListedTask, PaidBonus, Submission, SubmissionState, TaskState
 from prefjudge.database import Connection
 from prefjudge.field import pay as intents
-from prefjudge.field.publish import PAGES_FOLDER
+from prefjudge.field.publish import PAGES_FOLDER, climbs
 from prefjudge.field.settle import STOPPED_EARLY, assumed_judge, check_assignment, prorated_decision
-from prefjudge.field.trust import recall_doubt
+from prefjudge.field.trust import bar_workers, least_seconds, recall_doubt
 from prefjudge.study.assignments import load_decisions, save_assignment, save_decision, save_rejection
 from prefjudge.study.hits import (
     HitStatus,
     StudyHit,
     StudySlot,
     count_asked,
+    count_shown_words,
     load_hits,
     read_hit_key,
     recall_question,
@@ -64,7 +65,7 @@ class HitRecovery:
         self._crowd = crowd
         self._target = target
         self._give_up = give_up
-        self._matcher, self._question = PageMatcher(study), ""
+        self._matcher, self._question, self._least = PageMatcher(study), "", 0.0
         study.secret  # noqa: B018 - read now: it may need a transaction, and none begins within another
         with study.transaction(write=False) as db:
             self.known = {hit.hit_key: hit for hit in load_hits(db, target)}
@@ -78,11 +79,13 @@ class HitRecovery:
         return self._without_slots(listed) if hit is None and self._give_up else hit
 
     def recall_doubt(self, batch: Sequence[StudyHit]) -> None:
-        """Drop the votes in doubt that a batch asked for again, if it did, as the study had before it."""
+        """Drop the votes of the barred, and those in doubt that a batch asked for again, as before it."""
         new = not any(hit.hit_key in self.known for hit in batch)
         slots = ((hit, slot.pair_id) for hit in batch for slot in hit.slots if new)
         asked = Counter(pair for hit, pair in slots for _ in range(hit.assignments) if pair is not None)
+        bar_workers(self._study, self._crowd, self._target)
         recall_doubt(self._study, self._target, asked)
+        self._least = least_seconds(self._study, self._target)
 
     def take_in(self, listed: ListedTask, hit: StudyHit) -> Learnt:
         """Record what the marketplace knows of a HIT, in one transaction."""
@@ -164,11 +167,14 @@ class HitRecovery:
     def _take(self, db: Connection, hit: StudyHit, fetched: TaskState, learnt: Learnt) -> None:
         known = load_decisions(db)
         pairs, withdrawn = load_pairs_by_number(db), load_withdrawn(db)
+        judge, design = assumed_judge(self._study, self._target), self._study.config.design
+        words = count_shown_words(db, [hit]).get(hit.hit_key) if climbs(self._study) else None
         for found in fetched.submissions:
             if found.submission_id in known:
                 continue
-            judge = assumed_judge(self._study, self._target)
-            checked = check_assignment(hit, found, pairs, self._study.config.design, withdrawn, judge=judge)
+            checked = check_assignment(
+                *(hit, found, pairs, design, withdrawn), judge=judge, words=words, least=self._least
+            )
             save_assignment(db, checked, phase=f"batch {hit.batch}")
             learnt.assignments += 1
 
