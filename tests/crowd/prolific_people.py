@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 import urllib3
 
 from prefjudge.crowd.prolific import standin
@@ -18,6 +19,12 @@ def fresh(platform: Platform) -> Platform:
     platform.__init__()  # type: ignore[misc]
     platform.check = Words()
     return platform
+
+
+@pytest.fixture(scope="module")
+def prolific() -> Iterator[tuple[Platform, str]]:
+    with served() as running:
+        yield running
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,9 +19,7 @@ from prefjudge.marketplace.operator import LOCAL_KEY, issue_key
 from prefjudge.marketplace.server import Server, start
 from prefjudge.testing import BARRED, SHARP, CrowdContract, task
 from tests.marketplace.conftest import stopping as stopping
-from tests.marketplace.people import Admin, Clock, Worker
-
-SPENDS = ("create_hit", "create_additional_assignments_for_hit", "send_bonus")
+from tests.marketplace.people import Admin, Clock, Worker, losing_replies
 
 
 class MarketplaceStage:
@@ -62,19 +60,8 @@ class MarketplaceStage:
     def pass_time(self, seconds: float) -> None:
         self._clock.advance(seconds)
 
-    @contextmanager
-    def lose_replies(self) -> Iterator[None]:
-        made = client.Client.call
-
-        def lost(self: client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
-            reply = made(self, operation, **parameters)
-            if operation in SPENDS:
-                raise CrowdError("the line is dead")
-            return reply
-
-        with self._patch.context() as patched:
-            patched.setattr(client.Client, "call", lost)
-            yield
+    def lose_replies(self) -> AbstractContextManager[None]:
+        return losing_replies(self._patch)
 
 
 class TestMTurkCrowd(CrowdContract):

@@ -1,7 +1,5 @@
 """Calls of Prolific's API: what is made again, what never is, and what a refusal says."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from prefjudge.crowd.prolific import client
@@ -9,29 +7,24 @@ from prefjudge.crowd.prolific.client import Client, LostReplyError, UnknownError
 from prefjudge.crowd.prolific.standin import TOKEN, WORKSPACE, Platform, Submission
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.errors import ConfigError, CrowdError
-from tests.crowd.prolific_people import fresh, served
+from tests.crowd.prolific_people import fresh
+from tests.crowd.prolific_people import prolific as prolific
 
 SETTINGS = f"/api/v1/workspaces/{WORKSPACE}/balance/"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Platform, str]]:
-    with served() as running:
-        yield running
-
-
 @pytest.fixture
-def platform(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
-    fresh(server[0])
+def platform(prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Platform:
+    fresh(prolific[0])
     waited: list[float] = []
     monkeypatch.setattr(client, "sleep", waited.append)
-    server[0].waited = waited  # type: ignore[attr-defined]
-    return server[0]
+    prolific[0].waited = waited  # type: ignore[attr-defined]
+    return prolific[0]
 
 
 @pytest.fixture
-def api(server: tuple[Platform, str], platform: Platform) -> Client:
-    return Client(TOKEN, server[1])
+def api(prolific: tuple[Platform, str], platform: Platform) -> Client:
+    return Client(TOKEN, prolific[1])
 
 
 def broken(platform: Platform, *kinds: str) -> None:
@@ -40,10 +33,10 @@ def broken(platform: Platform, *kinds: str) -> None:
     platform.faults.append(lambda *_: left.pop(0) if left else "")
 
 
-def test_an_account_answers_over_the_token(api: Client, server: tuple[Platform, str]) -> None:
+def test_an_account_answers_over_the_token(api: Client, prolific: tuple[Platform, str]) -> None:
     assert api.get(SETTINGS)["available_balance"] == 1_000_000
     with pytest.raises(RefusedError, match="credentials were not provided") as refused:
-        Client("another", server[1]).get(SETTINGS)
+        Client("another", prolific[1]).get(SETTINGS)
     assert "PROLIFIC_TOKEN" in refused.value.hint
     assert "another" not in str(refused.value)
 
@@ -104,7 +97,7 @@ DRAFT = {
 
 
 def test_every_page_of_a_list_is_read(api: Client, platform: Platform) -> None:
-    """A server may put fewer items on a page than it is asked for: here three."""
+    """A prolific may put fewer items on a page than it is asked for: here three."""
     study = api.call("POST", "/api/v1/studies/", DRAFT)["id"]
     for number in range(7):
         one = Submission(platform.new_id(), f"p{number}", study, "2026-11-22T10:00:00Z")
@@ -139,7 +132,7 @@ def test_what_cannot_be_a_token_or_an_address_is_refused(token: str, url: str, s
         Client(token, url)
 
 
-def test_what_is_not_prolifics_api_is_named(api: Client, server: tuple[Platform, str]) -> None:
+def test_what_is_not_prolifics_api_is_named(api: Client, prolific: tuple[Platform, str]) -> None:
     with pytest.raises(CrowdError, match="answered, but not with a list"):
         api.listed({"results": 1})
     with pytest.raises(CrowdError, match="answered, but not with JSON"):

@@ -2,11 +2,10 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,21 +17,13 @@ from prefjudge.crowd.prolific import crowd as prolific_crowd
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform, Study
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
 from prefjudge.crowd.tasks import Eligibility, WorkerGroup
-from prefjudge.errors import CrowdError
 from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from prefjudge.testing import BARRED, SHARP, CrowdContract, task
-from tests.crowd.prolific_people import Participant, Visitor, fresh, served
+from tests.crowd.prolific_people import Participant, Visitor, fresh
+from tests.crowd.prolific_people import prolific as prolific
 from tests.marketplace.conftest import stopping as stopping
-from tests.marketplace.people import Admin, Clock, Worker
-
-SPENDS = ("create_hit", "create_additional_assignments_for_hit", "send_bonus")
-
-
-@pytest.fixture(scope="module")
-def prolific() -> Iterator[tuple[Platform, str]]:
-    with served() as running:
-        yield running
+from tests.marketplace.people import Admin, Clock, Worker, losing_replies
 
 
 class ProlificStage:
@@ -107,19 +98,8 @@ class ProlificStage:
     def pass_time(self, seconds: float) -> None:
         self._clock.advance(seconds)
 
-    @contextmanager
-    def lose_replies(self) -> Iterator[None]:
-        made = inner_client.Client.call
-
-        def lost(self: inner_client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
-            reply = made(self, operation, **parameters)
-            if operation in SPENDS:
-                raise CrowdError("the line is dead")
-            return reply
-
-        with self._patch.context() as patched:
-            patched.setattr(inner_client.Client, "call", lost)
-            yield
+    def lose_replies(self) -> AbstractContextManager[None]:
+        return losing_replies(self._patch)
 
 
 class TestProlificCrowd(CrowdContract):

@@ -15,7 +15,8 @@ from prefjudge.crowd.prolific.client import Client, Site, Studies, Visit
 from prefjudge.crowd.prolific.money import Payments, split_reason
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform, Submission
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
-from tests.crowd.prolific_people import fresh, served
+from tests.crowd.prolific_people import fresh
+from tests.crowd.prolific_people import prolific as prolific
 from tests.crowd.prolific_words import Status
 from tests.crowd.test_prolific_client import DRAFT, broken
 
@@ -36,12 +37,6 @@ class Records(Site):
 
     def note_refused(self, visit: int) -> None:
         self.kept[visit] = replace(self.kept[visit], paid="")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Platform, str]]:
-    with served() as running:
-        yield running
 
 
 class Desk:
@@ -96,9 +91,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+def desk(prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setattr(client, "sleep", lambda _: None)
-    return Desk(*server)
+    return Desk(*prolific)
 
 
 def test_of_two_processes_that_looked_at_once_one_pays(desk: Desk) -> None:
@@ -311,7 +306,7 @@ def test_what_is_done_in_each_state_is_what_the_page_says(
 
 @pytest.mark.parametrize(("earned", "status"), [("0.80", "PARTIALLY APPROVED"), ("0.10", "AWAITING REVIEW")])
 def test_work_in_part_is_approved_in_part_where_the_workspace_can(
-    server: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch, earned: str, status: str
+    prolific: tuple[Platform, str], monkeypatch: pytest.MonkeyPatch, earned: str, status: str
 ) -> None:
     """Less than 8 percent Prolific does not approve: a bonus pays it."""
     monkeypatch.setattr(client, "sleep", lambda _: None)
@@ -321,7 +316,7 @@ def test_work_in_part_is_approved_in_part_where_the_workspace_can(
         "actions": [{"action": "DYNAMIC_PAYMENT"}],
         "actor": "researcher",
     }
-    desk = Desk(*server, partly=True, codes=[*DRAFT["completion_codes"], code])
+    desk = Desk(*prolific, partly=True, codes=[*DRAFT["completion_codes"], code])
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal(earned))
     for _ in range(3):
         desk.settle()

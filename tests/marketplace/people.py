@@ -1,13 +1,18 @@
 """The people of a marketplace, as tests play them: admin, requester, worker; all over HTTP."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import boto3
+import pytest
 import urllib3
 from botocore import UNSIGNED
 from botocore.config import Config
 from urllib3.util import Retry
 
+from prefjudge.crowd.mturk import client
+from prefjudge.errors import CrowdError
 from prefjudge.marketplace.server import Server
 
 Requester = Any
@@ -177,3 +182,22 @@ class Worker:
         ident = self.accept(hit)["assignment_id"]
         self.submit(ident, fields)
         return ident
+
+
+SPENDS = ("create_hit", "create_additional_assignments_for_hit", "send_bonus")
+
+
+@contextmanager
+def losing_replies(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Carry out what is asked for, and lose the reply to each call that creates or spends."""
+    made = client.Client.call
+
+    def lost(self: client.Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        reply = made(self, operation, **parameters)
+        if operation in SPENDS:
+            raise CrowdError("the line is dead")
+        return reply
+
+    with patch.context() as patched:
+        patched.setattr(client.Client, "call", lost)
+        yield

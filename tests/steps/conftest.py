@@ -1,15 +1,17 @@
 """A small study made of the collection that ships with prefjudge."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from prefjudge import collect, publish, resolve, work
+from prefjudge.errors import CrowdError
 from prefjudge.evaluation import stability
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.pages.page import Picture
@@ -24,14 +26,26 @@ COLLECTION = Path(str(files("prefjudge"))) / "demo"
 _MOST, _drawn = stability._MOST, material.drawn
 
 
-def pool_demo(study: Path, queries: Path = COLLECTION / "queries.tsv") -> PoolResult:
-    return pool(
-        study,
-        runs=[str(COLLECTION / "runs" / "*.txt")],
-        qrels=COLLECTION / "qrels.txt",
-        queries=queries,
-        collection=COLLECTION / "collection.tsv",
-    )
+def pool_from(folder: Path, study: Path | None, pattern: str = "runs/*.txt", **other: Any) -> PoolResult:
+    """Pool what a folder holds under the usual names; ``other`` takes the place of some of it."""
+    names = {"qrels": "qrels.txt", "queries": "queries.tsv", "collection": "collection.tsv"}
+    usual = {what: folder / name for what, name in names.items()}
+    return pool(study, **{"runs": [str(folder / pattern)], **usual, **other})
+
+
+def pool_demo(study: Path, **other: Any) -> PoolResult:
+    return pool_from(COLLECTION, study, **other)
+
+
+def until_done(verb: Callable[[], object]) -> int:
+    """Start a verb again each time that it breaks off; return how often it did."""
+    for broken in range(40):
+        try:
+            verb()
+        except CrowdError:
+            continue
+        return broken
+    raise AssertionError("it breaks off for ever")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,13 +11,12 @@ import numpy as np
 import pytest
 import urllib3
 
-from prefjudge import collect, gold, init, pool, publish, status, work, workers
+from prefjudge import collect, gold, init, publish, status, work, workers
 from prefjudge.crowd.mturk import MTurkCrowd
-from prefjudge.errors import CrowdError
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.steps.work import WorkResult
 from prefjudge.study.store import Study
-from tests.steps.conftest import let_all_work_at_once
+from tests.steps.conftest import let_all_work_at_once, pool_from, until_done
 
 T = TypeVar("T")
 
@@ -84,13 +82,7 @@ def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finish
     config = study / "study.toml"
     text = config.read_text().replace("# sample = 500 ", "sample = 28")
     config.write_text(text.replace("judgments_per_pair = 1", "judgments_per_pair = 3"))
-    pool(
-        study,
-        runs=[str(cacm / "runs" / "*.gz")],
-        qrels=cacm / "qrels.txt",
-        queries=cacm / "queries.tsv",
-        collection=cacm / "collection.tsv",
-    )
+    pool_from(cacm, study, "runs/*.gz")
     gold(study, suggest=40, accept=True)
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -105,10 +97,10 @@ def _take_the_road(study: Path, address: Address) -> Finished:
     market, crowd = Marketplace(address), MTurkCrowd(address.endpoint)
     before = crowd.balance()
     market.break_replies()
-    interruptions = _until_done(lambda: publish(study, yes=True))
+    interruptions = until_done(lambda: publish(study, yes=True))
     for _ in range(20):
         done = work(study, workers=WORKERS, error=(0.1, 0.35), slip=0.0, temper=KINDS, most=6)
-        interruptions += _until_done(lambda: collect(study))
+        interruptions += until_done(lambda: collect(study))
         state = status(study)
         if not state.waiting and not state.hits.get("open") and not state.hits.get("planned"):
             break
@@ -121,17 +113,6 @@ def _take_the_road(study: Path, address: Address) -> Finished:
         spent=before - crowd.balance(),
         overview=market.call("GET", "overview"),
     )
-
-
-def _until_done(verb: Callable[[], object]) -> int:
-    """Start the verb again each time that it fails; return how often it did."""
-    for failures in range(40):
-        try:
-            verb()
-        except CrowdError:
-            continue
-        return failures
-    raise AssertionError("the verb fails for ever")
 
 
 def rows(finished: Finished, question: str) -> list[tuple[Any, ...]]:

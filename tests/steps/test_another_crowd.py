@@ -1,7 +1,7 @@
 """A whole study through a crowd that is not a marketplace: verbs know a crowd by its protocol only."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from prefjudge.steps.work import simulated_truth
 from prefjudge.study.pools import load_gold
 from prefjudge.study.store import Study
 from tests.crowd.memory import PLATFORMS, MemoryCrowd, Person, Platform
-from tests.steps.conftest import COLLECTION, edit, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo, until_done
 from tests.steps.test_recover import held, lose
 from tests.steps.test_road import TRUTH, kept_votes
 
@@ -151,17 +151,6 @@ def test_a_crowd_that_shows_no_pages_asks_the_comparisons(elsewhere: Path, platf
     assert collect(elsewhere).finished
     assert set(kept_votes(elsewhere).values()) == {1}
     assert resolve(elsewhere).statuses["single"] == 15, "who answers by the truth leaves no cycle"
-
-
-def until_done(verb: Callable[[], object]) -> int:
-    """Start a verb again each time that it breaks off; return how often it did."""
-    for broken in range(40):
-        try:
-            verb()
-        except CrowdError:
-            continue
-        return broken
-    raise AssertionError("it breaks off for ever")
 
 
 def test_what_breaks_off_is_neither_published_nor_paid_twice(elsewhere: Path, platform: Platform) -> None:

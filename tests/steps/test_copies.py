@@ -18,7 +18,7 @@ from prefjudge.steps.pool import PoolResult
 from prefjudge.study.answers import save_answers
 from prefjudge.study.pools import load_copies, load_pairs, load_passages
 from prefjudge.study.store import Study
-from tests.steps.conftest import edit
+from tests.steps.conftest import edit, pool_from
 
 TEXTS = {
     "msmarco_passage_01_10": "Ada Lovelace wrote the first program, for the Analytical Engine.",
@@ -54,14 +54,8 @@ def write_run(folder: Path, run: str, docs: list[str]) -> Path:
 
 
 def pooled(files: Path, study: Path | None, *runs: str, **options: object) -> PoolResult:
-    return pool(
-        study,
-        runs=[files / f"{run}.txt" for run in runs or RUNS],
-        qrels=files / "qrels.txt",
-        queries=files / "queries.tsv",
-        collection=files / "collection.jsonl",
-        **options,  # type: ignore[arg-type]
-    )
+    given = {"runs": [files / f"{run}.txt" for run in runs or RUNS], "collection": files / "collection.jsonl"}
+    return pool_from(files, study, **{**given, **options})
 
 
 def pairs_of(study: Path) -> set[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge import collect, gold, pay, pool, publish, resolve, status, work
+from prefjudge import collect, gold, pay, publish, resolve, status, work
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.simulated import SimulatedWorker
 from prefjudge.errors import BudgetError, StudyError
@@ -45,13 +45,7 @@ def lose_texts(study: Path) -> None:
 
 def rebuild(study: Path) -> RecoverResult:
     recover(study)
-    pool(
-        study,
-        runs=[str(COLLECTION / "runs" / "*.txt")],
-        qrels=COLLECTION / "qrels.txt",
-        queries=COLLECTION / "queries.tsv",
-        collection=study.with_name("edition.tsv"),
-    )
+    pool_demo(study, collection=study.with_name("edition.tsv"))
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     return recover(study)
 

@@ -26,7 +26,7 @@ from prefjudge.study.hits import StudyHit, load_hits
 from prefjudge.study.pools import load_gold, load_inputs, load_passages, load_queries
 from prefjudge.study.store import Study
 from tests.marketplace.people import Worker
-from tests.steps.conftest import COLLECTION, edit, pool_demo
+from tests.steps.conftest import COLLECTION, edit, pool_demo, pool_from
 from tests.steps.guesser import (
     ServedPage,
     name_of,
@@ -144,13 +144,7 @@ def cacm_study(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     study = tmp_path_factory.mktemp("secrecy") / "study"
     init(study)
     fix_secret(study)
-    pool(
-        study,
-        runs=[str(cacm / "runs" / "*.gz")],
-        qrels=cacm / "qrels.txt",
-        queries=cacm / "queries.tsv",
-        collection=cacm / "collection.tsv",
-    )
+    pool_from(cacm, study, "runs/*.gz")
     gold(study, suggest=60, accept=True)
     return study
 
@@ -233,13 +227,7 @@ def test_gold_keeps_the_blanks_and_line_breaks_of_its_passages(tmp_path: Path) -
     collection.write_text("".join(json.dumps({"id": d, "contents": t}) + "\n" for d, t in spaced.items()))
     study = tmp_path / "study"
     init(study, config="demo")
-    pool(
-        study,
-        runs=[str(COLLECTION / "runs" / "*.txt")],
-        qrels=COLLECTION / "qrels.txt",
-        queries=COLLECTION / "queries.tsv",
-        collection=collection,
-    )
+    pool_demo(study, collection=collection)
     suggested = Path(gold(study, suggest=6).file)
     write_gold(suggested, [*read_gold(suggested), *read_gold(COLLECTION / "gold.tsv")])
     gold(study, accept=True)

@@ -5,30 +5,18 @@ from shutil import copytree
 
 import pytest
 
-from prefjudge import collect, gold, init, pool, publish, status, work
+from prefjudge import collect, gold, init, publish, status, work
 from prefjudge.core.judgments import ModelVote
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import open_marketplace
 from prefjudge.marketplace.server import Server
-from prefjudge.steps.pool import PoolResult
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_inputs, load_pairs, load_passages
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, contents, edit, pool_demo
+from tests.steps.conftest import COLLECTION, contents, edit, pool_demo, pool_from
 from tests.steps.test_targets import live as live
 from tests.steps.test_targets import point_live_at
-
-
-def pool_from(folder: Path, study: Path, **options: object) -> PoolResult:
-    return pool(
-        study,
-        runs=[folder / "runs"],
-        qrels=folder / "qrels.txt",
-        queries=folder / "queries.tsv",
-        collection=folder / "collection.tsv",
-        **options,  # type: ignore[arg-type]
-    )
 
 
 def judged_before(study: Path) -> list[int]:
@@ -148,16 +136,11 @@ def test_another_pool_takes_the_votes_of_models_with_it(pooled: Path) -> None:
 
 
 def test_queries_without_a_label_are_counted_before_they_are_paid_for(tmp_path: Path) -> None:
-    given = {
-        "runs": [COLLECTION / "runs"],
-        "queries": COLLECTION / "queries.tsv",
-        "collection": COLLECTION / "collection.tsv",
-    }
     lines = (COLLECTION / "qrels.txt").read_text().splitlines(keepends=True)
     few = tmp_path / "few.txt"
     few.write_text("".join(line for line in lines if line.startswith("q01 ")))
     init(tmp_path / "study")
-    (notice,) = pool(tmp_path / "study", qrels=few, **given).notices
+    (notice,) = pool_demo(tmp_path / "study", qrels=few).notices
     assert notice.startswith(f"{few}: lacks 14 of the 15 pooled queries: they are judged nevertheless")
     init(tmp_path / "all")
-    assert pool(tmp_path / "all", qrels=COLLECTION / "qrels.txt", **given).notices == ()
+    assert pool_demo(tmp_path / "all").notices == ()

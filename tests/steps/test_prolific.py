@@ -35,7 +35,8 @@ from prefjudge.steps.serve import Screener, serve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.study.store import LIVE, Study
-from tests.crowd.prolific_people import Participant, Visitor, fresh, served
+from tests.crowd.prolific_people import Participant, Visitor, fresh
+from tests.crowd.prolific_people import prolific as prolific
 from tests.crowd.prolific_words import Words, hold_against_document
 from tests.steps.conftest import contents
 from tests.steps.test_another_crowd import answer_page
@@ -53,12 +54,6 @@ live = true
 workspace = "{WORKSPACE}"
 project = "{PROJECT}"
 """
-
-
-@pytest.fixture(scope="module")
-def prolific() -> Iterator[tuple[Platform, str]]:
-    with served() as running:
-        yield running
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from prefjudge import collect, gold, init, pool, publish, resolve, run, score, status
+from prefjudge import collect, gold, init, publish, resolve, run, score, status
 from prefjudge.core.planning.rounds import Duel, gather_challenge, next_challenge_round
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
@@ -28,7 +28,7 @@ from prefjudge.study.pools import load_gold, load_passages, load_pools, load_que
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.core.tables import judgments_of, pools_of, qrels_of
-from tests.steps.conftest import COLLECTION, edit, fix_key
+from tests.steps.conftest import COLLECTION, edit, fix_key, pool_demo
 from tests.steps.test_interruptions import Wire, listed, recorded
 from tests.steps.test_interruptions import wire as wire
 from tests.steps.test_road import TRUTH
@@ -40,15 +40,8 @@ HONEST = {"workers": 8, "error": 0.0, "truth": TRUTH, "yes": True}
 def pool_runs(
     study: Path, runs: list[Path], *, challenge: bool = False, sure: float | None = None
 ) -> PoolResult:
-    return pool(
-        study,
-        runs=runs,
-        qrels=None if challenge else COLLECTION / "qrels.txt",
-        queries=None if challenge else COLLECTION / "queries.tsv",
-        collection=COLLECTION / "collection.tsv",
-        challenge=challenge,
-        sure=sure,
-    )
+    left_out = {"qrels": None, "queries": None} if challenge else {}
+    return pool_demo(study, runs=runs, challenge=challenge, sure=sure, **left_out)
 
 
 @pytest.fixture
