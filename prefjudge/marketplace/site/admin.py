@@ -13,7 +13,7 @@ from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid, to_
 from prefjudge.marketplace.hits import overview, own_work
 from prefjudge.marketplace.people import qualifications, requesters, workers
 from prefjudge.marketplace.people.qualifications import MASTERS, SIMULATED
-from prefjudge.marketplace.site.pages import Call, Page
+from prefjudge.marketplace.site.pages import Call, Page, attached
 from prefjudge.marketplace.store.store import Transaction
 
 
@@ -74,10 +74,9 @@ async def invite_again(call: Call) -> Page:
     """Make a new invitation for a worker who lost the old one or the password, which stop working."""
     worker_id = call.path_params["worker_id"]
 
-    def act(tx: Transaction) -> tuple[str | None, str]:
-        return workers.find(tx, worker_id).name, workers.invite_again(tx, worker_id)
-
-    name, invitation = await call.run(act)
+    name, invitation = await call.run(
+        lambda tx: (workers.find(tx, worker_id).name, workers.invite_again(tx, worker_id))
+    )
     page = _invited(call, worker_id, name, invitation)
     return replace(page, context={**page.context, "again": True})
 
@@ -213,10 +212,7 @@ async def metrics(call: Call) -> Response:
 async def show_worker(call: Call) -> Page:
     """Show how much is stored about a worker."""
     ident = call.path_params["worker_id"]
-    return Page(
-        name="worker",
-        context=await call.look(lambda tx: _shown_person(tx, ident, None)),
-    )
+    return Page(name="worker", context=await call.look(lambda tx: _shown_person(tx, ident, None)))
 
 
 def _shown_person(tx: Transaction, worker_id: str, receipt: View | None) -> View:
@@ -237,8 +233,7 @@ async def export_worker(call: Call) -> Response:
     """Write everything that is stored about a worker, for that person."""
     ident = call.path_params["worker_id"]
     stored = await call.look(lambda tx: overview.known_of(tx, ident))
-    attached = {"Content-Disposition": f'attachment; filename="{ident}.json"', "Cache-Control": "no-store"}
-    return JSONResponse(stored, headers=attached)
+    return JSONResponse(stored, headers=attached(f"{ident}.json"))
 
 
 async def forget_worker(call: Call) -> Page:
@@ -246,10 +241,9 @@ async def forget_worker(call: Call) -> Page:
     ident, fields = call.path_params["worker_id"], await call.fields()
     unpaid = _yes(fields, "unpaid")
 
-    def act(tx: Transaction) -> View:
-        return _shown_person(tx, ident, overview.forget_person(tx, ident, unpaid=unpaid))
-
-    context = await call.run(act)
+    context = await call.run(
+        lambda tx: _shown_person(tx, ident, overview.forget_person(tx, ident, unpaid=unpaid))
+    )
     # not in a transaction, and not on the event loop: the whole store is written anew
     try:
         await asyncio.get_running_loop().run_in_executor(None, call.running.marketplace.database.scrub)

@@ -6,6 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -100,7 +101,7 @@ ADMIN_ROUTES: Routes = (
     ("POST", "/admin/panels/{panel}/remove", panels.remove_panel),
     ("POST", "/admin/panels/{panel}/links", panels.make_links),
     ("POST", "/admin/panels/{panel}/close", panels.close_panel),
-    ("POST", "/admin/panels/{panel}/open", panels.open_panel),
+    ("POST", "/admin/panels/{panel}/open", partial(panels.close_panel, closed=False)),
     ("POST", "/admin/panels/{panel}/submissions", panels.report_submissions),
     ("POST", "/admin/panels/{panel}/sessions/{session}/end", panels.end_session),
     ("POST", "/admin/panels/{panel}/paid", panels.record_paid),

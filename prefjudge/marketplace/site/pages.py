@@ -223,6 +223,11 @@ def refused_page(refusal: Refusal, *, framed: bool = False) -> Page:
     )
 
 
+def attached(name: str) -> dict[str, str]:
+    """Return the headers of a file that is saved under a name, and kept nowhere else."""
+    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+
+
 LANGUAGE = "language"
 """The purpose of the cookie that keeps the language which somebody chose."""
 

@@ -12,7 +12,7 @@ from prefjudge.marketplace.hits.assignments import many_newcomers
 from prefjudge.marketplace.people import panels, workers
 from prefjudge.marketplace.people.panels import LAST, OUTCOMES, Arrival, Panel
 from prefjudge.marketplace.people.workers import Session
-from prefjudge.marketplace.site.pages import Call, Page, Pairs
+from prefjudge.marketplace.site.pages import Call, Page, Pairs, attached
 from prefjudge.marketplace.site.state import (
     LINK_PARAMETER,
     NEWCOMERS,
@@ -143,12 +143,8 @@ AT_ONCE = 200
 
 async def list_panels(call: Call) -> Page:
     """List the panels, and offer a form for another one, filled in for a kind of panel."""
-
-    def act(tx: Transaction) -> list[View]:
-        return [_shown(tx, panel, call) for panel in panels.every(tx)]
-
     kind = call.query_params.get("kind", "")
-    listed = {"panels": await call.look(act)}
+    listed = {"panels": await call.look(lambda tx: [_shown(tx, panel, call) for panel in panels.every(tx)])}
     if call.wants_json:
         return Page(name="panels", context=listed)
     form = {"kind": kind if kind in KINDS else "", "kinds": KINDS, "outcomes": OUTCOMES}
@@ -262,24 +258,11 @@ async def make_links(call: Call) -> Response:
     if call.sends_json:
         return JSONResponse({"links": links})
     text = visits.written((workers.inert(one["name"]), one["url"]) for one in links)
-    attached = {
-        "Content-Disposition": f'attachment; filename="{name}-links.csv"',
-        "Cache-Control": "no-store",
-    }
-    return Response(text, media_type="text/csv", headers=attached)
+    return Response(text, media_type="text/csv", headers=attached(f"{name}-links.csv"))
 
 
-async def close_panel(call: Call) -> Page:
-    """Let nobody new in."""
-    return await _close(call, closed=True)
-
-
-async def open_panel(call: Call) -> Page:
-    """Let new participants in again."""
-    return await _close(call, closed=False)
-
-
-async def _close(call: Call, *, closed: bool) -> Page:
+async def close_panel(call: Call, *, closed: bool = True) -> Page:
+    """Let nobody new in; or, where it is not ``closed``, let them in again."""
     name = call.path_params["panel"]
     await call.run(lambda tx: panels.close(tx, name, closed=closed))
     return Page(name="panel", context={"panel": name, "closed": closed}, location=f"/admin/panels/{name}")
@@ -299,12 +282,8 @@ async def download(call: Call) -> Response:
     if write is None:
         raise Refusal("no_file", f"A panel has no file {file[:40]}.", 404)
 
-    def act(tx: Transaction) -> str:
-        return write(visits.visit_list(tx, panels.find(tx, name)))
-
-    text = await call.look(act)
-    attached = {"Content-Disposition": f'attachment; filename="{name}-{file}"', "Cache-Control": "no-store"}
-    return Response(text, media_type="text/csv", headers=attached)
+    text = await call.look(lambda tx: write(visits.visit_list(tx, panels.find(tx, name))))
+    return Response(text, media_type="text/csv", headers=attached(f"{name}-{file}"))
 
 
 async def report_submissions(call: Call) -> Page:
@@ -320,10 +299,7 @@ async def report_submissions(call: Call) -> Page:
         ids = fields.get("ids", "").replace(",", "\n").split("\n")
         said = [{kind: one.strip(), "status": fields.get("status", "")} for one in ids if one.strip()]
 
-    def act(tx: Transaction) -> dict[str, int]:
-        return visits.report(tx, panels.find(tx, name), said)
-
-    counts = await call.run(act)
+    counts = await call.run(lambda tx: visits.report(tx, panels.find(tx, name), said))
     return Page(name="panel", context=counts, location=f"/admin/panels/{name}")
 
 
@@ -332,11 +308,8 @@ async def end_session(call: Call) -> Page:
     name, session = call.path_params["panel"], call.path_params["session"]
     outcome = (await call.fields()).get("outcome", "returned")
 
-    def act(tx: Transaction) -> dict[str, int]:
-        panel = panels.find(tx, name)
-        return visits.report(tx, panel, [{"session": session, "status": outcome}])
-
-    counts = await call.run(act)
+    ended = [{"session": session, "status": outcome}]
+    counts = await call.run(lambda tx: visits.report(tx, panels.find(tx, name), ended))
     if counts["not_here"]:
         raise Refusal("no_session", "Nobody has come with this session.", 404)
     return Page(name="panel", context=counts, location=f"/admin/panels/{name}")
@@ -357,10 +330,8 @@ async def record_paid(call: Call) -> Page:
     if not all(text.isdecimal() and len(text) < 19 for text in texts):
         raise invalid("visits", "must be numbers of visits")
 
-    def act(tx: Transaction) -> int:
-        return act_on(tx, panels.find(tx, name), [int(text) for text in texts])
-
-    context = {"recorded": await call.run(act)}
+    found = [int(text) for text in texts]
+    context = {"recorded": await call.run(lambda tx: act_on(tx, panels.find(tx, name), found))}
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
 
 

@@ -182,11 +182,8 @@ async def show_sign_in(call: Call) -> Page:
     if not fields.get("invite"):
         return _form(fields)
 
-    def act(tx: Transaction) -> workers.Worker:
-        return workers.find(tx, workers.read_invite(tx, fields["invite"]))
-
     try:
-        worker = await call.look(act)
+        worker = await call.look(lambda tx: workers.find(tx, workers.read_invite(tx, fields["invite"])))
     except Refusal as refusal:
         return _form({"next": fields.get("next", "")}, refusal)
     if call.signed_in and call.signed_in.worker_id == worker.worker_id:

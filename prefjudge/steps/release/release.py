@@ -274,20 +274,12 @@ class Bundle:
     def _record(self) -> Record:
         """Return the release's record for programs: numbers, design and files."""
         config, design = self.study.config, asked_design(self.study)
-        about = config.release
         return Record(
             format=FORMAT,
             prefjudge=__version__,
             name=config.name,
             seed=config.seed,
-            about=RecordedAbout(
-                title=about.title,
-                description=about.description,
-                authors=about.authors,
-                url=about.url,
-                date=about.date,
-                keywords=about.keywords,
-            ),
+            about=RecordedAbout.model_validate(config.release, from_attributes=True),
             license=self.license,
             language=design.language,
             numbers=self._numbers(),
@@ -304,9 +296,7 @@ class Bundle:
             screening=config.screening.model_dump(mode="json", exclude=set(NOT_RELEASED)),
             reward=rewards_paid(self.study),
             asked=self.asked,
-            inputs=tuple(
-                RecordedInput(kind=one.kind, name=one.name, digest=one.digest) for one in self.inputs
-            ),
+            inputs=tuple(RecordedInput.model_validate(one, from_attributes=True) for one in self.inputs),
             imports=tuple(
                 RecordedImport(
                     name=one.name,
@@ -474,15 +464,10 @@ def release(
 
 def _result(found: Verified) -> ReleaseResult:
     record = found.record
-    numbers = record.numbers
     return ReleaseResult(
         study=record.name,
         out=str(found.folder),
-        queries=numbers.queries,
-        judgments=numbers.judgments,
-        dropped=numbers.dropped,
-        workers=numbers.workers,
-        answers=numbers.answers,
+        **record.numbers.model_dump(),
         rule=record.rule,
         license=record.license,
         rehearsal=record.rehearsal,
