@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge import collect, publish, resolve, work
+from prefjudge import collect, pool, publish, resolve, work
 from prefjudge.errors import CrowdError
 from prefjudge.evaluation import stability
 from prefjudge.field.crowd import keep_marketplace_open
@@ -18,7 +18,7 @@ from prefjudge.pages.page import Picture
 from prefjudge.show.cells import Table
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
-from prefjudge.steps.pool import PoolResult, pool
+from prefjudge.steps.pool import PoolResult
 from prefjudge.steps.report import boards, material
 from prefjudge.study.store import Study
 
