@@ -431,6 +431,8 @@ def run(
     sandbox: Sandbox = False,
     live: bool,
     workers: int,
+    error: float,
+    truth: Path | None,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -443,12 +445,22 @@ def run(
         stamp(result.rehearsal)
         _show_run(result, study)
     if result.unfinished:
-        # who judged so far judges on; without simulated workers `run` would wait for people
-        again = f"{quoted(study)}{' --live' * live}{f' --workers {workers}' if workers else ''}"
+        again = _as_typed(study, workers, error, truth) if workers else f"{quoted(study)}{' --live' * live}"
         raise NotFinished(
-            f"{result.unfinished:,} of {many(result.queries, 'query')} are not finished",
+            f"{result.unfinished:,} of {many(result.queries, 'query')} "
+            f"{'is' if result.unfinished == 1 else 'are'} not finished",
             f"Run: prefjudge run {again}; it continues where it stopped.",
         )
+
+
+def _as_typed(study: Path, workers: int, error: float, truth: Path | None) -> str:
+    """Return what to type for the simulated workers to go on, with those whom open HITs lack."""
+    from prefjudge.study.progress import count_missing
+
+    with opened(study).transaction(write=False) as db:
+        enough = workers + count_missing(db)
+    of_truth = "" if truth is None else f" --truth {quoted(truth)}"
+    return f"{quoted(study)} --workers {enough}{f' --error {error:g}' * (error != 0.2)}{of_truth}"
 
 
 def _ask_to_run(offer: "PublishResult") -> bool:
@@ -481,7 +493,8 @@ def _show_run(result: "RunResult", study: Path) -> None:
     for shift in result.moved[:_SHOWN]:
         say(f"  run {shift.run} moves from rank {shift.reference} to {shift.other}")
     say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
-    say(f"next: prefjudge score {quoted(study)}")
+    if not result.unfinished:
+        say(f"next: prefjudge score {quoted(study)}")
 
 
 def resolve(
@@ -626,8 +639,8 @@ def _say_rest(more: int) -> None:
 
 def _after_status(result: "StatusResult", study: Path) -> str:
     """Return what to type next, by what the study lacks."""
-    if result.challenge:
-        return advice(study, "run")
+    if result.challenge or (result.hits.get("open") and opened(study).setting("strategy")):
+        return advice(study, "run")  # which drives it
     if not result.queries:
         return f"prefjudge pool {quoted(study)} --runs …"
     if result.version:

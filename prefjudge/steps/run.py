@@ -327,7 +327,7 @@ class _Crew:
             before = now
             idle = 0 if submitted else idle + 1  # a collection may allow more to those who found nothing
             if self.work and idle > 1 and still_open:
-                return f"a lack of workers: none may take the {many(still_open, 'open HIT')}; give more"
+                return f"a lack of workers: none of them may take the {many(still_open, 'open HIT')}"
             if still_open and watch:
                 watch.wait()
         return refused

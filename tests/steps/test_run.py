@@ -1,6 +1,7 @@
 """A study driven round after round, and the answers kept current as new runs come."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -274,10 +275,14 @@ def test_what_a_killed_worker_held_is_finished_at_the_next_run(
 
 
 def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
-    result = run(young, strategy="round-robin:4", workers=2, error=0.0, truth=TRUTH, yes=True)
-    assert result.stopped_by.startswith("a lack of workers: none may take the")
-    assert result.unfinished > 0
-    assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
+    typed = ("--workers", 2, "--error", 0, "--truth", TRUTH, "--yes")
+    stopped = prefjudge("run", young, "--strategy", "round-robin:4", *typed)
+    assert "ended by a lack of workers: none of them may take the" in stopped.stderr
+    assert stopped.stderr.count("next: ") == 0
+    again = re.findall(r"Run: prefjudge (run .* --workers (\d+) --error 0 --truth .*);", stopped.stderr)
+    assert int(again[0][1]) > 2
+    assert prefjudge("status", young).stderr.splitlines()[-1] == f"next: prefjudge run {young}"
+    assert prefjudge(*again[0][0].split(), "--yes").returncode == 0
 
 
 @pytest.mark.parametrize(
