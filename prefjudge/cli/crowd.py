@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prefjudge.cli.options import Details, Format, Json
-from prefjudge.cli.output import briefly, notice, print_json, print_tables, progress, say, stamp
+from prefjudge.cli.output import briefly, notice, opened, print_json, print_tables, progress, say, stamp
 from prefjudge.errors import InputError, NotFinished, quoted
 from prefjudge.words import many
 
@@ -163,7 +163,12 @@ def work(
     if result.submitted:
         say(f"next: prefjudge collect {quoted(study)}")
     else:
-        say("no open HIT is left for them: others hold it, or they have judged it or are barred")
+        from prefjudge.study.progress import count_expired
+
+        expired = count_expired(opened(study), "sandbox")
+        why = f"the time of {many(expired, 'HIT')} is over; next: prefjudge collect {quoted(study)}"
+        others = "others hold it, or they have judged it or are barred"
+        say(f"no open HIT is left for them: {why if expired else others}")
 
 
 def _spread(text: str) -> tuple[float, float]:

@@ -288,7 +288,12 @@ def publish(
         say(f"published {many(result.published, 'HIT')} to {result.target}; {result.open:,} in all are open")
         say(f"next: {_after_publish(study, result.target)}")
     else:
-        say(f"no pair waits for a judgment; {many(result.open, 'HIT')} open at {result.target}")
+        from prefjudge.study.progress import count_expired
+
+        open_hits = f"{many(result.open, 'HIT')} open at {result.target}"
+        if expired := count_expired(opened(study), result.target):
+            open_hits += f", {expired:,} of them past their time; next: {advice(study, 'collect')}"
+        say(f"no pair waits for a judgment; {open_hits}")
 
 
 def _after_publish(study: Path, target: str) -> str:
@@ -398,9 +403,10 @@ def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
 
 def _show_collect(result: "CollectResult", there: str) -> None:
     notice(result.notices)
+    over = f"; the time of {many(result.expired, 'HIT')} was over" if result.expired else ""
     say(
         f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
-        f"{result.reissued} re-issued"
+        f"{result.reissued} re-issued{over}"
     )
     for reason, count in result.reasons.items():
         say(f"  {count} {reason}")
@@ -592,7 +598,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
-    say(f"HITs         {hits}")
+    say(f"HITs         {hits}{f', of which {result.expired:,} are past their time' * bool(result.expired)}")
     say(f"assignments  {result.assignments:,}")
     for verdict, count in result.verdicts.items():
         say(f"  {count:>5,} {verdict}")
@@ -646,7 +652,8 @@ def _after_status(result: "StatusResult", study: Path) -> str:
     if result.version:
         return f"prefjudge score {quoted(study)}"
     if result.hits.get("open"):
-        return advice(study, "collect") if result.assignments else _after_publish(study, result.target)
+        begun = result.assignments or result.expired
+        return advice(study, "collect") if begun else _after_publish(study, result.target)
     if result.judgments and (not result.waiting or not result.hits):
         from prefjudge.study.store import QRELS_FILE
 

@@ -74,16 +74,18 @@ class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
-    ``barred`` names workers by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands. ``capped``
-    workers have done as many HITs as the gold pairs fill without a repeat, and wait for others. ``stopped``
-    says why nothing is issued again for now. ``disputes`` of rejections wait for an answer. ``notices`` says
-    what a person did where the people come from, as on Prolific's pages, and that the reward is another.
+    The time of ``expired`` HITs was over before everybody came. ``barred`` names workers by pseudonyms;
+    ``held`` of the ``open`` HITs are in workers' hands. ``capped`` workers have done as many HITs as the gold
+    pairs fill without a repeat, and wait for others. ``stopped`` says why nothing is issued again for now.
+    ``disputes`` of rejections wait for an answer. ``notices`` says what a person did where the people come
+    from, as on Prolific's pages, and that the reward is another.
     """
 
     endpoint: str
     collected: int
     dropped: int
     reissued: int
+    expired: int
     barred: tuple[str, ...]
     open: int
     held: int
@@ -150,7 +152,7 @@ class _Collection:
         self._reasons: Counter[str] = Counter()
         self._collected = 0
         self._reissued = 0
-        self._held = 0
+        self._held = self._expired = 0
         self._capped = 0
         self._refused: BudgetError | StudyError | None = None
         self._stopped = why_stopped(study, target)
@@ -223,13 +225,15 @@ class _Collection:
         self._reissued += len(extended)
         self._refused = refused or self._refused  # the answers to other HITs are still to be taken in
         asked_again = {one.hit.hit_key for one in extended}
-        over = []
+        over, unanswered = [], 0
         for hit, state in seen:
             if hit.hit_key in asked_again:
                 continue
             self._held += state.held
             if not state.open:
                 over.append(hit.hit_key)
+                unanswered += len(state.submissions) < state.workers
+        self._expired += unanswered
         if over:
             with self._study.transaction() as db:
                 save_status(db, over, HitStatus.CLOSED)
@@ -335,6 +339,7 @@ class _Collection:
                 collected=self._collected,
                 dropped=self._reasons.total(),
                 reissued=self._reissued,
+                expired=self._expired,
                 barred=names,
                 open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
                 held=self._held,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown, record_tables
+from prefjudge.study.hits import HitStatus
 from prefjudge.study.money import committed_cents
 from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided, paid_unasked
 from prefjudge.study.progress import (
     ChallengeRecord,
     count_answers,
+    count_expired,
     count_hits,
     count_judgments,
     count_missing,
@@ -52,18 +54,17 @@ _QUICK = 500
 class StatusResult(Shown):
     """A study in numbers; money in dollars, as text.
 
-    ``unjudgeable`` pairs are not asked for again, because several workers could not judge them. ``barred``
-    names workers by pseudonyms, as ``workers`` does. ``to_decide`` says which assignments wait for a person
-    to pay or reject them, and why, and ``decide_by`` when the marketplace pays the first of them if nobody
-    does; None where none waits. ``disputes`` of rejections wait for an answer, as `collect` or `reject` was
-    told last. ``hours_left`` is how long the assignments that are missing will take at the pace so far; None
-    where there is no pace yet. ``version`` is that of the best-known answers which
-    ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say, and
-    ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which runs
-    may still be the best, and holds however often one looks; None where the runs were not read.
+    The time of ``expired`` open HITs is over. ``unjudgeable`` pairs are not asked for again, because several
+    workers could not judge them. ``barred`` names workers by pseudonyms, as ``workers`` does. ``to_decide``
+    says which assignments wait for a person to pay or reject them, and why, and ``decide_by`` when the
+    marketplace pays the first of them if nobody does; None where none waits. ``disputes`` of rejections wait
+    for an answer, as `collect` or `reject` was told last. ``hours_left`` is how long the assignments that are
+    missing will take at the pace so far; None where there is no pace yet. ``version`` is that of the answers
+    that ``run`` keeps, 0 where there is none. ``statuses`` counts the queries by what their judgments say,
+    and ``confidence`` is how sure the answers are; empty and None before any judgment. ``top`` says which
+    runs may still be the best, and holds however often one looks; None where the runs were not read.
     ``target`` is where the work is that the study counts. ``history`` says how the answers changed, where it
-    was asked for. ``notices`` says where the store may lack what
-    happened since.
+    was asked for. ``notices`` says where the store may lack what happened since.
     """
 
     study: str
@@ -71,6 +72,7 @@ class StatusResult(Shown):
     pairs: int
     gold: int
     hits: dict[str, int]
+    expired: int
     assignments: int
     judgments: int
     dropped_judgments: int
@@ -139,13 +141,14 @@ def _counted(opened: Study, sure: "StudySureness | None", past: "History | None"
         cents, missing, pace = committed_cents(db), count_missing(db), hourly_rate(db)
         target = current_target(db)
         held = {one: why for one in load_undecided(db, target) if (why := evidence_against(one))}
-        pays_itself = paid_unasked(held)
+        pays_itself, hits = paid_unasked(held), count_hits(db)
         return StatusResult(
             study=str(opened.folder),
             queries=count_queries(db),
             pairs=count_rows(db, "pairs"),
             gold=count_rows(db, "gold"),
-            hits=count_hits(db),
+            hits=hits,
+            expired=count_expired(opened, target) if hits.get(HitStatus.OPEN) else 0,
             assignments=sum(count_verdicts(db).values()),
             judgments=kept,
             dropped_judgments=dropped,

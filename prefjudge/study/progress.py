@@ -3,6 +3,7 @@
 Everything is counted at one target: the given one, or else the one whose work is the study's.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -320,6 +321,17 @@ def count_hits(db: Connection, target: str | None = None) -> dict[str, int]:
         "SELECT status, count(*) FROM hits WHERE target = :target GROUP BY status ORDER BY status",
         target=target or current_target(db),
     )
+
+
+def count_expired(study: "Study", target: str) -> int:
+    """Return how many open HITs nobody may take any more, as their time is over: `collect` asks again."""
+    with study.transaction(write=False) as db:
+        rows = db.execute(
+            "SELECT count(*) FROM hits WHERE target = :target AND status = 'open' AND published < :begin",
+            target=target,
+            begin=time.time() - 86_400 * study.config.hit.lifetime_days,
+        )
+    return int(rows[0][0])
 
 
 def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int]:

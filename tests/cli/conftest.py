@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 
-from tests.steps.conftest import pooled as pooled  # the fixture
+from tests.steps.conftest import pooled as pooled  # the fixtures
+from tests.steps.conftest import served as served
 
 Finished = subprocess.CompletedProcess[str]
 

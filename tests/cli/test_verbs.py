@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 import prefjudge as library
+from prefjudge import publish
+from prefjudge.crowd.mturk import MTurkCrowd
+from prefjudge.field.crowd import open_marketplace
+from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 
@@ -173,7 +177,27 @@ def test_workers_for_whom_there_is_nothing_are_said_to_have_found_nothing(pooled
     first = prefjudge("work", pooled, "--workers", 1, "--error", 0)
     assert "1 simulated worker submitted 7 assignments\nnext: prefjudge collect" in first.stderr
     again = prefjudge("work", pooled, "--workers", 1, "--error", 0)
-    assert "submitted 0 assignments\nno open HIT is left for them" in again.stderr
+    assert "submitted 0 assignments\nno open HIT is left for them: others hold it" in again.stderr
+
+
+def test_every_verb_says_that_the_time_of_hits_is_over(served: Path) -> None:
+    publish(served, yes=True)
+    with open_marketplace(Study(served)) as door:
+        crowd = MTurkCrowd(door.endpoint)
+        for task in list(crowd.tasks()):
+            crowd.close(task.task_id)
+    with Study(served).transaction() as db:
+        db.execute("UPDATE hits SET published = published - 691200")
+    lead = f"next: prefjudge collect {served}"
+    for verb, words in (
+        ("status", "HITs         7 open, of which 7 are past their time\n"),
+        ("status", f"\n{lead}\n"),
+        ("work", f"left for them: the time of 7 HITs is over; {lead}\n"),
+        ("publish --sandbox", f"7 HITs open at sandbox, 7 of them past their time; {lead}\n"),
+        ("collect", "collected 0 assignments: 0 dropped, 7 re-issued; the time of 7 HITs was over\n"),
+    ):
+        assert words in prefjudge(*verb.split(), served).stderr
+    assert "past" not in prefjudge("status", served).stderr
 
 
 def test_one_line_of_one_query_is_one(tmp_path: Path) -> None:

@@ -629,6 +629,7 @@ def test_watching_survives_a_marketplace_that_is_away(
 
 
 UNFINISHED = CollectResult(
-    endpoint="", collected=0, dropped=0, reissued=0, barred=(), open=1, held=0, capped=0, judgments=0,
-    dropped_judgments=0, waiting=0, reasons={}, stopped="", challenge=False, disputes=0, rehearsal=None,
+    endpoint="", collected=0, dropped=0, reissued=0, expired=0, barred=(), open=1, held=0, capped=0,
+    judgments=0, dropped_judgments=0, waiting=0, reasons={}, stopped="", challenge=False, disputes=0,
+    rehearsal=None,
 )  # fmt: skip
