@@ -49,7 +49,7 @@ from prefjudge.study.answers import (
     save_conclusion,
 )
 from prefjudge.study.assignments import load_choices, load_judgments
-from prefjudge.study.hits import hold_question
+from prefjudge.study.hits import check_question
 from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pools import (
     is_published,
@@ -280,7 +280,7 @@ def store_pool(
 def follow_design(study: Study, target: str) -> None:
     """Ask for as many judgments of each pair as the design in study.toml says now; never another question."""
     with study.transaction() as db:
-        hold_question(study, db, target)
+        check_question(study, db, target)
         _ask_by_design(study, db, published=is_published(db, target))
 
 

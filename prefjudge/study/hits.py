@@ -321,7 +321,12 @@ _ASKS = {"question", "allow_ties", "strengths", "language"}
 
 
 def hold_question(study: "Study", db: Connection, target: str) -> None:
-    """Record what the first HITs of a target ask; refuse later ones that would ask something else."""
+    """Record what the first HITs of a target ask, before they are recorded; refuse another question later."""
+    save_setting(db, f"{_ASKED}{target}", json.dumps(check_question(study, db, target)))
+
+
+def check_question(study: "Study", db: Connection, target: str) -> dict[str, object]:
+    """Return what HITs of a target ask; refuse something else than those that are there."""
     now = study.config.design.model_dump(mode="json", include=_ASKS)
     asked = _load_asked(db, target) if target in load_published_targets(db) else {}
     for name, before in sorted(asked.items()):
@@ -331,7 +336,7 @@ def hold_question(study: "Study", db: Connection, target: str) -> None:
                 f"{_shown(before)}: votes on both cannot be counted together",
                 f"Put {name} back, or make a new study.",
             )
-    save_setting(db, f"{_ASKED}{target}", json.dumps(now | asked))
+    return now | asked
 
 
 def recall_question(db: Connection, target: str, question: str) -> None:
