@@ -1,6 +1,7 @@
 """The one door to a SQL database."""
 
 import gc
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -146,18 +148,30 @@ def test_a_page_that_was_overwritten_is_damage_and_not_a_lack_of_room(tmp_path: 
     database.close()
 
 
-def test_a_full_disk_is_not_taken_for_another_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("code", "free", "hint"),
+    [
+        (sqlite3.SQLITE_FULL, 10**9, "Make room"),
+        (sqlite3.SQLITE_IOERR_SHMOPEN, 8_000, "Make room"),
+        (sqlite3.SQLITE_IOERR_SHMOPEN, 10**9, "The disk failed"),
+    ],
+)
+def test_a_full_disk_is_not_taken_for_another_verb_or_a_broken_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, free: int, hint: str
+) -> None:
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
 
     def full(raw: object, path: Path, statement: str, timeout: float = 0) -> None:
-        error = sqlite3.OperationalError("database or disk is full")
-        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        error = sqlite3.OperationalError("disk is full, or an I/O error")
+        error.sqlite_errorcode = code
         raise error
 
     monkeypatch.setattr("prefjudge.database.sqlite.run_waiting", full)
-    with pytest.raises(StudyError, match="disk is full") as refused, database.exclusive(60):
-        pass
-    assert "Make room" in refused.value.hint
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
+    for use in (database.exclusive(60), database.transaction()):
+        with pytest.raises(PrefjudgeError, match="disk is full") as refused, use:
+            pass
+        assert hint in refused.value.hint
 
 
 def test_a_damaged_lock_file_is_named(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from prefjudge.errors import CrowdError, NotFinished, quoted
 from prefjudge.words import chance_text, many, some
 
 if TYPE_CHECKING:
+    from prefjudge.core.planning.rounds import Duel
     from prefjudge.field.crowd import Watch
     from prefjudge.field.history import History
     from prefjudge.steps.collect import CollectResult
@@ -487,13 +488,9 @@ def _show_run(result: "RunResult", study: Path) -> None:
     for order in result.orders:
         say(f"  {order.words}")
     for duel in result.duels[:_SHOWN]:
-        verb = "replaces" if duel.dethroned else "loses to"
         runs = ", ".join(duel.brought_by) or "judged before"
         chance = "" if duel.chance is None else f", P(best) {chance_text(duel.chance)}"
-        say(
-            f"  query {duel.query_id}: {duel.newcomer} ({runs}) {verb} {duel.incumbent}, "
-            f"{duel.votes_for:g} votes to {duel.votes_against:g}{chance}"
-        )
+        say(f"  query {duel.query_id}: {duel.newcomer} ({runs}) {_fared(duel)}{chance}")
     if len(result.duels) > _SHOWN:
         say(f"  … and {len(result.duels) - _SHOWN:,} more: prefjudge status {quoted(study)} --history")
     for shift in result.moved[:_SHOWN]:
@@ -501,6 +498,15 @@ def _show_run(result: "RunResult", study: Path) -> None:
     say(f"version {result.version} of the answers, {many(result.qrels, 'preference qrel')}: {result.out}")
     if not result.unfinished:
         say(f"next: prefjudge score {quoted(study)}")
+
+
+def _fared(duel: "Duel") -> str:
+    if duel.votes_for or duel.votes_against:
+        verb = "replaces" if duel.dethroned else "loses to"
+        return f"{verb} {duel.incumbent}, {duel.votes_for:g} votes to {duel.votes_against:g}"
+    if duel.dethroned:  # both met others
+        return f"replaces {duel.incumbent}, with which it was not compared"
+    return f"was not compared with {duel.incumbent}"
 
 
 def resolve(

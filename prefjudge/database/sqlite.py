@@ -15,13 +15,15 @@ from prefjudge.errors import PrefjudgeError, StudyError, quoted
 LOCK_TIMEOUT = 60.0
 """Seconds that a statement waits for another process."""
 
+_LEAST = 100_000
+"""Free bytes below which a disk is full: the index of a log, which lies beside the store, takes a third."""
 _ROOM = "Make room on the disk; what was stored before is kept."
 _READ_ONLY = (
     "You may only read it: work on a copy of the folder, or get the right to write the file and its folder."
 )
 _DAMAGED = (
-    "The file is damaged, or is not a store. Restore a backup (docs/backup.md). Where it is a study's store, "
-    "and there is none: move the file away, and run: prefjudge store recover {folder}"
+    "The file is damaged, or is not a store. Restore a backup (docs/backup.md). If it is a study's store and "
+    "has no backup, move the file away, and run: prefjudge store recover {folder}"
 )
 _UNREADABLE = "You may not read this file, or not enter its folder: ask its owner, or use another account."
 _HINTS = {
@@ -49,10 +51,10 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        code = _code(error)
+        code, words = _cause(error, path)
         if code not in _HINTS:
             raise
-        message = f"cannot use {path}: {error}"
+        message = f"cannot use {path}: {words}"
         if code == sqlite3.SQLITE_BUSY:
             who = " and ".join(others_holding(path) or ["another process"])
             message = f"cannot use {path}: {who} has held it for {LOCK_TIMEOUT:.0f} seconds"
@@ -73,7 +75,16 @@ def connect(path: Path) -> tuple[sqlite3.Connection, bool]:
         if isinstance(error, OSError):
             hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
             raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
-        raise StudyError(f"cannot open {path}: {error}", _hint(_code(error), path)) from error
+        code, words = _cause(error, path)
+        raise StudyError(f"cannot open {path}: {words}", _hint(code, path)) from error
+
+
+def _cause(error: sqlite3.Error, path: Path) -> tuple[int, str]:
+    """Return an error's code and words; a disk without room for a file beside the store seems to fail."""
+    code = _code(error)
+    if code == sqlite3.SQLITE_IOERR and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _LEAST:
+        return sqlite3.SQLITE_FULL, "database or disk is full"
+    return code, str(error)
 
 
 def _hint(code: int, path: Path) -> str:
@@ -141,12 +152,13 @@ def lock(path: Path, timeout: float) -> sqlite3.Connection | None:
         if isinstance(error, OSError):
             hint = _SYSTEM_HINTS.get(error.errno or 0, "Is the folder there and writable?")
             raise StudyError(f"cannot open {path}: {error.strerror}", hint) from error
-        if _code(error) == sqlite3.SQLITE_BUSY:
+        code, words = _cause(error, path)
+        if code == sqlite3.SQLITE_BUSY:
             return None
-        hint = _HINTS.get(_code(error), "")
+        hint = _HINTS.get(code, "")
         if hint == _DAMAGED:
             hint = "It holds nothing: delete this one file, and repeat the verb."
-        raise StudyError(f"cannot lock {path}: {error}", hint) from error
+        raise StudyError(f"cannot lock {path}: {words}", hint) from error
     return raw
 
 

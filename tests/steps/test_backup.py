@@ -177,6 +177,13 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
     assert wrong(examine(pooled)) == {}
 
 
+def test_doctor_says_whether_there_is_room_for_a_store_that_cannot_be_used(pooled: Path) -> None:
+    (pooled / "study.db").write_bytes(b"no store, but a text that is longer than a header\n" * 99)
+    damaged, room = (one for one in examine(pooled).checks if one.name in ("store", "room"))
+    assert "has no backup, move the file away, and run: prefjudge store recover" in damaged.hint
+    assert "are free" in room.found
+
+
 def test_doctor_changes_nothing_and_finds_a_sound_study_well(judged: Path) -> None:
     found = examine(judged)
     assert wrong(found) == {}
@@ -218,6 +225,8 @@ def change(path: Path, *statements: str) -> None:
 def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, check: str, says: str) -> None:
     change(judged / file, statement)
     assert says in wrong(examine(judged))[check]
+    ahead = [one.hint for one in examine(judged).checks if one.name == "clock"]
+    assert check != "clock" or "If it is right, and was ahead then, nothing need be done." in ahead[0]
     done = CliRunner().invoke(app, ["store", "check", str(judged), "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["well"] is False

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from prefjudge import collect, gold, init, publish, resolve, run, score, status
+from prefjudge.cli.road import _fared
 from prefjudge.core.planning.rounds import Duel, gather_challenge, next_challenge_round
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, seen
 from prefjudge.errors import CrowdError, InputError, StudyError
@@ -414,6 +415,23 @@ def test_the_verb_narrates_its_rounds(young: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "round 1: " in done.stderr
     assert "version 1 of the answers" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "dethroned", "words"),
+    [
+        (2, 0.5, True, "replaces p14, 2 votes to 0.5"),
+        (0, 1, False, "loses to p14, 0 votes to 1"),
+        (0, 0, True, "replaces p14, with which it was not compared"),
+        (0, 0, False, "was not compared with p14"),
+    ],
+)
+def test_nobody_wins_or_loses_by_no_votes(won: float, lost: float, dethroned: bool, words: str) -> None:
+    duel = Duel(
+        query_id="q", incumbent="p14", newcomer="p06", brought_by=(), votes_for=won, votes_against=lost,
+        dethroned=dethroned, chance=None,
+    )  # fmt: skip
+    assert _fared(duel) == words
 
 
 def test_who_lets_people_judge_is_told_where(pooled: Path) -> None:

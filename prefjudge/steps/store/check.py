@@ -138,6 +138,7 @@ _LEAST_ROOM = 100_000_000
 """Free bytes that leave room for a day's work and a backup."""
 _CLOCK = 120.0
 """How many seconds two clocks may differ, or a time may be in the future."""
+_SET_CLOCK = "Set this machine's clock. If it is right, and was ahead then, nothing need be done."
 
 
 class State(StrEnum):
@@ -179,7 +180,8 @@ def examine(study: str | Path | Study | None = None, *, store: str | None = None
     try:
         own = open_own(opened)
     except PrefjudgeError as error:
-        return _result(str(opened.folder), [*checks, failed("store", error), check_versions()], opened)
+        checks += [failed("store", error), *_room_beside(opened.store_url, ""), check_versions()]
+        return _result(str(opened.folder), checks, opened)
     checks += check_store(own, "")
     embedded = opened.folder / MARKETPLACE_FILE
     if embedded.is_file():
@@ -239,7 +241,7 @@ def check_store(store: Store, whose: str) -> list[Check]:
     try:
         damage = store.database.damage()
     except PrefjudgeError as error:
-        return [failed(f"{whose}store", error)]
+        return [failed(f"{whose}store", error), *_room_beside(store.database.url, whose)]
     checks = [
         _judged(
             f"{whose}store",
@@ -317,7 +319,7 @@ def _check_clock(store: Store, db: Connection, whose: str) -> Check:
         if ahead > _CLOCK
         else []
     )
-    return _judged(f"{whose}clock", wrong, "no row is dated in the future", "Set the clock of this machine.")
+    return _judged(f"{whose}clock", wrong, "no row is dated in the future", _SET_CLOCK)
 
 
 def _check_files(store: Store, whose: str) -> list[Check]:
@@ -342,6 +344,12 @@ def _check_modes(names: list[Path], whose: str) -> Check:
     ]
     private = ", ".join(path.name for path in there)
     return _judged(name, wide, f"only their owner reads {private}", "Run: chmod 600 on each.")
+
+
+def _room_beside(url: str, whose: str) -> list[Check]:
+    """Say whether there is room for a store that cannot be used: perhaps that is why."""
+    path = file_of(url)
+    return [_check_room(path, whose)] if path is not None and path.is_file() else []
 
 
 def _check_room(path: Path, whose: str) -> Check:
