@@ -3,13 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from statistics import median, median_high
 
 from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
 from prefjudge.core.shortcuts import find_shortcuts, visible
-from prefjudge.crowd.protocol import Crowd
+from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.errors import ConfigError, StudyError, quoted
 from prefjudge.evaluation.models import LEAST_PEOPLE, LEAST_VOTES, ModelGate, gate_model
 from prefjudge.field.publish import barred_group, climbs, trusted_group
@@ -106,7 +107,8 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
     votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
     followers = _rule_followers(study) if votes else {}
     for worker in barred if again else ():
-        crowd.bar(worker, group)
+        with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
+            crowd.bar(worker, group)
     for worker, record in sorted(records.items()):
         if worker in barred or worker in decided.keep:
             continue

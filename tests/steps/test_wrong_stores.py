@@ -154,11 +154,12 @@ def test_a_used_study_is_not_called_whole_after_a_look(published: Path) -> None:
 
 
 def test_a_new_marketplace_begins_where_the_lost_one_was_given_up(published: Path) -> None:
-    work(published, workers=6, most=4, error=0.1, slip=0.0)
-    collect(published)
+    work(published, workers=6, most=4, error=0.1, slip=0.0, temper=("left", "left"))
+    assert collect(published).barred
     lose_marketplace(published)
     recover(published, give_up=True)
     publish(published, yes=True)  # the token of the lost marketplace is gone with it
+    collect(published)  # where nothing came, the marketplace is told of the barred again
     work(published, workers=6, error=0.1, slip=0.0)
     collect(published)  # those who worked at the lost one are unknown to the new one
 
