@@ -274,12 +274,20 @@ class Bundle:
     def _record(self) -> Record:
         """Return the release's record for programs: numbers, design and files."""
         config, design = self.study.config, asked_design(self.study)
+        about = config.release
         return Record(
             format=FORMAT,
             prefjudge=__version__,
             name=config.name,
             seed=config.seed,
-            about=RecordedAbout.model_validate(config.release, from_attributes=True),
+            about=RecordedAbout(
+                title=about.title,
+                description=about.description,
+                authors=about.authors,
+                url=about.url,
+                date=about.date,
+                keywords=about.keywords,
+            ),
             license=self.license,
             language=design.language,
             numbers=self._numbers(),
