@@ -18,34 +18,24 @@ from prefjudge import step_module
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOption:
-    """What a step takes under one name.
-
-    Attributes
-    ----------
-    kinds : frozenset of str
-        What it takes: ``str``, ``Path``, ``int``, ``float``, ``bool`` or ``Decimal``; ``several`` for a
-        sequence of them, ``Study`` beside a folder.
-    choices : tuple of str
-        The values of a closed choice; none where anything goes.
-    low, high : float, optional
-        The bounds of a number.
-    default : str, int, float, bool or None
-        What a step takes it for where it is not given, as the command line spells it.
-    required, positional : bool
-        Whether it must be given, and whether it needs no name.
-    help : str
-        The first sentence of what the docstring says of it.
-    """
+    """What a step takes under one name."""
 
     name: str
     kinds: frozenset[str] = frozenset()
+    """What it takes: ``str``, ``Path``, ``int``, ``float``, ``bool`` or ``Decimal``; ``several`` for a
+    sequence of them, ``Study`` beside a folder."""
     choices: tuple[str, ...] = ()
+    """The values of a closed choice; none where anything goes."""
     low: float | None = None
     high: float | None = None
+    """The bounds of a number."""
     default: str | int | float | bool | None = None
+    """What a step takes it for where it is not given, as the command line spells it."""
     required: bool = False
     positional: bool = False
+    """Whether it must be given, and whether it needs no name."""
     help: str = ""
+    """The first sentence of what the docstring says of it."""
 
 
 def step_options(verb: str) -> tuple[StepOption, ...]:

@@ -126,27 +126,18 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a batch of HITs will cost.
-
-    Attributes
-    ----------
-    pairs, hits, assignments : int
-        The size of the batch.
-    rewards, fees : Decimal
-        The sums over all assignments.
-    hourly : Decimal or None
-        The pay of an hour at the expected seconds a pair; None where those are not known.
-    hours : float
-        The time of all assignments at these seconds; 0 where they are not known.
-    """
+    """What a batch of HITs will cost."""
 
     pairs: int
     hits: int
     assignments: int
     rewards: Decimal
     fees: Decimal
+    """The sums over all assignments."""
     hourly: Decimal | None
+    """The pay of an hour at the expected seconds a pair; None where those are not known."""
     hours: float
+    """The time of all assignments at these seconds; 0 where they are not known."""
 
     @property
     def total(self) -> Decimal:

@@ -71,31 +71,21 @@ however many the votes."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortcut:
-    """What a worker's votes follow without reading, where the votes of others do not.
-
-    Attributes
-    ----------
-    worker : int
-        Code of the worker.
-    rule : str
-        What is followed: a visible rule, a mixture of them, or a clique.
-    text : str
-        What was seen, in words.
-    followed, votes : int
-        How many of the worker's votes followed it, of those that it says something of.
-    others : float
-        The share that is usual: the median over the other workers.
-    p : float
-        The probability of so many from a worker who follows it a little more than is usual.
-    """
+    """What a worker's votes follow without reading, where the votes of others do not."""
 
     worker: int = field(repr=False)
+    """Code of the worker."""
     rule: str
+    """What is followed: a visible rule, a mixture of them, or a clique."""
     text: str
+    """What was seen, in words."""
     followed: int
     votes: int
+    """How many of the worker's votes followed it, of those that it says something of."""
     others: float
+    """The share that is usual: the median over the other workers."""
     p: float
+    """The probability of so many from a worker who follows it a little more than is usual."""
 
 
 def visible(

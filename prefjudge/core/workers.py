@@ -391,21 +391,12 @@ class SignKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """Something about a worker that stands out.
-
-    Attributes
-    ----------
-    worker : str
-        The worker.
-    kind : SignKind
-        What it is about.
-    text : str
-        What was seen, and how surprising it is.
-    """
+    """Something about a worker that stands out."""
 
     worker: str
     kind: SignKind
     text: str
+    """What was seen, and how surprising it is."""
 
 
 def find_signs(

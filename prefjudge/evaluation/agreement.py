@@ -286,33 +286,22 @@ TABLE_4: tuple[tuple[SignificanceTest, Statistic], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementRow:
-    """How often the halves agree under one test and one way to say which run is better.
-
-    Attributes
-    ----------
-    test : SignificanceTest
-    aggregate : str
-        ``mean`` or ``median``: which run is better by it. Equal values count as an opinion of their own.
-    agree : float
-        The share of (split, pair) where the halves agree which run is better, and both or neither find the
-        difference significant.
-    partly : float
-        Where they agree which is better and one of them finds it significant, or disagree and neither does.
-    disagree : float
-        Where they disagree which is better and at least one finds it significant.
-    significant : float
-        Where at least one half finds the difference significant: a test that finds nothing always agrees.
-    equal : float
-        Where neither half says which is better: both find the two runs equal, which is agreement, too.
-    """
+    """How often the halves agree under one test and one way to say which run is better."""
 
     test: SignificanceTest
     aggregate: Statistic
+    """``mean`` or ``median``: which run is better by it. Equal values count as an opinion of their own."""
     agree: float
+    """The share of (split, pair) where the halves agree which run is better, and both or neither find the
+    difference significant."""
     partly: float
+    """Where they agree which is better and one of them finds it significant, or disagree and neither does."""
     disagree: float
+    """Where they disagree which is better and at least one finds it significant."""
     significant: float
+    """Where at least one half finds the difference significant: a test that finds nothing always agrees."""
     equal: float
+    """Where neither half says which is better: both find the two runs equal, which is agreement, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,77 +84,53 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardRow:
-    """One run of a leaderboard.
-
-    Attributes
-    ----------
-    rank : int or None
-        The place, from 1; equal scores share the best of their places. None for the perfect ranking.
-    run : str
-        The run tag, or what the perfect ranking is called.
-    score, low, high : float
-        The mean (or median) over the judged queries and its confidence interval, as far as the measure's
-        scale reaches; NaN bounds where nothing can be said. Of GMAP the geometric mean.
-    interval : str
-        How the bounds were made: see `prefjudge.evaluation.intervals.score_intervals`.
-    hit : int
-        On how many queries the run does not have the worst score of the scale.
-    queries : int
-        How many queries the score is over. The perfect ranking has those that both label sets judge.
-    perfect : bool
-        Whether this is the perfect ranking, which takes no rank.
-    above_perfect : bool or None
-        "Better than perfect": whether the run scores above the perfect ranking on the queries of the latter,
-        and a paired test (of means t, of medians the sign test) with Holm's correction over the runs bears it
-        out at 5 %. None where there is no perfect ranking.
-    above_perfect_by : float
-        By how much the run scores better than the perfect ranking on those queries; NaN without one.
-    p_above_perfect : float
-        The corrected p-value of that test, which is two-sided; NaN without a perfect ranking.
-    """
+    """One run of a leaderboard."""
 
     rank: int | None
+    """The place, from 1; equal scores share the best of their places. None for the perfect ranking."""
     run: str
+    """The run tag, or what the perfect ranking is called."""
     score: float
     low: float
     high: float
+    """The mean (or median) over the judged queries and its confidence interval, as far as the measure's scale
+    reaches; NaN bounds where nothing can be said. Of GMAP the geometric mean."""
     interval: Interval
+    """How the bounds were made: see `prefjudge.evaluation.intervals.score_intervals`."""
     hit: int
+    """On how many queries the run does not have the worst score of the scale."""
     queries: int
+    """How many queries the score is over. The perfect ranking has those that both label sets judge."""
     perfect: bool = False
+    """Whether this is the perfect ranking, which takes no rank."""
     above_perfect: bool | None = None
+    """"Better than perfect": whether the run scores above the perfect ranking on the queries of the latter,
+    and a paired test (of means t, of medians the sign test) with Holm's correction over the runs bears it out
+    at 5 %. None where there is no perfect ranking."""
     above_perfect_by: float = nan
+    """By how much the run scores better than the perfect ranking on those queries; NaN without one."""
     p_above_perfect: float = nan
+    """The corrected p-value of that test, which is two-sided; NaN without a perfect ranking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """Runs from best to worst under one measure and one set of qrels.
-
-    Attributes
-    ----------
-    measure, qrels : str
-        What was computed from which labels.
-    statistic : str
-        ``mean`` or ``median``.
-    confidence : float
-        The intervals' level.
-    queries : int
-        How many judged queries the statistic is over.
-    order : Order
-        The ordering that ranked the documents.
-    rows : tuple of LeaderboardRow
-        Best first; equal scores stand in order of the run tag. The perfect ranking stands last where its
-        queries are not all of the runs': there its score has no place among theirs.
-    """
+    """Runs from best to worst under one measure and one set of qrels."""
 
     measure: str
     qrels: str
+    """What was computed from which labels."""
     statistic: Statistic
+    """``mean`` or ``median``."""
     confidence: float
+    """The intervals' level."""
     queries: int
+    """How many judged queries the statistic is over."""
     order: Order
+    """The ordering that ranked the documents."""
     rows: tuple[LeaderboardRow, ...]
+    """Best first; equal scores stand in order of the run tag. The perfect ranking stands last where its
+    queries are not all of the runs': there its score has no place among theirs."""
 
     @property
     def ranked(self) -> tuple[LeaderboardRow, ...]:
@@ -241,25 +217,18 @@ def _end(bound: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieSensitivity:
-    """The mean (or median) score of a run as ranked, and at both ends of what its ties allow.
-
-    Attributes
-    ----------
-    run, measure : str
-        What was scored.
-    lowest, score, highest : float
-        The least value that an order of the tied documents gives, that under the declared order, and the
-        greatest.
-    queries : int
-        On how many queries the order of ties matters.
-    """
+    """The mean (or median) score of a run as ranked, and at both ends of what its ties allow."""
 
     run: str
     measure: str
+    """What was scored."""
     lowest: float
     score: float
     highest: float
+    """The least value that an order of the tied documents gives, that under the declared order, and the
+    greatest."""
     queries: int
+    """On how many queries the order of ties matters."""
 
 
 def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
@@ -312,31 +281,21 @@ def tie_sensitivity(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """One leaderboard and what it rests on.
-
-    Attributes
-    ----------
-    leaderboard : Leaderboard
-        The runs in order, with the perfect ranking.
-    standings : tuple of Standing
-        Tiers and rank intervals, from the means: empty on a board of medians, and where there are not two
-        runs and two queries to test.
-    ties : tuple of TieSensitivity
-        What the order of tied documents could change, for each run; empty where it was not asked.
-    scores : Scores
-        The score of each query under each run.
-    perfect : Scores or None
-        The score of the perfect ranking, on the queries that it has labels for.
-    firmness : Firmness or None
-        What the board tells apart, and how little overturns it; None where there are no standings.
-    """
+    """One leaderboard and what it rests on."""
 
     leaderboard: Leaderboard
+    """The runs in order, with the perfect ranking."""
     standings: tuple[Standing, ...]
+    """Tiers and rank intervals, from the means: empty on a board of medians, and where there are not two runs
+    and two queries to test."""
     ties: tuple[TieSensitivity, ...]
+    """What the order of tied documents could change, for each run; empty where it was not asked."""
     scores: Scores
+    """The score of each query under each run."""
     perfect: Scores | None = None
+    """The score of the perfect ranking, on the queries that it has labels for."""
     firmness: Firmness | None = None
+    """What the board tells apart, and how little overturns it; None where there are no standings."""
 
     @property
     def matrices(self) -> tuple[Scores, ...]:
@@ -419,19 +378,12 @@ def _rows_of(scores: Scores, queries: Collection[str]) -> Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotJudged:
-    """How much of a run's top is judged.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    judged, queries : int
-        Of the queries that it has a passage for, those whose top passage is judged; and all of them.
-    """
+    """How much of a run's top is judged."""
 
     run: str
     judged: int
     queries: int
+    """Of the queries that it has a passage for, those whose top passage is judged; and all of them."""
 
     @told
     def share(self) -> float:

@@ -36,39 +36,29 @@ class TwoVotings:
     """How well two leaderboards agree that rest on independent votes of one kind: only the votes differ.
 
     This is no ceiling: both are noisy. Labels that are nearer the truth agree better with one voting.
-
-    Attributes
-    ----------
-    value : float
-        The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. By redrawn votes
-        it may be below 0: the runs then differ less than the noise of the votes alone makes them, and nothing
-        tells that two leaderboards agree at all.
-    low, high : float
-        The middle ``confidence`` of the taus; of redrawn votes also over what is not known of the signal.
-    truth, truth_low, truth_high : float
-        The same of a board of the truth and the board of the votes that were cast, over what may be true by
-        the posterior of P(best): what knows nothing of these votes cannot be expected to agree better with
-        them. NaN by sets of judgments.
-    by : {'redrawn votes', 'sets of judgments'}
-        What the pairs of leaderboards rest on: votes drawn from a model of those cast, or votes cast twice.
-    pairs : int
-        How many pairs of leaderboards were compared.
-    confidence : float
-    rests_on : {'votes', 'prior'}
-        ``prior`` where the votes do not tell how many of them are wrong, so that it rests on what crowds
-        usually show.
     """
 
     value: float
+    """The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. By redrawn votes
+    it may be below 0: the runs then differ less than the noise of the votes alone makes them, and nothing
+    tells that two leaderboards agree at all."""
     low: float
     high: float
+    """The middle ``confidence`` of the taus; of redrawn votes also over what is not known of the signal."""
     truth: float = float("nan")
     truth_low: float = float("nan")
     truth_high: float = float("nan")
+    """The same of a board of the truth and the board of the votes that were cast, over what may be true by
+    the posterior of P(best): what knows nothing of these votes cannot be expected to agree better with them.
+    NaN by sets of judgments."""
     by: Literal["redrawn votes", "sets of judgments"]
+    """What the pairs of leaderboards rest on: votes drawn from a model of those cast, or votes cast twice."""
     pairs: int
+    """How many pairs of leaderboards were compared."""
     confidence: float
     rests_on: Literal["votes", "prior"] = "votes"
+    """``prior`` where the votes do not tell how many of them are wrong, so that it rests on what crowds
+    usually show."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -89,61 +79,42 @@ class TwoVotings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tau:
-    """How well two orders of the runs agree.
-
-    Attributes
-    ----------
-    queries : tuple of (int, int)
-        How many queries each is over, the reference first.
-    tau : float
-        Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one.
-    tau_ap : float
-        The AP correlation, which weighs the top most. The reference is taken for the truth.
-    two_votings : TwoVotings, optional
-        How well two boards agree that rest on independent votes, where one of these rests on votes.
-    """
+    """How well two orders of the runs agree."""
 
     queries: tuple[int, int]
+    """How many queries each is over, the reference first."""
     tau: float
+    """Kendall's tau-b, which allows for ties. NaN where one board ties all runs, or there is only one."""
     tau_ap: float
+    """The AP correlation, which weighs the top most. The reference is taken for the truth."""
     two_votings: TwoVotings | None = None
+    """How well two boards agree that rest on independent votes, where one of these rests on votes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankCorrelation:
-    """How well two leaderboards agree.
-
-    Attributes
-    ----------
-    reference, other : str
-        The leaderboards: measure and qrels in a phrase.
-    measures, qrels : tuple of (str, str)
-        The same apart, the reference first.
-    runs : int
-        How many runs both hold; perfect rankings do not count.
-    queries : int
-        How many queries both boards are over.
-    over : {'boards as printed', 'common queries'}
-        What ``tau``, ``tau_ap`` and ``shifts`` compare. Boards over the same queries, or one over some of the
-        other's, as they stand: what the queries left out do to the order is then part of the answer. Boards
-        of which each has queries that the other lacks, over the common ones.
-    shifts : tuple of RankShift
-        Every run, in the order of the reference.
-    printed, common : Tau
-        Between the boards as printed, and between those over the queries that both have. Where the queries
-        differ, the former says what labels and queries do together, and the latter what the labels do.
-    """
+    """How well two leaderboards agree."""
 
     reference: str
     other: str
+    """The leaderboards: measure and qrels in a phrase."""
     measures: tuple[str, str]
     qrels: tuple[str, str]
+    """The same apart, the reference first."""
     runs: int
+    """How many runs both hold; perfect rankings do not count."""
     queries: int
+    """How many queries both boards are over."""
     over: Over
+    """What ``tau``, ``tau_ap`` and ``shifts`` compare. Boards over the same queries, or one over some of the
+    other's, as they stand: what the queries left out do to the order is then part of the answer. Boards of
+    which each has queries that the other lacks, over the common ones."""
     shifts: tuple[RankShift, ...]
+    """Every run, in the order of the reference."""
     printed: Tau
     common: Tau
+    """Between the boards as printed, and between those over the queries that both have. Where the queries
+    differ, the former says what labels and queries do together, and the latter what the labels do."""
 
     @property
     def two_votings(self) -> TwoVotings | None:

@@ -23,23 +23,15 @@ from prefjudge.words import many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How firmly one run holds its place.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    tier : int
-        From 1. A tier is led by its best run and holds the runs that are not significantly worse than it.
-    highest, lowest : int
-        The rank interval: one more than the runs that are significantly better, and the number of runs less
-        those that are significantly worse.
-    """
+    """How firmly one run holds its place."""
 
     run: str
     tier: int
+    """From 1. A tier is led by its best run and holds the runs that are not significantly worse than it."""
     highest: int
     lowest: int
+    """The rank interval: one more than the runs that are significantly better, and the number of runs less
+    those that are significantly worse."""
 
 
 def rank_intervals(

@@ -39,45 +39,32 @@ EPSILON = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelGate:
-    """Whether a model may stand in for a person, by the votes of people.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    votes : int
-        The people's votes that count here: on pairs that the model and another person judged.
-    people : int
-        Of whom, each with `LEAST_VOTES` or more. People with few are taken together, and count as one: where
-        more than `FEW_PEOPLE` have fewer than `WANTED_VOTES`, in `LEAST_PEOPLE` groups or more.
-    won : int
-        How many of them the model passes for: the p-value is at most the level after the correction of
-        Benjamini and Yekutieli.
-    advantage, people_advantage : float
-        How often the model agrees with the others at least as well as the person does, and the person at
-        least as well as the model: means over ``people``. NaN without votes.
-    difference, low, high : float
-        The first less the second over all votes, with its interval over queries; NaN where there are too
-        few.
-    epsilon, alpha : float
-        What a person may be better by, and the level.
-    repeats : tuple of str
-        People whose votes the model repeats on every pair that both judged, where they are against most
-        others, too: the model may be a copy of theirs.
-    """
+    """Whether a model may stand in for a person, by the votes of people."""
 
     model: str
     votes: int
+    """The people's votes that count here: on pairs that the model and another person judged."""
     people: int
+    """Of whom, each with `LEAST_VOTES` or more. People with few are taken together, and count as one: where
+    more than `FEW_PEOPLE` have fewer than `WANTED_VOTES`, in `LEAST_PEOPLE` groups or more."""
     won: int
+    """How many of them the model passes for: the p-value is at most the level after the correction of
+    Benjamini and Yekutieli."""
     advantage: float
     people_advantage: float
+    """How often the model agrees with the others at least as well as the person does, and the person at least
+    as well as the model: means over ``people``. NaN without votes."""
     difference: float
     low: float
     high: float
+    """The first less the second over all votes, with its interval over queries; NaN where there are too
+    few."""
     epsilon: float
     alpha: float
+    """What a person may be better by, and the level."""
     repeats: tuple[str, ...] = ()
+    """People whose votes the model repeats on every pair that both judged, where they are against most
+    others, too: the model may be a copy of theirs."""
 
     @told
     def enough(self) -> bool:
@@ -259,46 +246,35 @@ of both held in 70 % of the studies in which a model that is wrong once in 50 wa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoweredMean:
-    """A mean by people alone, and by people and a model together.
-
-    Attributes
-    ----------
-    judged, shared, elsewhere : int
-        The queries with an outcome of people, those of them with one of the model too, and those with one of
-        the model alone.
-    people, people_low, people_high : float
-        The mean by people alone, with its interval over queries.
-    both, both_low, both_high : float
-        The mean by people and the model.
-    weight : float
-        What the model's outcomes count, from 0; the power tuning of the paper.
-    correlation, correlation_low, correlation_high : float
-        Between people's outcomes and the model's where both judged.
-    saved, saved_low, saved_high : float
-        How many more queries people would have to judge for an interval as narrow without the model; 0
-        where it saves nothing.
-    shift : float
-        How far the model's mean over people's queries is from its mean elsewhere, in standard errors: beyond
-        2.6 or so, people's queries are not a random sample of all.
-    """
+    """A mean by people alone, and by people and a model together."""
 
     judged: int
     shared: int
     elsewhere: int
+    """The queries with an outcome of people, those of them with one of the model too, and those with one of
+    the model alone."""
     people: float
     people_low: float
     people_high: float
+    """The mean by people alone, with its interval over queries."""
     both: float
     both_low: float
     both_high: float
+    """The mean by people and the model."""
     weight: float
+    """What the model's outcomes count, from 0; the power tuning of the paper."""
     correlation: float
     correlation_low: float
     correlation_high: float
+    """Between people's outcomes and the model's where both judged."""
     saved: float
     saved_low: float
     saved_high: float
+    """How many more queries people would have to judge for an interval as narrow without the model; 0 where
+    it saves nothing."""
     shift: float
+    """How far the model's mean over people's queries is from its mean elsewhere, in standard errors: beyond
+    2.6 or so, people's queries are not a random sample of all."""
 
 
 def prediction_powered_mean(
@@ -431,19 +407,12 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoweredShare:
-    """A share of queries by people alone, and by people and a model.
-
-    Attributes
-    ----------
-    model, what : str
-        The model, and what is counted: `NEW_BEST`, or the queries on which a run's top passage is preferred
-        to another's; a tie counts half.
-    mean : PoweredMean
-        The estimates.
-    """
+    """A share of queries by people alone, and by people and a model."""
 
     model: str
     what: str
+    """The model, and what is counted: `NEW_BEST`, or the queries on which a run's top passage is preferred to
+    another's; a tie counts half."""
     mean: PoweredMean
 
 

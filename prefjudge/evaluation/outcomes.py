@@ -47,58 +47,43 @@ class Harm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """The outcomes of two runs on the same queries. p-values are two-sided and raw; differences are b - a.
-
-    Attributes
-    ----------
-    a, b : str
-        The baseline and the contender.
-    queries : int
-    difference : float
-        Mean reciprocal rank over all queries, b - a.
-    p_rank_sum, p_signed_rank, p_t : float
-        The naive tests of the reciprocal ranks over all queries (Table 1).
-    neither, only_a, only_b, both : int
-        How many queries each outcome has: cases (1), (2) and (3) of section 4.
-    p_binomial : float
-        The binomial test that a query which one run alone answers is as likely either's.
-    esl_a, esl_b, rr_a, rr_b : float
-        Means over the queries that both answer; NaN where there are none.
-    p_esl_signed_rank, p_esl_t, p_rr_signed_rank, p_rr_t : float
-        Tests over those queries (Table 2).
-    alpha : float
-        The level of a gain, already divided by the number of comparisons.
-    harm_alpha : float
-        The level of a harm, which is not divided.
-    verdict, verdict_signed_rank : Harm
-        From the binomial test and a test of ESL, which is on a ratio scale: the t test, and the Wilcoxon
-        signed-rank test. The paper allows both, and they may part (its section 5).
-    """
+    """The outcomes of two runs on the same queries. p-values are two-sided and raw; differences are b - a."""
 
     a: str
     b: str
+    """The baseline and the contender."""
     queries: int
     difference: float
+    """Mean reciprocal rank over all queries, b - a."""
     p_rank_sum: float
     p_signed_rank: float
     p_t: float
+    """The naive tests of the reciprocal ranks over all queries (Table 1)."""
     neither: int
     only_a: int
     only_b: int
     both: int
+    """How many queries each outcome has: cases (1), (2) and (3) of section 4."""
     p_binomial: float
+    """The binomial test that a query which one run alone answers is as likely either's."""
     esl_a: float
     esl_b: float
     rr_a: float
     rr_b: float
+    """Means over the queries that both answer; NaN where there are none."""
     p_esl_signed_rank: float
     p_esl_t: float
     p_rr_signed_rank: float
     p_rr_t: float
+    """Tests over those queries (Table 2)."""
     alpha: float
+    """The level of a gain, already divided by the number of comparisons."""
     harm_alpha: float
+    """The level of a harm, which is not divided."""
     verdict: Harm
     verdict_signed_rank: Harm
+    """From the binomial test and a test of ESL, which is on a ratio scale: the t test, and the Wilcoxon
+    signed-rank test. The paper allows both, and they may part (its section 5)."""
 
 
 def outcomes_of_pairs(

@@ -169,51 +169,35 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedPaper:
-    """What studies like the paper's find and show.
-
-    Attributes
-    ----------
-    studies : int
-        How many were simulated.
-    split : TopSplit
-        How the labelled queries split into the paper's categories.
-    duels, pairs : int
-        Pairs to judge: of one run's top with the qrels, and of the sampled queries' pools.
-    queries, documents : int
-        Sampled queries, and the candidates in their pools.
-    rival_ratio : Spread
-        How often the run's first passage beats a qrel that it differs from (category B).
-    significant : float
-        In what share of the studies that differs from a coin's at 5 %.
-    right : Spread
-        On what share of the sampled queries the preference qrel is truly the best passage of the pool; of
-        several, one is taken at random.
-    cycles : Spread
-        On how many of them the best answers beat each other in a cycle.
-    qrel_ratio : Spread
-        How often the qrel beats the run's second passage where it is the run's first (category A).
-    significant_ratios : Spread
-        How many win ratios of the second experiment are significant at 5 % after Bonferroni's correction.
-    better_than_perfect : Spread
-        How many runs are so better than the perfect ranking under the original qrels.
-    tau : Spread
-        Kendall's tau between the leaderboards (RR@10) under the original and the preference qrels.
-    """
+    """What studies like the paper's find and show."""
 
     studies: int
+    """How many were simulated."""
     split: TopSplit
+    """How the labelled queries split into the paper's categories."""
     duels: int
     pairs: int
+    """Pairs to judge: of one run's top with the qrels, and of the sampled queries' pools."""
     queries: int
     documents: int
+    """Sampled queries, and the candidates in their pools."""
     rival_ratio: Spread
+    """How often the run's first passage beats a qrel that it differs from (category B)."""
     significant: float
+    """In what share of the studies that differs from a coin's at 5 %."""
     right: Spread
+    """On what share of the sampled queries the preference qrel is truly the best passage of the pool; of
+    several, one is taken at random."""
     cycles: Spread
+    """On how many of them the best answers beat each other in a cycle."""
     qrel_ratio: Spread
+    """How often the qrel beats the run's second passage where it is the run's first (category A)."""
     significant_ratios: Spread
+    """How many win ratios of the second experiment are significant at 5 % after Bonferroni's correction."""
     better_than_perfect: Spread
+    """How many runs are so better than the perfect ranking under the original qrels."""
     tau: Spread
+    """Kendall's tau between the leaderboards (RR@10) under the original and the preference qrels."""
 
 
 _MEASURED = (

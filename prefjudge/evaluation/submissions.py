@@ -233,44 +233,22 @@ OURS = (Rule.EMBARGO, Rule.GAP, Rule.RECORD, Rule.METADATA)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something to look at. A finding is a reason to ask, not a verdict.
-
-    Attributes
-    ----------
-    rule : Rule
-    team : str
-        Empty where no single team is meant.
-    submissions : tuple of str
-        Which entries it is about.
-    value : float or None
-        The number behind it: submissions in the period, likeness, days, or the gap.
-    words : str
-        What was found, in one sentence.
-    """
+    """Something to look at. A finding is a reason to ask, not a verdict."""
 
     rule: Rule
     team: str
+    """Empty where no single team is meant."""
     submissions: tuple[str, ...]
+    """Which entries it is about."""
     value: float | None
+    """The number behind it: submissions in the period, likeness, days, or the gap."""
     words: str
+    """What was found, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What a leaderboard asks of its participants.
-
-    Attributes
-    ----------
-    limit, days : int
-        At most this many submissions of a team in any period of this many days.
-    since : datetime.date or None
-        When the rule came into force.
-    ours : bool
-        Whether to apply our own rules too.
-    embargo_months : int
-        How long an entry may stay anonymous, by one of our own.
-    alike : float
-        From which likeness on, 0 to 1, two runs count as nearly the same.
 
     Raises
     ------
@@ -280,10 +258,15 @@ class Rules:
 
     limit: int = 2
     days: int = 30
+    """At most this many submissions of a team in any period of this many days."""
     since: date | None = None
+    """When the rule came into force."""
     ours: bool = False
+    """Whether to apply our own rules too."""
     embargo_months: int = 9
+    """How long an entry may stay anonymous, by one of our own."""
     alike: float = 0.9
+    """From which likeness on, 0 to 1, two runs count as nearly the same."""
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -518,44 +501,29 @@ def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """The result of an audit.
-
-    Attributes
-    ----------
-    submissions : int
-    first, last : datetime.date
-        The dates that the entries span.
-    as_of : datetime.date
-        The day that the embargo is judged on.
-    rules : Rules
-    teams, institutions : tuple of Group
-        Most submissions first.
-    anonymous : tuple of str
-        Submissions whose team nobody knows.
-    findings : tuple of Finding
-    standings : tuple of Standing
-        In the order of the eval score.
-    tau : float
-        Kendall's tau between dev and eval scores; NaN for fewer than two.
-    records : tuple of str
-        The submissions that beat all earlier ones on the eval queries.
-    shared_scores : int
-        How many submissions have exactly the eval score of another.
-    """
+    """The result of an audit."""
 
     submissions: int
     first: date
     last: date
+    """The dates that the entries span."""
     as_of: date
+    """The day that the embargo is judged on."""
     rules: Rules
     teams: tuple[Group, ...]
     institutions: tuple[Group, ...]
+    """Most submissions first."""
     anonymous: tuple[str, ...]
+    """Submissions whose team nobody knows."""
     findings: tuple[Finding, ...]
     standings: tuple[Standing, ...]
+    """In the order of the eval score."""
     tau: float
+    """Kendall's tau between dev and eval scores; NaN for fewer than two."""
     records: tuple[str, ...]
+    """The submissions that beat all earlier ones on the eval queries."""
     shared_scores: int
+    """How many submissions have exactly the eval score of another."""
 
 
 def audit(
@@ -622,61 +590,42 @@ def audit(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfficialRow:
-    """One run on the official leaderboard and under each label set.
-
-    Attributes
-    ----------
-    run : str
-        The run tag, or what the perfect ranking is called.
-    rank : int or None
-        Its place among all entries of the leaderboard; None where it has none.
-    evaluation : float or None
-        The leaderboard's own score, on queries whose labels no participant has.
-    all_queries, selected, preference : float
-        The score under the original qrels on all their queries, under them on those with preference qrels,
-        and under the preference qrels; NaN where there is none.
-    reference : str
-        The entry: its description and its team.
-    perfect : bool
-        Whether it is the perfect ranking under the original qrels.
-    """
+    """One run on the official leaderboard and under each label set."""
 
     run: str
+    """The run tag, or what the perfect ranking is called."""
     rank: int | None
+    """Its place among all entries of the leaderboard; None where it has none."""
     evaluation: float | None
+    """The leaderboard's own score, on queries whose labels no participant has."""
     all_queries: float
     selected: float
     preference: float
+    """The score under the original qrels on all their queries, under them on those with preference qrels, and
+    under the preference qrels; NaN where there is none."""
     reference: str = ""
+    """The entry: its description and its team."""
     perfect: bool = False
+    """Whether it is the perfect ranking under the original qrels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfficialBoard:
-    """Table 3: the perfect ranking, then the runs in the official order.
-
-    Attributes
-    ----------
-    measure : str
-        What the scores are, but for the leaderboard's own.
-    original, preference : str
-        The label sets; ``preference`` is empty where there is none.
-    queries, selected : int
-        How many queries the original qrels judge, and how many of them were selected.
-    rows : tuple of OfficialRow
-        Runs that the leaderboard does not list stand last.
-    tau : float
-        Kendall's tau between the leaderboard's scores and those on the selected queries (Figure 5); NaN for
-        fewer than two listed runs.
-    """
+    """Table 3: the perfect ranking, then the runs in the official order."""
 
     measure: str
+    """What the scores are, but for the leaderboard's own."""
     original: str
     preference: str
+    """The label sets; ``preference`` is empty where there is none."""
     queries: int
     selected: int
+    """How many queries the original qrels judge, and how many of them were selected."""
     rows: tuple[OfficialRow, ...]
+    """Runs that the leaderboard does not list stand last."""
     tau: float
+    """Kendall's tau between the leaderboard's scores and those on the selected queries (Figure 5); NaN for
+    fewer than two listed runs."""
 
     @property
     def listed(self) -> tuple[OfficialRow, ...]:

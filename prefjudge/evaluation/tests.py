@@ -419,64 +419,44 @@ _MOST_RESAMPLES = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Significance:
-    """The verdicts of one test on pairs of runs: one element a pair, differences as ``b - a``.
-
-    Attributes
-    ----------
-    measure, qrels : str
-        What the scores are.
-    runs : tuple of str
-        The vocabulary of ``a`` and ``b``.
-    queries : int
-        How many queries each test rests on.
-    test : SignificanceTest
-    variant : str
-        The test in full, so that it can be repeated elsewhere.
-    reason : str
-        Why this test, where it was chosen by the number of queries; else empty.
-    correction : Correction
-    alpha : float
-    resamples : int
-        0 for the tests that need none.
-    a, b : ndarray of int32, shape (pairs,)
-        The baseline and the contender.
-    difference : ndarray of float64, shape (pairs,)
-        The mean of b minus the mean of a.
-    low, high : ndarray of float64, shape (pairs,)
-        The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
-        confidence sequence where the sequential test is the test; as far as the measure's scale reaches. NaN
-        where all queries differ by the same amount.
-    effect : ndarray of float64, shape (pairs,)
-        The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z);
-        NaN where all queries differ by the same amount: there is no deviation to divide by.
-    wins_a, wins_b : ndarray of int64, shape (pairs,)
-        On how many queries either scores above the other.
-    p, p_adjusted : ndarray of float64, shape (pairs,)
-    identical : ndarray of bool, shape (pairs,)
-        Whether the two runs score the same on every query; p is 1 then.
-    """
+    """The verdicts of one test on pairs of runs: one element a pair, differences as ``b - a``."""
 
     measure: str
     qrels: str
+    """What the scores are."""
     runs: tuple[str, ...]
+    """The vocabulary of ``a`` and ``b``."""
     queries: int
+    """How many queries each test rests on."""
     test: SignificanceTest
     variant: str
+    """The test in full, so that it can be repeated elsewhere."""
     reason: str
+    """Why this test, where it was chosen by the number of queries; else empty."""
     correction: Correction
     alpha: float
     resamples: int
+    """0 for the tests that need none."""
     a: Codes
     b: Codes
+    """The baseline and the contender."""
     difference: Column
+    """The mean of b minus the mean of a."""
     low: Column
     high: Column
+    """The 1 - alpha interval of the difference, not adjusted for the number of pairs: Student's t, or the
+    confidence sequence where the sequential test is the test; as far as the measure's scale reaches. NaN
+    where all queries differ by the same amount."""
     effect: Column
+    """The standardised mean difference: difference / standard deviation of the differences (Cohen's d_z); NaN
+    where all queries differ by the same amount: there is no deviation to divide by."""
     wins_a: NDArray[np.int64]
     wins_b: NDArray[np.int64]
+    """On how many queries either scores above the other."""
     p: Column
     p_adjusted: Column
     identical: NDArray[np.bool_]
+    """Whether the two runs score the same on every query; p is 1 then."""
 
     def __len__(self) -> int:
         return int(self.a.size)

@@ -124,33 +124,23 @@ BINOMIAL = "two-sided binomial test, exact"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinRatio:
-    """Two runs compared on the queries where their top passages differ and were judged.
-
-    Attributes
-    ----------
-    a, b : str
-        The runs.
-    wins_a, wins_b, ties : int
-        On how many queries the top passage of a run was preferred, and how many were undecided. With raw
-        votes, how many votes.
-    same, unjudged : int
-        On how many queries both have the same top passage, and how many could not be compared because the
-        pair was never judged or a run has no top passage.
-    p : float
-        The test that `WinRatios` names, two-sided; ties do not count. 1 where there is no win.
-    p_bonferroni : float
-        ``p`` times the number of pairs of runs, at most 1.
-    """
+    """Two runs compared on the queries where their top passages differ and were judged."""
 
     a: str
     b: str
     wins_a: int
     wins_b: int
     ties: int
+    """On how many queries the top passage of a run was preferred, and how many were undecided. With raw
+    votes, how many votes."""
     same: int
     unjudged: int
+    """On how many queries both have the same top passage, and how many could not be compared because the pair
+    was never judged or a run has no top passage."""
     p: float
+    """The test that `WinRatios` names, two-sided; ties do not count. 1 where there is no win."""
     p_bonferroni: float
+    """``p`` times the number of pairs of runs, at most 1."""
 
     @told
     def ratio(self) -> float:
@@ -161,32 +151,22 @@ class WinRatio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinRatios:
-    """All pairs of runs compared by their top passages.
-
-    Attributes
-    ----------
-    runs : tuple of str
-        The runs in the order given, the perfect ranking first where there is one.
-    pairs : tuple of WinRatio
-        Each pair once, ``a`` before ``b`` in ``runs``.
-    wins : dict of str to int
-        How many other runs each run beats: it wins more than it loses.
-    count : str
-        ``majority``: one outcome a query, the majority of all votes on the two passages. ``votes``: every
-        vote by itself.
-    queries : int
-        How many queries were looked at.
-    test : str
-        What ``p`` is: of majorities the binomial test; of votes the sign-flip test of each query's balance,
-        since the votes of a query depend on each other.
-    """
+    """All pairs of runs compared by their top passages."""
 
     runs: tuple[str, ...]
+    """The runs in the order given, the perfect ranking first where there is one."""
     pairs: tuple[WinRatio, ...]
+    """Each pair once, ``a`` before ``b`` in ``runs``."""
     wins: dict[str, int]
+    """How many other runs each run beats: it wins more than it loses."""
     count: Count
+    """``majority``: one outcome a query, the majority of all votes on the two passages. ``votes``: every vote
+    by itself."""
     queries: int
+    """How many queries were looked at."""
     test: str = BINOMIAL
+    """What ``p`` is: of majorities the binomial test; of votes the sign-flip test of each query's balance,
+    since the votes of a query depend on each other."""
 
     def in_order(self, runs: Sequence[str]) -> "WinRatios":
         """Return the same with the runs in another order, those that are not in it first."""
@@ -217,22 +197,15 @@ class WinRatios:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinMatrix:
-    """Win ratios as a square matrix: the column beats the row.
-
-    Attributes
-    ----------
-    runs : tuple of str
-        The rows and the columns.
-    ratio : ndarray of float64, shape (len(runs), len(runs))
-        How often the top passage of the column was preferred to that of the row; NaN on the diagonal, and
-        where nothing was decided.
-    significant : ndarray of bool, shape (len(runs), len(runs))
-        Whether the two runs differ significantly.
-    """
+    """Win ratios as a square matrix: the column beats the row."""
 
     runs: tuple[str, ...]
+    """The rows and the columns."""
     ratio: Floats
+    """How often the top passage of the column was preferred to that of the row; NaN on the diagonal, and
+    where nothing was decided."""
     significant: NDArray[np.bool_]
+    """Whether the two runs differ significantly."""
 
 
 RUNS_SHOWN = 12
@@ -384,33 +357,22 @@ def _against_later(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A decided pair of a qrel and a run's top passage.
-
-    Attributes
-    ----------
-    query : str
-        The query_id.
-    category : str
-        ``A`` or ``B``: whether the qrel was the run's first passage.
-    preferred, other : str
-        The doc_ids, by the majority of the votes.
-    qrel_preferred : bool
-        Whether ``preferred`` is the qrel.
-    votes_for, votes_against : int
-    query_text, preferred_text, other_text : str
-        As the workers read them; empty where they are not known.
-    """
+    """A decided pair of a qrel and a run's top passage."""
 
     query: str
     category: str
+    """``A`` or ``B``: whether the qrel was the run's first passage."""
     preferred: str
     other: str
+    """The doc_ids, by the majority of the votes."""
     qrel_preferred: bool
+    """Whether ``preferred`` is the qrel."""
     votes_for: int
     votes_against: int
     query_text: str = ""
     preferred_text: str = ""
     other_text: str = ""
+    """The texts, as the workers read them; empty where they are not known."""
 
 
 def draw_examples(
@@ -458,27 +420,19 @@ def draw_examples(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryOutcome:
-    """What people preferred on the queries of one category.
-
-    Attributes
-    ----------
-    queries : int
-        How many queries the category holds.
-    qrel, rival, tied, unjudged : int
-        On how many the majority preferred the qrel, the other passage, neither, or was not asked.
-    no_rival : int
-        On how many there is nothing to compare the qrel with: the run returned it alone.
-    p : float
-        The two-sided binomial test of ``qrel`` against ``rival``.
-    """
+    """What people preferred on the queries of one category."""
 
     queries: int
+    """How many queries the category holds."""
     qrel: int
     rival: int
     tied: int
     unjudged: int
+    """On how many the majority preferred the qrel, the other passage, neither, or was not asked."""
     no_rival: int
+    """On how many there is nothing to compare the qrel with: the run returned it alone."""
     p: float
+    """The two-sided binomial test of ``qrel`` against ``rival``."""
 
     @property
     def rival_ratio(self) -> float:
@@ -489,24 +443,16 @@ class CategoryOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopAgainstQrel:
-    """One run's top passages against the qrels: every labelled query is of one category, or not retrieved.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    a, b : CategoryOutcome
-        Where run and qrels agree on the top passage, and where they differ. The ``rival_ratio`` of ``a`` is a
-        rough estimate of the judges' error, were the agreed passage the best; that of ``b`` above one half
-        says that the run is better than perfect.
-    not_retrieved : int
-        Labelled queries that the run does not answer.
-    """
+    """One run's top passages against the qrels: every labelled query is of one category, or not retrieved."""
 
     run: str
     a: CategoryOutcome
     b: CategoryOutcome
+    """Where run and qrels agree on the top passage, and where they differ. The ``rival_ratio`` of ``a`` is a
+    rough estimate of the judges' error, were the agreed passage the best; that of ``b`` above one half says
+    that the run is better than perfect."""
     not_retrieved: int
+    """Labelled queries that the run does not answer."""
 
     @property
     def split(self) -> TopSplit:

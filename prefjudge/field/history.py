@@ -27,35 +27,25 @@ from prefjudge.study.store import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version of the best-known answers, and how it differs from the one before.
-
-    Attributes
-    ----------
-    version : int
-        Its number, from 1.
-    made : str or None
-        When its challenge was concluded, in UTC; of the first version, when its last vote was collected.
-    queries, answers : int
-        Queries with an answer, and their answers.
-    challenge : int or None
-        The challenge that made it; None for the first version.
-    duels : tuple of Duel
-        How each newcomer of the challenge fared, and which runs contributed it; and the candidates of earlier
-        rounds that are the best again, which no run of the challenge contributed.
-    changes : tuple of Change
-        The queries whose answers differ.
-    moved : tuple of RankShift
-        The runs that change places: ``reference`` is the rank under the version before, ``other`` under this.
-    """
+    """A version of the best-known answers, and how it differs from the one before."""
 
     version: int
+    """Its number, from 1."""
     made: str | None
+    """When its challenge was concluded, in UTC; of the first version, when its last vote was collected."""
     queries: int
     answers: int
+    """Queries with an answer, and their answers."""
     challenge: int | None
+    """The challenge that made it; None for the first version."""
     duels: tuple[Duel, ...]
+    """How each newcomer of the challenge fared, and which runs contributed it; and the candidates of earlier
+    rounds that are the best again, which no run of the challenge contributed."""
     changes: tuple[Change, ...]
+    """The queries whose answers differ."""
     moved: tuple[RankShift, ...]
+    """The runs that change places: ``reference`` is the rank under the version before, ``other`` under
+    this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -23,19 +23,13 @@ _BINS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """Who votes in a study.
-
-    Attributes
-    ----------
-    error, lapses : float
-        How the votes of honest workers err: see :class:`LapseNoise`.
-    spam : float
-        The share of workers who choose at random.
-    """
+    """Who votes in a study."""
 
     error: float
     lapses: float = 0.0
+    """How the votes of honest workers err: see :class:`LapseNoise`."""
     spam: float = 0.0
+    """The share of workers who choose at random."""
 
     @property
     def noise(self) -> Noise:
@@ -115,28 +109,19 @@ class Bins:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The answers of all studies of a cell, as many in each study, or those of several cells.
-
-    Attributes
-    ----------
-    stated : ndarray of float64, shape (n,)
-        The greatest P(best) of each query.
-    known : ndarray of float64, shape (n,)
-        P(best) of the same candidate, by the same votes, for those who know how the crowd errs and who
-        chooses at random: the share of such answers that are right.
-    right : ndarray of bool, shape (n,)
-        Whether it is the best.
-    told : float
-        The share of studies whose votes tell the error.
-    variance : ndarray of float64, shape (10,)
-        That of the sum of ``stated - known`` in each bin, from study to study; nan of a single study.
-    """
+    """The answers of all studies of a cell, as many in each study, or those of several cells."""
 
     stated: Floats
+    """The greatest P(best) of each query."""
     known: Floats
+    """P(best) of the same candidate, by the same votes, for those who know how the crowd errs and who chooses
+    at random: the share of such answers that are right."""
     right: Flags
+    """Whether it is the best."""
     told: float
+    """The share of studies whose votes tell the error."""
     variance: Floats
+    """That of the sum of ``stated - known`` in each bin, from study to study; nan of a single study."""
 
     def bins(self) -> Bins:
         """Count the answers by tenths of the probability stated."""

@@ -29,48 +29,33 @@ Shares = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """Answers that challenges kept current by a rule.
-
-    Attributes
-    ----------
-    rule : str
-    newcomers, dethroned, rounds, votes : int
-        Of all months: documents that no earlier pool had, answers that lost their place, rounds and votes.
-    agrees : ndarray of float64, shape (n_queries,)
-        Whether the answers and a fresh full judging of everything name a common best answer; the mean over
-        two fresh judgings.
-    right : ndarray of float64, shape (n_queries,)
-        Whether the true best is named; of several answers, a share.
-    """
+    """Answers that challenges kept current by a rule."""
 
     rule: str
     newcomers: int
     dethroned: int
     rounds: int
     votes: int
+    """Of all months: documents that no earlier pool had, answers that lost their place, rounds and votes."""
     agrees: Shares
+    """Whether the answers and a fresh full judging of everything name a common best answer; the mean over two
+    fresh judgings."""
     right: Shares
+    """Whether the true best is named; of several answers, a share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Answers kept current, against judging everything afresh at the end, once.
-
-    Attributes
-    ----------
-    first_votes, votes : int
-        What the first judging took, which the kept answers began with, and one of everything.
-    agrees, right : ndarray of float64, shape (n_queries,)
-        Of a fresh judging, as `Kept` has it; it is compared with a second one, and more cannot be expected.
-    kept : tuple of Kept
-        By rule.
-    """
+    """Answers kept current, against judging everything afresh at the end, once."""
 
     first_votes: int
     votes: int
+    """What the first judging took, which the kept answers began with, and one of everything."""
     agrees: Shares
     right: Shares
+    """Of a fresh judging, as `Kept` has it; it is compared with a second one, and more cannot be expected."""
     kept: tuple[Kept, ...]
+    """By rule."""
 
 
 def simulate_upkeep(

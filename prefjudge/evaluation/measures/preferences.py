@@ -175,15 +175,6 @@ _SHAPE = re.compile(r"(?P<name>[a-z]+)(?:\(p=(?P<p>0?\.\d+)\))?(?:@(?P<cutoff>\d
 class PreferenceMeasure:
     """A measure that needs the judged pairs themselves: ``ppref@10``, ``APpref``, ``PGC(p=0.8)``.
 
-    Attributes
-    ----------
-    family : str
-        ``ppref``, ``rpref``, ``wpref``, ``nwpref``, ``APpref`` or ``PGC``.
-    cutoff : int or None
-        How deep to look; None for everything that was retrieved.
-    persistence : float or None
-        RBO's p, of ``PGC`` only.
-
     Notes
     -----
     Carterette & Bennett, "Evaluation measures for preference judgments" (SIGIR 2008); Clarke, Luo & Smucker,
@@ -191,8 +182,11 @@ class PreferenceMeasure:
     """
 
     family: str
+    """``ppref``, ``rpref``, ``wpref``, ``nwpref``, ``APpref`` or ``PGC``."""
     cutoff: int | None = None
+    """How deep to look; None for everything that was retrieved."""
     persistence: float | None = None
+    """RBO's p, of ``PGC`` only."""
 
     @classmethod
     def parse(cls, text: str) -> "PreferenceMeasure":
@@ -272,20 +266,13 @@ def preference_matrix(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAgreement:
-    """How one run orders the judged pairs that it has near its top.
-
-    Attributes
-    ----------
-    run : str
-        The run tag.
-    agree, disagree : int
-        The decided pairs with both documents within the depth that the run orders as the majority does, and
-        those that it does not.
-    """
+    """How one run orders the judged pairs that it has near its top."""
 
     run: str
     agree: int
     disagree: int
+    """The decided pairs with both documents within the depth that the run orders as the majority does, and
+    those that it does not."""
 
     @property
     def ratio(self) -> float:
@@ -316,23 +303,17 @@ def pair_agreement(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairings:
-    """The judged pairs of the passages that a label set calls relevant.
-
-    Attributes
-    ----------
-    qrels : str
-        The label set.
-    passages : int
-        How many of its relevant passages (from grade 1 on) were compared.
-    won, lost, tied : int
-        Pairs by the majority of their votes. A pair of two such passages is won by one and lost by the other.
-    """
+    """The judged pairs of the passages that a label set calls relevant."""
 
     qrels: str
+    """The label set."""
     passages: int
+    """How many of its relevant passages (from grade 1 on) were compared."""
     won: int
     lost: int
     tied: int
+    """Pairs by the majority of their votes. A pair of two such passages is won by one and lost by the
+    other."""
 
     @told
     def share(self) -> float:

@@ -31,79 +31,57 @@ _ODDER = np.uint64(0xC2B2AE3D27D4EB4F)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHealth:
-    """What a run file holds. Counts are of queries where nothing else is said.
-
-    Attributes
-    ----------
-    path, tag, format : str
-        The file, the run tag (the file's name where it has none), ``TREC``, ``TREC without tag`` or
-        ``MS MARCO``.
-    columns : int
-        How many columns its lines have.
-    read_as : str
-        What it was taken for, in words: format, columns, lines, queries.
-    digest : str
-        The SHA-256 of the file as it is stored.
-    ranking : str
-        A digest of the rankings: equal for runs that rank the same documents alike, with any scores.
-    order : Order
-        What ranked the documents.
-    lines, queries : int
-        How many (query, document) lines and queries the run has.
-    depth_min, depth_max : int
-        The fewest and the most documents of a query.
-    missing, extra : tuple of str
-        The expected queries that the run misses, and its queries beyond the expected; empty where nothing is
-        expected.
-    cutoff : int
-        The depth that the following look at.
-    ties_at_top, ties_at_cutoff : int
-        Queries whose first document shares its score with the second; whose last document inside the cut-off
-        shares it with the first one outside.
-    rank_contradicts_score : int
-        Queries in which a document with a higher score has a rank that is not better.
-    first_rank : int or None
-        The smallest number in the rank column; None where it holds none.
-    negative_scores, infinite_scores : int
-        Lines with a score below zero; with one beyond the numbers that a computer holds, which is infinite.
-    other_tags : tuple of str
-        Tags other than the first line's, by their first word; only some where there are many.
-    judged : float or None
-        Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
-        is judged, averaged over all judged queries; None without qrels.
-    relevant_first, relevant_at_cutoff : int or None
-        The judged queries with a relevant document at the first place, and in the first ``cutoff``; None
-        without qrels.
-    notices : tuple of Notice
-        What the reader met.
-    """
+    """What a run file holds. Counts are of queries where nothing else is said."""
 
     path: str
     tag: str
     format: str
+    """The file, the run tag (the file's name where it has none), ``TREC``, ``TREC without tag``
+    or ``MS MARCO``."""
     columns: int
+    """How many columns its lines have."""
     read_as: str
+    """What it was taken for, in words: format, columns, lines, queries."""
     digest: str
+    """The SHA-256 of the file as it is stored."""
     ranking: str
+    """A digest of the rankings: equal for runs that rank the same documents alike, with any scores."""
     order: Order
+    """What ranked the documents."""
     lines: int
     queries: int
+    """How many (query, document) lines and queries the run has."""
     depth_min: int
     depth_max: int
+    """The fewest and the most documents of a query."""
     missing: tuple[str, ...]
     extra: tuple[str, ...]
+    """The expected queries that the run misses, and its queries beyond the expected; empty where nothing is
+    expected."""
     cutoff: int
+    """The depth that the following look at."""
     ties_at_top: int
     ties_at_cutoff: int
+    """Queries whose first document shares its score with the second; whose last document inside the cut-off
+    shares it with the first one outside."""
     rank_contradicts_score: int
+    """Queries in which a document with a higher score has a rank that is not better."""
     first_rank: int | None
+    """The smallest number in the rank column; None where it holds none."""
     negative_scores: int
     infinite_scores: int
+    """Lines with a score below zero; with one beyond the numbers that a computer holds, which is infinite."""
     other_tags: tuple[str, ...]
+    """Tags other than the first line's, by their first word; only some where there are many."""
     judged: float | None
+    """Judged@cutoff, as the measure: the share of the documents returned in the first ``cutoff`` places that
+    is judged, averaged over all judged queries; None without qrels."""
     relevant_first: int | None
     relevant_at_cutoff: int | None
+    """The judged queries with a relevant document at the first place, and in the first ``cutoff``; None
+    without qrels."""
     notices: tuple[Notice, ...] = field(default=())
+    """What the reader met."""
 
 
 @dataclass(frozen=True, slots=True)
