@@ -145,10 +145,8 @@ def on_a_study(verb: Printed, study: Path) -> None:
     verb("gold", study, "--accept", "--file", COLLECTION / "gold.tsv")
     verb("plan", study, "--trials", 20)
     with keep_marketplace_open(Study(study)):
-        model = Endpoint()
-        verb("judge", study, "--url", model.url, "--model", "taste")
-        model.server.shutdown()
-        model.server.server_close()
+        with Endpoint() as model:
+            verb("judge", study, "--url", model.url, "--model", "taste")
         verb("publish", study, "--sandbox", "--yes")
         verb("work", study, "--workers", 6, "--error", 0.1, "--truth", TRUTH)
         verb("collect", study)

@@ -6,9 +6,7 @@ import sys
 import warnings
 from dataclasses import replace
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -32,6 +30,7 @@ from prefjudge.reading.runs.tables import TableRuns, Tables
 from prefjudge.reading.unpacking import parts_of
 from prefjudge.show.cells import Column, Table
 from prefjudge.steps.compare import compare
+from tests.serving import Files, Serving
 
 from .test_copies import text
 from .test_files import quick, run_files
@@ -684,25 +683,15 @@ def test_a_place_that_cannot_be_written(engine, tmp_path):
         engine.save(one(1), str(tmp_path / "file" / "x.parquet"))
 
 
-class Server(SimpleHTTPRequestHandler):
-    def __init__(self, *given, **more):
-        super().__init__(*given, directory=DEMO / "runs", **more)
-
-    def log_message(self, *_):
-        pass
-
-
 def test_what_is_not_shown_of_an_address_goes_with_the_work(engine, tmp_path):
     """To whoever reads it: the processes of an engine know nothing of this one."""
     pytest.importorskip("aiohttp", reason="reads objects (extra remote)")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        address = without_secrets(f"http://127.0.0.1:{server.server_port}/lexical.txt?sig=s3cret")
+    with Serving(partial(Files, directory=DEMO / "runs")) as server:
+        address = without_secrets(f"{server.origin}/lexical.txt?sig=s3cret")
         asked = runs_of(engine, address)
         if name_of(engine) == "spark":
             save_pool(asked, str(tmp_path / "pool.parquet"), depth=2)
         heads = asked.top(2)
-        server.shutdown()
     home = files.RunFiles([DEMO / "runs" / "lexical.txt"]).top(2)
     assert as_rows(heads) == as_rows(home)
     if name_of(engine) == "spark":

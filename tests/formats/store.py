@@ -1,39 +1,32 @@
 """A store of objects on this machine (moto's), and a proxy before it that fails when it is told to."""
 
 import http.client
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.serving import Handler, Serving
 
 Fault = Callable[["_Handler", bytes], bool]
 """Takes the answer's body, and tells whether it has answered."""
 
 
-class Proxy(ThreadingHTTPServer):
+class Proxy(Serving):
     """Forwards requests; each GET of an object meets the next fault of the list, if there is one."""
 
-    daemon_threads = True
-
     def __init__(self, behind: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.behind = behind
         self.faults: list[Fault | None] = []
         self.ranges = True
         self.pack: Callable[[bytes], bytes] | None = None
         self.asked: list[str] = []
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        super().__init__(_Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: readers that hang up are what is tested."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server: Proxy
 
@@ -41,9 +34,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._forward()
 
     do_HEAD = do_PUT = do_DELETE = do_GET  # noqa: N815
-
-    def log_message(self, *_: object) -> None:
-        pass
 
     def _forward(self) -> None:
         proxy = self.server

@@ -44,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         server.start()
         port = server.get_host_and_port()[1]
         proxy = Proxy(port)
-        patch.setenv("AWS_ENDPOINT_URL_S3", proxy.address)
+        patch.setenv("AWS_ENDPOINT_URL_S3", proxy.origin)
         patch.setattr(remote, "PAUSES", (0.001,) * 4)
         client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}")
         client.create_bucket(Bucket="runs")
@@ -88,7 +88,7 @@ def test_verbs_take_objects_wherever_they_take_files(store: Any, tmp_path: Path)
     there = prefjudge.pool(
         runs=[f"s3://runs/{name}.gz" for name in names],
         qrels="s3://runs/qrels.txt",
-        queries=f"{store.proxy.address}/runs/queries.tsv",
+        queries=f"{store.proxy.origin}/runs/queries.tsv",
         collection="s3://runs/collection.tsv",
         out=tmp_path / "there.tsv",
     )
@@ -108,7 +108,7 @@ def test_a_fault_passes_and_no_byte_is_lost(
     if silent in faults:
         monkeypatch.setattr(remote, "PATIENCE", 0.3)
     long.proxy.faults += faults
-    assert read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt") == LINES
+    assert read(f"{long.proxy.origin}/runs/long.txt" if web else "s3://runs/long.txt") == LINES
     assert not long.proxy.faults or web
 
 
@@ -119,13 +119,13 @@ def test_a_web_server_that_sends_too_little_is_asked_again(
     """A byte now and then, which is as good as silence; and a part, which is not all."""
     monkeypatch.setattr(remote, "PATIENCE", 0.3)
     long.proxy.faults += [fault, fault]
-    assert read(f"{long.proxy.address}/runs/long.txt") == LINES
+    assert read(f"{long.proxy.origin}/runs/long.txt") == LINES
     assert not long.proxy.faults
 
 
 def test_what_a_web_server_packs_is_unpacked_and_read_to_its_end(long: Any) -> None:
     """It was asked not to; where the packed data ends early, no client library says so."""
-    address = f"{long.proxy.address}/runs/long.txt"
+    address = f"{long.proxy.origin}/runs/long.txt"
     long.proxy.pack = gzip.compress
     assert read(address) == LINES
     long.proxy.pack = lambda data: gzip.compress(data)[:-20]
@@ -174,7 +174,7 @@ def test_objects_of_google_cloud_storage_are_read(monkeypatch: pytest.MonkeyPatc
 def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
     long.proxy.ranges = False
     long.proxy.faults += [cut, cut]
-    assert read(f"{long.proxy.address}/runs/long.txt") == LINES
+    assert read(f"{long.proxy.origin}/runs/long.txt") == LINES
     assert not long.proxy.faults
 
 
@@ -182,7 +182,7 @@ def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
 def test_tries_are_counted(long: Any, web: bool) -> None:
     long.proxy.faults += [busy] * 100
     with pytest.raises(InputError, match=r"even after 4 more tries"):
-        read(f"{long.proxy.address}/runs/long.txt" if web else "s3://runs/long.txt")
+        read(f"{long.proxy.origin}/runs/long.txt" if web else "s3://runs/long.txt")
     assert len(long.proxy.asked) < 25
 
 
@@ -304,7 +304,7 @@ def test_what_is_shown_of_an_address_holds_no_secret(given: str, said: str) -> N
 
 def test_no_secret_is_in_a_result_or_an_error(long: Any) -> None:
     long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
-    host = long.proxy.address.removeprefix("http://")
+    host = long.proxy.origin.removeprefix("http://")
     signed = f"http://me:s3cret@{host}/runs/run.txt?X-Amz-Credential=AKIA&sig=abc123"
     said = [repr(prefjudge.score(runs=[signed], qrels=[DEMO / "qrels.txt"]))]
     for wrong in (signed.replace("run.txt", "none.txt"), signed.replace("run.txt", "long.txt")):
@@ -372,7 +372,7 @@ def test_a_copy_is_known_by_the_address_and_its_etag(
         prefjudge.pool(runs=[address], depth=2, out=tmp_path / "pool")
         return sum(line.startswith("GET /runs/run.txt") for line in long.proxy.asked)
 
-    address = f"{long.proxy.address}/runs/run.txt"
+    address = f"{long.proxy.origin}/runs/run.txt"
     long.put(Key="run.txt", Body=(DEMO / "runs" / "lexical.txt").read_bytes())
     assert fetched("s3://runs/run.txt") == 2
     first = (tmp_path / "pool").read_bytes()

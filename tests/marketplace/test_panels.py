@@ -5,7 +5,6 @@ import re
 import socket
 import threading
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 from urllib.parse import urlencode, urlsplit
 
@@ -19,6 +18,7 @@ from prefjudge.marketplace.site import panels, state
 from prefjudge.marketplace.site.state import PanelTokens
 from prefjudge.resources import is_inside
 from tests.marketplace.people import Admin, Clock, new_requester, offer
+from tests.serving import Handler, Serving
 
 HTTP = urllib3.PoolManager(retries=False)
 JSON = {"Accept": "application/json"}
@@ -502,26 +502,16 @@ def keys():
     document = json.dumps({"keys": [{**public, "kid": "k1", "use": "sig", "alg": "RS256"}]}).encode()
     asked: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Keys(Handler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            self.send_response(200 if self.path == "/jwks.json" else 404)
-            self.send_header("Content-Length", str(len(document)))
-            self.end_headers()
-            self.wfile.write(document)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.answer(200 if self.path == "/jwks.json" else 404, document)
 
     def token(claims, key=private, kid="k1", algorithm="RS256") -> str:
         return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid})
 
-    yield token, f"http://127.0.0.1:{server.server_port}/jwks.json", asked
-    server.shutdown()
-    server.server_close()
+    with Serving(Keys) as server:
+        yield token, f"{server.origin}/jwks.json", asked
 
 
 def test_a_secured_link_counts_only_with_the_panels_token(requester, desk, clock, keys):

@@ -2,12 +2,11 @@
 
 # ruff: noqa: E501 - rows of samples read best as rows
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from prefjudge.marketplace.site.pages import asset, render_page
 from prefjudge.marketplace.site.panels import KINDS
+from tests.serving import Handler, Serving
 
 NONCE = "bm9uY2U="
 POLICY = (
@@ -200,7 +199,38 @@ def rendered(name: str, **changes: Any) -> str:
     return render_page(name.partition("-")[0], context(name) | changes)
 
 
-class Gallery:
+class _Page(Handler):
+    server: "Gallery"
+
+    def do_GET(self) -> None:
+        gallery, path = self.server, self.path.partition("?")[0]
+        found = asset(path.removeprefix("/assets/"))
+        if ("GET", path) in gallery.answers:
+            gallery.asked.append(("GET", path, ""))
+            self.show(*gallery.answers["GET", path])
+        elif found:
+            self.show(200, found[0].decode(), found[1])
+        elif path == "/frame":
+            self.show(200, gallery.frame, policy="sandbox allow-scripts allow-forms")
+        elif path[1:] in PAGES:
+            self.show(200, rendered(path[1:], **gallery.changes))
+        else:
+            gallery.asked.append(("GET", path, ""))
+            self.show(200, "<!doctype html><html lang=en><title>Elsewhere</title>", "text/html")
+
+    def do_POST(self) -> None:
+        gallery = self.server
+        gallery.asked.append(("POST", self.path, self.body().decode()))
+        self.show(*gallery.answers.get(("POST", self.path), (200, rendered("submitted"))))
+
+    def show(
+        self, status: int, text: str, media: str = "text/html; charset=utf-8", policy: str = POLICY
+    ) -> None:
+        headers = {"Content-Type": media, "Content-Security-Policy": policy, "Cache-Control": "no-store"}
+        self.answer(status, text.encode(), headers)
+
+
+class Gallery(Serving):
     """Serves each page at ``/<name>``; what is asked of it otherwise is kept in ``asked``."""
 
     def __init__(self) -> None:
@@ -208,49 +238,4 @@ class Gallery:
         self.frame = "<!doctype html><html lang=en><title>HIT</title><main><h1>A HIT</h1></main>"
         self.changes: dict[str, Any] = {}
         self.answers: dict[tuple[str, str], tuple[int, str]] = {}
-        gallery = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                found = asset(path.removeprefix("/assets/"))
-                if ("GET", path) in gallery.answers:
-                    gallery.asked.append(("GET", path, ""))
-                    self.answer(*gallery.answers["GET", path], "text/html; charset=utf-8")
-                elif found:
-                    self.answer(200, found[0].decode(), found[1])
-                elif path == "/frame":
-                    self.answer(
-                        200, gallery.frame, "text/html; charset=utf-8", "sandbox allow-scripts allow-forms"
-                    )
-                elif path[1:] in PAGES:
-                    self.answer(200, rendered(path[1:], **gallery.changes), "text/html; charset=utf-8")
-                else:
-                    gallery.asked.append(("GET", path, ""))
-                    self.answer(200, "<!doctype html><html lang=en><title>Elsewhere</title>", "text/html")
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                gallery.asked.append(("POST", self.path, body))
-                status, text = gallery.answers.get(("POST", self.path), (200, rendered("submitted")))
-                self.answer(status, text, "text/html; charset=utf-8")
-
-            def answer(self, status: int, text: str, media: str, policy: str = POLICY) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", media)
-                self.send_header("Content-Security-Policy", policy)
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(_Page)

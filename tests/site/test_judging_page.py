@@ -1,7 +1,5 @@
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -9,6 +7,7 @@ import pytest
 
 from prefjudge.core.hits import Comparison, Layout, Passage, layout_index
 from prefjudge.pages.hit import Example, HitPage, render_hit_page
+from tests.serving import Handler, Serving
 from tests.site.conftest import inspect, soon
 
 ASSIGNMENT = "3ABCDEFGHIJKLMNOPQRSTUVWXYZ012"
@@ -36,41 +35,28 @@ def page_of(count: int = 4, **changes: Any) -> HitPage:
     return HitPage(**{**fields, **changes})
 
 
-class Platform:
+class _Page(Handler):
+    server: "Platform"
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        self.show(self.server.html if path == "/page" else self.server.around(self.path))
+
+    def do_POST(self) -> None:
+        self.server.submitted.append(dict(parse_qsl(self.body().decode(), strict_parsing=True)))
+        self.show("<!doctype html><html lang=en><title>Thanks</title><h1>Thanks</h1>")
+
+    def show(self, html: str) -> None:
+        self.answer(200, html.encode(), {"Content-Type": "text/html; charset=utf-8"})
+
+
+class Platform(Serving):
     """Serves one judging page, alone or in a sandboxed frame, and keeps what is submitted."""
 
     def __init__(self) -> None:
         self.html = ""
         self.submitted: list[dict[str, str]] = []
-        platform = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = urlsplit(self.path).path
-                self.answer(platform.html if path == "/page" else platform.around(self.path))
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                platform.submitted.append(dict(parse_qsl(body, strict_parsing=True)))
-                self.answer("<!doctype html><html lang=en><title>Thanks</title><h1>Thanks</h1>")
-
-            def answer(self, html: str) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.wfile.write(html.encode())
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(_Page)
 
     def url(self, page: HitPage, assignment: str = ASSIGNMENT) -> str:
         self.html = render_hit_page(page)
@@ -98,9 +84,8 @@ class Platform:
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    started = Platform()
-    yield started
-    started.stop()
+    with Platform() as started:
+        yield started
 
 
 def place(page: Any) -> str:

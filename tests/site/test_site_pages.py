@@ -14,9 +14,8 @@ from tests.site.gallery import HOSTILE, PAGES, Gallery, context, rendered
 
 @pytest.fixture(scope="module")
 def gallery() -> Iterator[Gallery]:
-    shown = Gallery()
-    yield shown
-    shown.stop()
+    with Gallery() as shown:
+        yield shown
 
 
 @pytest.fixture(scope="module")

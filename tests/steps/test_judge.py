@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,37 @@ from prefjudge.steps.run import RunResult, run
 from prefjudge.study.imports import load_votes, longest_reply
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
+from tests.serving import Handler, Serving
 from tests.steps.test_road import TRUTH
 from tests.steps.test_run import answers, best_of
 
 BOTH = re.compile(r'Question: (.*?)\n\nPassage 1:\n"""\n(.*?)\n"""\n\nPassage 2:\n"""\n(.*?)\n"""', re.S)
 
 
-class Endpoint:
+class _Chat(Handler):
+    server: "Endpoint"
+
+    def do_POST(self) -> None:
+        body, endpoint = json.loads(self.body()), self.server
+        status, headers = endpoint.trouble.pop() if endpoint.trouble else (200, {})
+        reply = b""
+        if status == 200:
+            prompt = body["messages"][0]["content"]
+            endpoint.asked.append(prompt)
+            endpoint.authorization.add(self.headers["Authorization"])
+            found = BOTH.search(prompt)
+            assert found, prompt
+            usage = {
+                "prompt_tokens": endpoint.prompt_tokens(prompt),
+                "completion_tokens": endpoint.reply_tokens,
+            }
+            said = endpoint.reply(endpoint.taste(*found.groups()))
+            reply = json.dumps({"usage": usage, **said}).encode()
+        with suppress(ConnectionError):  # nobody waits for what comes too late
+            self.answer(status, reply, headers)
+
+
+class Endpoint(Serving):
     """Answers chat completions like a model with a taste, after some trouble."""
 
     def __init__(self) -> None:
@@ -38,46 +61,14 @@ class Endpoint:
         self.prompt_tokens = lambda prompt: 100
         self.reply_tokens = 1
         self.reply = lambda text: {"choices": [{"message": {"content": text}}]}
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, headers = endpoint.trouble.pop() if endpoint.trouble else (200, {})
-                reply = b""
-                if status == 200:
-                    prompt = body["messages"][0]["content"]
-                    endpoint.asked.append(prompt)
-                    endpoint.authorization.add(self.headers["Authorization"])
-                    found = BOTH.search(prompt)
-                    assert found, prompt
-                    usage = {
-                        "prompt_tokens": endpoint.prompt_tokens(prompt),
-                        "completion_tokens": endpoint.reply_tokens,
-                    }
-                    said = endpoint.reply(endpoint.taste(*found.groups()))
-                    reply = json.dumps({"usage": usage, **said}).encode()
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(reply))}.items():
-                    self.send_header(name, value)
-                with suppress(ConnectionError):  # nobody waits for what comes too late
-                    self.end_headers()
-                    self.wfile.write(reply)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(_Chat)
+        self.url = f"{self.origin}/v1"
 
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    made = Endpoint()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with Endpoint() as made:
+        yield made
 
 
 def count_pairs(study: Path) -> int:

@@ -9,10 +9,8 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from http.client import RemoteDisconnected
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree
-from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -34,6 +32,7 @@ from prefjudge.study.progress import Remark, save_remarks
 from prefjudge.study.store import Study
 from prefjudge.words import chance_text, many
 from tests.cli.conftest import prefjudge
+from tests.serving import Serving
 from tests.steps.test_release import judged as judged  # the fixture
 from tests.steps.test_release import once_judged as once_judged  # the fixture
 
@@ -361,15 +360,11 @@ def test_a_full_disk_is_told_and_a_reader_who_leaves_is_no_trouble(
         raise troubles.pop(0)
 
     shown = LivePage(mark, str, ("", ""))
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(shown)) as server:
-        Thread(target=server.serve_forever, args=(0.01,)).start()
-        address = f"http://127.0.0.1:{server.server_port}/"
-        try:
-            assert fetched(address) == (503, "the report cannot be written: No space left on device\n")
-            with pytest.raises(RemoteDisconnected):
-                fetched(address)
-        finally:
-            server.shutdown()
+    with Serving(_handler(shown)) as server:
+        address = f"{server.origin}/"
+        assert fetched(address) == (503, "the report cannot be written: No space left on device\n")
+        with pytest.raises(RemoteDisconnected):
+            fetched(address)
     assert capsys.readouterr().err == ""
 
 

@@ -2,11 +2,9 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -28,6 +26,7 @@ from prefjudge.study.progress import first_answers_since
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.people import Admin
+from tests.serving import Files, Handler, Serving
 from tests.steps.conftest import edit
 from tests.steps.test_road import TRUTH, kept_votes
 
@@ -266,11 +265,6 @@ def test_an_undescribed_target_is_named(pooled: Path) -> None:
         publish(pooled, live=True, yes=True)
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 def lengthen(study: Path) -> None:
     with Study(study).transaction() as db:
         db.execute("UPDATE passages SET text = text || ' ' || :more", more="and so on " * 700)
@@ -286,18 +280,13 @@ def test_pages_that_the_api_finds_too_large_are_served_as_files(pooled: Path) ->
         assert (status(pooled).hits, status(pooled).committed) == ({}, "0.00"), "and it can be packed anew"
         pages = pooled / "pages"
         pages.mkdir()
-        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(pages)))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
+        with Serving(partial(Files, directory=str(pages))) as server:
             config = pooled / "study.toml"
-            url = f'pages_url = "http://127.0.0.1:{server.server_port}/"'
+            url = f'pages_url = "{server.origin}/"'
             config.write_text(config.read_text().replace("[design]", f"[design]\n{url}"))
             publish(pooled, yes=True)
             work(pooled, workers=4, error=0.0, truth=TRUTH)
             assert collect(pooled).finished
-        finally:
-            server.shutdown()
-            server.server_close()
     assert set(kept_votes(pooled).values()) == {1}
     assert len(list(pages.iterdir())) == 7
 
@@ -356,34 +345,25 @@ def test_a_sandbox_is_never_a_live_marketplace(pooled: Path, live: Server) -> No
         publish(pooled, yes=True)
 
 
-class _Api(BaseHTTPRequestHandler):
+class _Api(Handler):
     """Another server: it speaks the API and nothing else, and not all of it."""
 
     behind = ""
     lacks = "ListWorkersWithQualificationType"
 
     def do_GET(self) -> None:
-        self._answer(404, b"not here")
+        self.answer(404, b"not here")
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.body()
         if self.headers["X-Amz-Target"].endswith(self.lacks):
-            self._answer(400, b'{"__type": "UnknownOperationException"}')
+            self.answer(400, b'{"__type": "UnknownOperationException"}')
             return
         names = ("X-Amz-Target", "Content-Type")
         reply = urllib3.request(
             "POST", self.behind, body=body, headers={name: self.headers[name] for name in names}
         )
-        self._answer(reply.status, reply.data)
-
-    def _answer(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        self.answer(reply.status, reply.data)
 
 
 def test_any_server_that_speaks_the_api_is_a_target(
@@ -395,10 +375,8 @@ def test_any_server_that_speaks_the_api_is_a_target(
         monkeypatch.setenv(name, str(tmp_path / "none"))
     with start(f"sqlite:///{tmp_path / 'inner.db'}") as inner:
         monkeypatch.setattr(_Api, "behind", inner.endpoint)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        try:
+        with Serving(_Api) as server:
+            url = server.origin
             edit(pooled, more=f'\n[targets.sandbox]\nurl = "{url}/"\n')
             offer = publish(pooled, dry_run=True)
             assert (offer.hits, offer.endpoint) == (7, f"{url}/")
@@ -410,9 +388,6 @@ def test_any_server_that_speaks_the_api_is_a_target(
             assert (state.collected, state.open, state.reissued, state.rehearsal) == (1, 7, 1, None)
             assert pay(pooled, dry_run=True).dues[0].act == "decide"
             assert Study(pooled).setting("marketplace:sandbox") == url
-        finally:
-            server.shutdown()
-            server.server_close()
         with pytest.raises(CrowdError, match=f"no marketplace answers at {url}"):
             collect(pooled)
 
@@ -421,19 +396,12 @@ def test_any_server_that_speaks_the_api_is_a_target(
 def test_a_marketplace_that_is_down_does_not_pass_for_another(
     pooled: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(_Api, "do_GET", lambda self: self._answer(status, b"bad gateway"))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        config = pooled / "study.toml"
-        url = f"http://127.0.0.1:{server.server_port}"
-        config.write_text(config.read_text() + f'\n[targets.sandbox]\nurl = "{url}"\n')
+    monkeypatch.setattr(_Api, "do_GET", lambda self: self.answer(status, b"bad gateway"))
+    with Serving(_Api) as server:
+        edit(pooled, more=f'\n[targets.sandbox]\nurl = "{server.origin}"\n')
         with pytest.raises(CrowdError, match="no marketplace answers"):
             publish(pooled, dry_run=True)
         assert Study(pooled).setting("marketplace:sandbox") is None
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_answers_of_a_rehearsal_are_none_once_the_study_is_live(pooled: Path, live: Server) -> None:
