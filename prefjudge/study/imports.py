@@ -238,13 +238,15 @@ CarriedRow: TypeAlias = Mapping[str, Cell]
 class Carried:
     """A table that is carried: ``texts`` and ``numbers`` are its columns, ``key`` those that name a row.
 
-    A column in ``maybe`` may be empty; ``where`` chooses rows.
+    Rows are in the ``order`` of some columns, or of the key's. A column in ``maybe`` may be empty; ``where``
+    chooses rows.
     """
 
     table: str
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     key: tuple[str, ...]
+    order: tuple[str, ...] = ()
     maybe: frozenset[str] = frozenset()
     where: str = "1 = 1"
 
@@ -282,7 +284,13 @@ CARRIED: Mapping[str, Carried] = {
         key=("key",),
         where="key IN ('strategy', 'strategy model')",
     ),
-    "run": Carried(table="inputs", texts=("path", "digest", "name"), key=("name",), where="kind = 'run'"),
+    "run": Carried(
+        table="inputs",
+        texts=("path", "digest", "name"),
+        key=("name",),
+        order=("place", "name"),
+        where="kind = 'run'",
+    ),
     "candidate": Carried(table="pooled", texts=_CANDIDATE, key=_CANDIDATE),
     "copy": Carried(table="copies", texts=("doc_id", "copy_of"), key=("doc_id",)),
     "pair": Carried(
@@ -328,7 +336,7 @@ def load_carried(db: Connection, folder: Path) -> Iterator[tuple[str, dict[str, 
     for kind, one in CARRIED.items():
         columns = ", ".join(one.columns)
         for cells in db.execute(
-            f"SELECT {columns} FROM {one.table} WHERE {one.where} ORDER BY {', '.join(one.key)}"
+            f"SELECT {columns} FROM {one.table} WHERE {one.where} ORDER BY {', '.join(one.order or one.key)}"
         ):
             row = dict(zip(one.columns, cells, strict=True))
             if kind == "run":
@@ -356,7 +364,10 @@ def save_carried(db: Connection, folder: Path, rows: Sequence[tuple[str, Carried
         if odd is not None:
             raise StudyError(f"the log has a {kind} of other columns or kinds: {odd}", "Take it from Git.")
         if kind == "run":
-            chosen = [row | {"kind": "run", "path": str(_inside(folder, str(row["path"])))} for row in chosen]
+            chosen = [
+                row | {"kind": "run", "path": str(_inside(folder, str(row["path"]))), "place": place}
+                for place, row in enumerate(chosen, 1)
+            ]
         if len({row["pair_id"] for row in chosen if kind == "pair"}) < len(chosen) * (kind == "pair"):
             raise StudyError("the log has two pairs of one number", "Take it from Git.")
         db.insert_all(one.table, chosen)

@@ -79,13 +79,20 @@ def _pair(number: int, query: str, doc_a: str, doc_b: str, votes: int = 0) -> di
 
 
 def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
-    """Record the files that the study is made from; one of the same kind and name is replaced."""
-    files = list(inputs)
+    """Record the files that the study is made from; one of the same kind and name is replaced in place."""
+    files = {(file.kind, file.name): file for file in inputs}
+    places = {(kind, name): place for kind, name, place in db.execute("SELECT kind, name, place FROM inputs")}
+    fresh = enumerate((key for key in files if key not in places), start=max(places.values(), default=0) + 1)
+    places |= {key: place for place, key in fresh}
     db.executemany(
         "DELETE FROM inputs WHERE kind = :kind AND name = :name",
-        [{"kind": file.kind, "name": file.name} for file in files],
+        [{"kind": kind, "name": name} for kind, name in files],
     )
-    db.insert_all("inputs", files, "ON CONFLICT (kind, path) DO NOTHING")
+    db.insert_all(
+        "inputs",
+        ({**row_of(file), "place": places[key]} for key, file in files.items()),
+        "ON CONFLICT (kind, path) DO NOTHING",
+    )
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, Passage]) -> None:
@@ -225,8 +232,8 @@ def _compared_fields(db: Connection, passages: Mapping[str, Passage]) -> set[str
 
 
 def load_inputs(db: Connection) -> list[InputFile]:
-    """Return the files that the study was made from."""
-    return db.select(InputFile, "FROM inputs ORDER BY kind, path")
+    """Return the files that the study was made from, runs in the order in which it met them."""
+    return db.select(InputFile, "FROM inputs ORDER BY kind, place, path")
 
 
 def save_pair(db: Connection, number: int, query: str, doc_a: str, doc_b: str) -> None:

@@ -466,6 +466,7 @@ STEPS = [
     );
     """,
     "ALTER TABLE passages ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE inputs ADD COLUMN place BIGINT NOT NULL DEFAULT 0",
 ]
 
 

@@ -15,6 +15,7 @@ from prefjudge import board, import_votes, init, resolve
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.votes.votes import read_log, write_lines
 from prefjudge.steps.board.repository import LOG_FILE, extend_log
+from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import Study
 from tests.cli.conftest import program_of_that_name
 from tests.steps.conftest import COLLECTION, contents, edit, fix_key, let_all_work_at_once
@@ -57,6 +58,11 @@ def answers_of(study: Path) -> dict[str, object]:
             stored[table] = sorted(db.execute(f"SELECT * FROM {table}"), key=repr)
     kept = ("answers", "duels", "challengers", "pooled", "pairs")
     return {table: stored[table] for table in kept}
+
+
+def runs_of(study: Path) -> list[str]:
+    with Study(study).transaction(write=False) as db:
+        return [one.name for one in load_inputs(db) if one.kind == "run"]
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +177,8 @@ def test_a_fresh_clone_is_the_same_study(walked: Path, workshop: Workshop, tmp_p
         resolve(study, out=tmp_path / f"{study.name}.qrels")
     assert (tmp_path / "clone.qrels").read_bytes() == (tmp_path / "leaderboard.qrels").read_bytes()
     assert board("runs", clone, new=True).submissions == ()
+    met = [[run.rpartition("-")[2] for run in runs_of(study)] for study in (walked, clone)]
+    assert met[0] == met[1] == ["bm25", "lsi100", "tfidf", "char4"], "as they came, and not by name"
     assert board("log", clone).logged == 0, "the log says the same of the study that is made of it"
     assert "?? " not in workshop(clone, "git", "status", "--short")
 
@@ -184,6 +192,12 @@ def test_the_log_holds_nobody(walked: Path) -> None:
     assert private
     assert not [one for one in private if one in log]
     assert str(walked) not in log
+
+
+def test_a_log_written_at_once_has_the_runs_as_they_came(walked: Path, tmp_path: Path) -> None:
+    extend_log(Study(walked), tmp_path / "log.jsonl")
+    lines, _ = read_log((tmp_path / "log.jsonl").read_bytes(), "")
+    assert [line.row["name"] for line in lines if line.kind == "run"] == runs_of(walked)
 
 
 def test_a_line_that_is_changed_removed_or_moved_is_found(walked: Path, tmp_path: Path) -> None:
