@@ -1,7 +1,7 @@
 """Outcomes: does a run answer more queries, or rank the answers better?"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -110,22 +110,25 @@ def outcomes_of_pairs(
 
 
 def level_of_arrival(number: int, alpha: float = 0.05) -> float:
-    """Return the level of a gain for the run that came in after so many others.
+    """Return the level of each of the two tests of the run that came in after so many others.
 
-    All levels together are ``alpha``, however many runs will come: what was said of a run stays.
+    All levels together are ``alpha``, however many runs will come: under the same labels what was said of a
+    run stays, and any claim, of a gain or a harm, is wrong on at most that share of boards of equal runs.
     """
-    return alpha / (number * (number + 1))
+    return alpha / (2 * number * (number + 1))
 
 
 def outcomes_of_arrivals(
-    scores: Scores, runs: Sequence[str], *, alpha: float = 0.05
+    scores: Scores, runs: Sequence[str], *, alpha: float = 0.05, withdrawn: Collection[str] = ()
 ) -> tuple[tuple[Outcomes, ...], tuple[str, ...]]:
     """Break down each run against the state of the art before it, in the order in which the runs came in.
 
-    Returns the rows, and the runs that were the state of the art: the first, and each that improves.
+    Returns the rows, and the runs that were the state of the art: the first, and each that improves. Those
+    that were withdrawn are passed over; they keep their levels, which nobody gets by withdrawing.
     """
-    line, rows = [runs[0]], list[Outcomes]()
-    for number, run in enumerate(runs[1:], 1):
+    standing = [(number, run) for number, run in enumerate(runs) if run not in withdrawn]
+    line, rows = [run for _, run in standing[:1]], list[Outcomes]()
+    for number, run in standing[1:]:
         level = level_of_arrival(number, alpha)
         rows += outcomes_of_pairs(scores, [(line[-1], run)], alpha=level, harm_alpha=alpha)
         line += [run] if rows[-1].verdict.improves else []

@@ -37,6 +37,7 @@ from prefjudge.reading.inputs import (
     take_one_run,
     take_runs,
 )
+from prefjudge.reading.leaderboards import read_run_metadata
 from prefjudge.reading.opened import tag_of
 from prefjudge.reading.options import InputOptions
 from prefjudge.reading.runs.runs import renamed
@@ -64,7 +65,7 @@ class Comparison:
     @property
     def next_level(self) -> float | None:
         """The level of a gain of the next run that comes in; None unless the runs came one after another."""
-        arrived = len(self.outcomes) + 1
+        arrived = len(self.significance.runs)
         return level_of_arrival(arrived, self.significance.alpha) if self.state_of_the_art else None
 
     def document(self) -> dict[str, Any]:
@@ -130,8 +131,8 @@ class CompareResult(Shown):
             if one.state_of_the_art:
                 line = ", then ".join(one.state_of_the_art)
                 found.append(
-                    f"State of the art by {tested.measure} under {tested.qrels}, the runs as given: {line}. "
-                    f"The next run gains at p ≤ {one.next_level:.2g}."
+                    f"State of the art by {tested.measure} under {tested.qrels}, the runs as they came in: "
+                    f"{line}. The next run gains at p ≤ {one.next_level:.2g}."
                 )
                 tables.append(outcomes_table([(tested, row) for row in one.outcomes]).only(_ARRIVAL))
                 continue
@@ -210,8 +211,10 @@ def compare(
         Test so that you may look every day, and stop at any time: the sequential test, whose p-values and
         intervals hold at all looks together.
     arrivals : bool
-        The runs came in one after another, in this order: break down each by outcome against the state of the
-        art before it, "do no harm". A gain has the level alpha / (n (n + 1)) after n runs, whatever comes.
+        The runs came in one after another, in this order or as the study met them: break down each by outcome
+        against the state of the art before it, "do no harm". After n runs each of the two tests has the level
+        alpha / (2 n (n + 1)): under one set of labels alpha holds for all claims, whatever comes. Runs whose
+        metadata says that they were withdrawn are passed over.
     correction : Correction
         How the p-values of several pairs are adjusted.
     alpha : float
@@ -233,10 +236,18 @@ def compare(
     """
     if sequential and test not in (None, SignificanceTest.SEQUENTIAL):
         raise InputError(f"--sequential is a test of its own, beside --test {test}", "Leave one of them out.")
-    if arrivals and several(baseline):
+    beside = {
+        "--baseline": several(baseline),
+        "--sequential": sequential,
+        "--test": test,
+        "--resamples": resamples,
+        "--correction": Correction(correction) is not Correction.HOLM,
+    }
+    if arrivals and (other := next((name for name, given in beside.items() if given), None)):
         raise InputError(
-            "--arrivals compares each run with the state of the art, beside a --baseline",
-            "Leave one of them out.",
+            f"{other} changes nothing beside --arrivals, which has its own tests of each run against the "
+            "state of the art",
+            f"Leave out {other}.",
         )
     a, b = (_called(maybe(take_one_run, run), name) for run, name in ((a, "a"), (b, "b")))
     out = as_path(out)
@@ -276,6 +287,11 @@ def compare(
             alpha=alpha,
             resamples=resamples,
         )
+        if arrivals and study is None and len(found.runs) > len(files):
+            found.note(
+                "compare",
+                "a pattern or folder gives runs in the order of their names: taken as that of arrival",
+            )
         comparisons = compared(found, measure, leads, chosen, b, arrivals=arrivals)
         made = found.made_from(seed=found.seed_words)
     broken_down = any(comparison.outcomes for comparison in comparisons)
@@ -302,7 +318,8 @@ def compared(
         if b is not None:
             tag_of(b, sources, scores.runs, "B")
         tested = chosen(scores, baseline=names, rng=found.rng("compare"))
-        comparisons.append(_with_outcomes(scores, tested, arrivals=arrivals))
+        withdrawn = _withdrawn(found, scores.runs) if arrivals else None
+        comparisons.append(_with_outcomes(scores, tested, withdrawn))
     _note_several_answers(found, comparisons)
     if comparisons[0].significance.test is SignificanceTest.SEQUENTIAL:
         what = "only the sequential test is valid however often you look; all else is for one look"
@@ -315,15 +332,25 @@ def _called(run: Source | None, name: str) -> Source | None:
     return renamed(run, name) if isinstance(run, Held) else run
 
 
-def _with_outcomes(scores: "Scores", tested: "Significance", *, arrivals: bool) -> Comparison:
+def _withdrawn(found: Findings, runs: Sequence[str]) -> frozenset[str]:
+    """Return the runs whose metadata says that they were withdrawn."""
+    files = [(Path(source), run) for source, run in zip(found.reader.sources, runs, strict=True)]
+    gone = [run for at, run in files if at.is_file() and read_run_metadata(at, found.notices).withdrawn]
+    if gone:
+        found.note("compare", f"withdrawn, and so passed over: {', '.join(gone)}")
+    return frozenset(gone)
+
+
+def _with_outcomes(scores: "Scores", tested: "Significance", withdrawn: frozenset[str] | None) -> Comparison:
+    """Return a comparison with its outcomes; with those ``withdrawn`` where the runs are arrivals."""
     reciprocal = scores.measure.startswith("RR")
     names = [(tested.runs[a], tested.runs[b]) for a, b in zip(tested.a, tested.b, strict=True)]
     divided = tested.correction is not Correction.NONE
     rows, line = tuple[Outcomes, ...](), tuple[str, ...]()
-    if arrivals and not reciprocal:
+    if withdrawn is not None and not reciprocal:
         raise InputError(f"--arrivals takes reciprocal ranks, not {scores.measure}", "Add --measure RR@100.")
-    if arrivals:
-        rows, line = outcomes_of_arrivals(scores, scores.runs, alpha=tested.alpha)
+    if withdrawn is not None:
+        rows, line = outcomes_of_arrivals(scores, scores.runs, alpha=tested.alpha, withdrawn=withdrawn)
     elif reciprocal:
         rows = outcomes_of_pairs(scores, names, alpha=tested.alpha, divided=divided)
     without = f"Outcomes are of reciprocal ranks, and {scores.measure} is not one: add --measure RR@100."

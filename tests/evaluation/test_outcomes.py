@@ -206,15 +206,16 @@ def test_each_arrival_meets_the_state_of_the_art_at_a_level_of_its_own() -> None
         ("C", "E", "mixed"),
     ]
     assert line == ("A", "C")
-    assert [row.alpha for row in rows] == pytest.approx([0.05 / 2, 0.05 / 6, 0.05 / 12, 0.05 / 20])
+    assert [row.alpha for row in rows] == pytest.approx([0.05 / 4, 0.05 / 12, 0.05 / 24, 0.05 / 40])
     assert {row.harm_alpha for row in rows} == {0.05}
-    assert sum(level_of_arrival(number) for number in range(1, 5000)) == pytest.approx(0.05, rel=1e-3)
+    two = sum(2 * level_of_arrival(number) for number in range(1, 5000))
+    assert two == pytest.approx(0.05, rel=1e-3), "answers and ranking may each be claimed"
     (level,) = (
         one
         for one in outcomes_table([(scores_at(answers[:, None]), row) for row in rows]).notes
         if "its level" in one
     )
-    assert "0.025" not in level
+    assert "0.0125" not in level
 
 
 def test_what_was_said_of_an_arrival_stays_when_others_follow() -> None:
@@ -224,3 +225,15 @@ def test_what_was_said_of_an_arrival_stays_when_others_follow() -> None:
     fewer, earlier = outcomes_of_arrivals(scores_at(positions[:, :4]), tuple("ABCD"))
     assert every[:3] == fewer
     assert line[: len(earlier)] == earlier
+
+
+def test_a_run_that_was_withdrawn_is_nowhere_in_the_line_and_gives_its_level_to_nobody() -> None:
+    first = np.array([5] * 150 + [0] * 50)
+    positions = np.column_stack([first, np.full(200, 4), np.full(200, 4), np.full(200, 3)])
+    every, line = outcomes_of_arrivals(scores_at(positions), tuple("ABCD"))
+    rows, left = outcomes_of_arrivals(scores_at(positions), tuple("ABCD"), withdrawn={"B"})
+    assert (line, left) == (("A", "B", "D"), ("A", "C", "D"))
+    assert [(row.a, row.b) for row in rows] == [("A", "C"), ("C", "D")]
+    assert [row.alpha for row in rows] == [row.alpha for row in every[1:]]
+    _, without_the_first = outcomes_of_arrivals(scores_at(positions), tuple("ABCD"), withdrawn={"A"})
+    assert without_the_first == ("B", "D")

@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,30 @@ def test_compare_tells_the_state_of_the_art_by_the_order_of_arrival(files: Path)
     assert found.state_of_the_art[0] == "low"
     assert turned.state_of_the_art == ("high",)
     assert [row.b for row in found.outcomes] == ["middle", "high"]
-    assert found.next_level == pytest.approx(0.05 / 12)
+    assert found.next_level == pytest.approx(0.05 / 24)
     line = ", then ".join(found.state_of_the_art)
-    assert f"under qrels, the runs as given: {line}." in str(compare(runs=runs, **given))
+    assert f"under qrels, the runs as they came in: {line}." in str(compare(runs=runs, **given))
     with pytest.raises(InputError, match="takes reciprocal ranks, not nDCG@10"):
         compare(runs=runs, **given | {"measure": "nDCG@10"})
-    with pytest.raises(InputError, match="beside a --baseline"):
-        compare(runs=runs, baseline="low", **given)
+    beside: dict[str, Any]
+    for beside in ({"baseline": "low"}, {"sequential": True}, {"test": "t"}, {"correction": "none"}):
+        with pytest.raises(InputError, match=f"--{next(iter(beside))} changes nothing beside --arrivals"):
+            compare(runs=runs, **given | beside)
+    assert not compare(runs=runs, **given).notices
+    pattern = compare(runs=files / "runs" / "*", **given)
+    assert "in the order of their names" in "".join(pattern.notices)
+
+
+def test_a_run_that_was_withdrawn_is_not_the_state_of_the_art(files: Path, tmp_path: Path) -> None:
+    for name in ("low", "middle", "high"):
+        copyfile(files / "runs" / f"{name}.txt.gz", tmp_path / f"{name}.txt.gz")
+    given: dict[str, Any] = {"qrels": files / "qrels.txt", "measure": "RR@100", "arrivals": True}
+    runs = [tmp_path / f"{name}.txt.gz" for name in ("high", "middle", "low")]
+    assert compare(runs=runs, **given).comparisons[0].state_of_the_art[0] == "high"
+    (tmp_path / "high-metadata.json").write_text('{"withdrawn": "2026-01-01"}')
+    found = compare(runs=runs, **given)
+    assert found.comparisons[0].state_of_the_art[0] == "middle"
+    assert "withdrawn, and so passed over: high" in "".join(found.notices)
 
 
 def test_compare_all_pairs_repeats_and_writes(files: Path, tmp_path: Path) -> None:
