@@ -228,6 +228,10 @@ ATTACKS: dict[str, tuple[Change, str]] = {
         new(withdrawn="2026-01-01", withdrawn_because="x"),
         "a new submission cannot be withdrawn",
     ),
+    "withdrawn on a day to come": (
+        said(withdrawn="2099-01-01", withdrawn_because="x"),
+        "withdrawn 2099-01-01 is a day to come",
+    ),
     "withdrawn without a word": (said(withdrawn="2026-01-01"), "go together"),
     "a longer embargo": (said(embargo_until=LATER), "an embargo may be shortened, not added or made longer"),
     "another team": (said(team="Bob's"), 'team stays "Eve\'s"'),
@@ -241,6 +245,10 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "another repository as the log": (another_repository(LOG_FILE), "must stay, as a plain file"),
     "UTF-16": (in_utf_16, "not UTF-8 text"),
     "a team like another but for what nobody sees": (new(team="Eve\u200b's"), "has the character U+200B"),
+    "a team that reads like another": (
+        new(team="Ev\u0435's"),
+        "has letters of CYRILLIC and LATIN in one word",
+    ),
     "a team that breaks the line": (new(team="x\n::error::y"), "has the character U+000A"),
     "looser rules": (rules("per_team = 99"), "only a maintainer"),
     "its own maintainer": (rules('maintainers = ["eve"]'), "only a m"),
@@ -275,6 +283,7 @@ def test_what_may_come_in(repository: Path) -> None:
         "withdrawn": (said(withdrawn=TODAY.isoformat(), withdrawn_because="a fault"), "eve"),
         "withdrawn for another": (said(withdrawn=TODAY.isoformat(), withdrawn_because="a fault"), "ada"),
         "a maintainer's": (file("README.md"), "ada"),
+        "a team of two scripts": (new(team="北京 University, α-team Москва"), "eve"),
         "a longer log": (longer_log, "ada"),
         "many of the house": (
             both(*(partial(write_submission, name=f"{TODAY:%Y%m%d}-h{n}") for n in range(4))),
@@ -299,6 +308,40 @@ def test_nobody_changes_anothers(repository: Path) -> None:
     assert [one.what for one in found.warnings if "team" in one.what] == [
         "so far eve submitted for this team, and now bob"
     ]
+
+
+def test_rules_that_cannot_be_read_do_not_come_in_and_can_be_mended(repository: Path) -> None:
+    """Where they came in all the same, the last ones that could be read say who may mend them."""
+    mend, named = rules('maintainers = ["ada"]'), rules('maintainers = ["mallory"]')
+    found = attempt(repository, rules("maintainers = 5"), "ada")
+    (problem,) = found.problems
+    assert (problem.path, "maintainers" in problem.what) == ("study.toml", True)
+    git(repository, "branch", "-f", "broken")
+    for submitter, change, problems in (("ada", mend, 0), ("mallory", named, 1), ("eve", new(), 0)):
+        git(repository, "checkout", "-qf", "-B", "attempt", "broken")
+        change(repository)
+        git(repository, "add", "-A")
+        git(repository, "commit", "-q", "--no-verify", "-m", "On it")
+        found = board("check", repository, base="broken", submitter=submitter)
+        assert "cannot be read in the base, and so the rules of" in found.warnings[0].what
+        assert len(found.problems) == problems, submitter
+
+
+def test_a_new_run_is_held_beside_those_that_are_in(repository: Path) -> None:
+    copied = attempt(repository, new())
+    assert copied.audit == (f"twins: {NEW} and {OLD} return the same documents in the same places",)
+    found = attempt(repository, rows("q2 Q0 d1 1 2.5 {name}\n"))
+    assert found.audit == ()
+    assert "has no answer to 1 of 2 queries that other runs answer, such as q1" in str(found.warnings)
+    git(repository, "checkout", "-qf", "-B", "torn", "base")
+    (repository / FOLDER / f"{OLD}.txt").write_text("torn\n")
+    git(repository, "commit", "-qam", "x", "--no-verify")
+    git(repository, "checkout", "-qb", "after")
+    new()(repository)
+    commit_all(repository)
+    found = board("check", repository, base="torn", submitter="eve")
+    assert (found.ok, found.audit) == (True, ())
+    assert "not every run that is in can be read" in str(found.warnings)
 
 
 def test_logins_and_teams_are_the_same_in_other_letters(repository: Path) -> None:

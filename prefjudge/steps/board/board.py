@@ -12,7 +12,14 @@ from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path, day_of
 from prefjudge.show.results import Shown
-from prefjudge.steps.board.intake import examine, review, rules_of, staged_problems, to_markdown
+from prefjudge.steps.board.intake import (
+    examine,
+    review,
+    rules_for,
+    rules_of,
+    staged_problems,
+    to_markdown,
+)
 from prefjudge.steps.board.repository import LOG_FILE, Git, extend_log, make_repository
 from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.study.people import load_rehearsal
@@ -145,10 +152,10 @@ def _checked(
     now = git.commit(head)
     old = git.commit(base) if base else None
     check_outputs(out, inputs=[git.folder / path for path in git.tree(now)])
-    rules = rules_of(git, old or now)
+    rules, broken = rules_for(git, old) if old else (rules_of(git, now), [])
     change, problems, warnings = examine(git, old, now, rules, submitter, today)
     seen = review(git, change, rules, today)
-    problems, warnings = [*problems, *seen.problems], [*warnings, *seen.warnings]
+    problems, warnings = [*problems, *seen.problems], [*broken, *warnings, *seen.warnings]
     if out is not None:
         write_text(out, to_markdown(change, problems, warnings, seen, today))
     return BoardResult(

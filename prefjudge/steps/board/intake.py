@@ -12,15 +12,15 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
-from prefjudge.core.runs import Order
-from prefjudge.errors import InputError
+from prefjudge.core.runs import Heads, Order
+from prefjudge.errors import InputError, PrefjudgeError
 from prefjudge.evaluation import submissions as audits
 from prefjudge.evaluation.submissions import Rules
-from prefjudge.reading.files import Notice
+from prefjudge.reading.held import NamedFile
 from prefjudge.reading.opened import reading
 from prefjudge.reading.unpacking import pieces
 from prefjudge.reading.votes.votes import read_log
-from prefjudge.steps.board.repository import FILE, LOG_FILE, Entry, Git
+from prefjudge.steps.board.repository import FILE, LOG_FILE, Entry, Git, Tree
 from prefjudge.steps.board.submissions import (
     FOLDER,
     METADATA,
@@ -90,13 +90,39 @@ class Change:
 
 def rules_of(git: Git, sha: str) -> BoardConfig:
     """Return the rules in the config of a commit."""
-    entry = git.tree(sha).get(CONFIG_FILE)
+    return _rules_in(git, git.tree(sha), sha[:12])
+
+
+def rules_for(git: Git, base: str) -> tuple[BoardConfig, list[Problem]]:
+    """Return the rules of a base; where they cannot be read, those that it had last, and a word on it."""
+    # Never those of the change: a stranger would name himself a maintainer.
+    try:
+        return rules_of(git, base), []
+    except PrefjudgeError as error:
+        for before in git.changes(base, CONFIG_FILE):
+            with suppress(PrefjudgeError):
+                why = " ".join(error.message.split())
+                what = f"cannot be read in the base, and so the rules of {before[:12]} hold: {why}"
+                return rules_of(git, before), [Problem(path=CONFIG_FILE, what=what)]
+        raise
+
+
+def _rules_in(git: Git, tree: Tree, where: str) -> BoardConfig:
+    entry = tree.get(CONFIG_FILE)
     if entry is None:
         raise InputError(
             f"{git.folder} has no {CONFIG_FILE} in Git", "Run: prefjudge board init DIR; commit."
         )
     text = git.blob(entry).decode("utf-8", "replace")
-    return parse_config(text, Path(f"{CONFIG_FILE} of {sha[:12]}")).board
+    return parse_config(text, Path(f"{CONFIG_FILE} of {where}")).board
+
+
+def _broken_rules(git: Git, new: Tree) -> Iterator[Problem]:
+    """Refuse rules that cannot be read: they would keep everything else from coming in."""
+    try:
+        _rules_in(git, new, "the change")
+    except PrefjudgeError as error:
+        yield Problem(path=CONFIG_FILE, what=" ".join(error.message.split()))
 
 
 def examine(
@@ -119,6 +145,9 @@ def examine(
         problems += _outside(changed, rules, submitter)
         problems += _later(change, old, rules, submitter)
         problems += _arrivals(change, rules, submitter, today)
+    if CONFIG_FILE in changed:
+        problems += _broken_rules(git, merged)
+    problems += _to_come(change, today)
     problems += _too_many(change, rules, whole=base is None)
     problems += _broken_log(git, old, merged)
     problems += _private(git, base, head, new, changed)
@@ -196,6 +225,14 @@ def _arrivals(change: Change, rules: BoardConfig, submitter: str, today: date) -
             if not one.day < date.fromisoformat(until) <= last:
                 what = f"embargo_until {until} must be after {one.day}, and {last} at the latest"
                 yield Problem(path=one.metadata, what=what)
+
+
+def _to_come(change: Change, today: date) -> Iterator[Problem]:
+    """Refuse runs that are withdrawn on a day to come: they count as withdrawn at once."""
+    for one in change.after.values():
+        day = one.about.withdrawn
+        if one.metadata in change.changed and day and date.fromisoformat(day) > today + timedelta(days=1):
+            yield Problem(path=one.metadata, what=f"withdrawn {day} is a day to come: give today, {today}")
 
 
 def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Problem]:
@@ -329,11 +366,35 @@ def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
                 for text in (*found.errors, *_tag(found, name))
             ]
             warnings += [Problem(path=run, what=_review_plain(text, run)) for text in found.warnings]
-        runs = [Path(place) / found.path for found in health if found.ok]
-        findings = _audit(change, rules, runs) if change.after else ()
+        whole = {found.path for found in health if found.ok}
+        fresh = [NamedFile(f"{place}/{run}", name) for name, run in change.runs.items() if run in whole]
+        known = [one for one in change.before.values() if fresh and one.run not in change.changed]
+        for one in known:
+            path = Path(place) / one.run
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(git.blob(change.entries[one.run]))
+        beside = [NamedFile(f"{place}/{one.run}", one.name) for one in known]
+        findings = _audit(change, rules, fresh, beside, warnings) if change.after else ()
     return Review(
         health=tuple(health), problems=tuple(problems), warnings=tuple(warnings), findings=tuple(findings)
     )
+
+
+def _unanswered(change: Change, heads: Heads) -> list[Problem]:
+    """Return the new runs that answer fewer queries than those that are in."""
+    answered: dict[str, set[int]] = {}
+    for run, query in zip(heads.list_run.tolist(), heads.list_query.tolist(), strict=True):
+        answered.setdefault(heads.runs[run], set()).add(query)
+    return [
+        Problem(
+            path=path,
+            what=f"has no answer to {len(lacking)} of {many(len(heads.queries), 'query')} that other runs "
+            f"answer, such as {lacking[0]}",
+        )
+        for name, path in change.runs.items()
+        if name in answered
+        and (lacking := [one for n, one in enumerate(heads.queries) if n not in answered[name]])
+    ]
 
 
 def _tag(found: FileCheck, name: str) -> list[str]:
@@ -369,8 +430,28 @@ def _review_plain(text: str, path: str) -> str:
     return text.removeprefix(f"{path}: ").removeprefix(f"{path}:")
 
 
-def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path]) -> tuple[str, ...]:
+def _top(runs: Sequence[NamedFile]) -> Heads | None:
+    if not runs:
+        return None
+    with reading(runs, Order.SCORE, []) as reader:
+        return reader.top(10)
+
+
+def _audit(
+    change: Change,
+    rules: BoardConfig,
+    runs: Sequence[NamedFile],
+    beside: Sequence[NamedFile],
+    warnings: list[Problem],
+) -> tuple[str, ...]:
     """Return what the rules of leaderboards say of all submissions, where it is about one of the new ones."""
+    try:
+        heads = _top([*runs, *beside])
+        warnings += _unanswered(change, heads) if heads and beside else []
+    except InputError:
+        heads = _top(runs)
+        what = "not every run that is in can be read, as `board check .` says: the new ones are beside none"
+        warnings.append(Problem(path=FOLDER, what=what))
     fresh = {one.name for one in change.fresh}
     board = [
         audits.Submission(
@@ -387,13 +468,7 @@ def _audit(change: Change, rules: BoardConfig, runs: Sequence[Path]) -> tuple[st
         for line, one in enumerate(change.after.values(), 1)
     ]
     limits = Rules(limit=rules.per_team, days=rules.days)
-    notices: list[Notice] = []
-    with reading([str(run) for run in runs], Order.SCORE, notices) as reader:
-        found = audits.audit(
-            board,
-            rules=limits,
-            heads=reader.top(10) if runs else None,
-        )
+    found = audits.audit(board, rules=limits, heads=heads)
     return tuple(
         f"{one.rule}: {one.words}" for one in found.findings if not fresh or fresh & set(one.submissions)
     )

@@ -242,6 +242,10 @@ class Git:
         except StudyError:  # unrelated histories
             return base
 
+    def changes(self, base: str, path: str) -> list[str]:
+        """Return the commits on a branch itself that changed a file, the last one first."""
+        return self._run("log", "--first-parent", "--format=%H", base, "--", path).decode().split()
+
     def tree(self, sha: str | None) -> dict[str, Entry]:
         """Return all files of a commit by their paths; None has none."""
         if sha in self._trees:

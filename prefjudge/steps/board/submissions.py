@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
+from unicodedata import name as unicode_name
+from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -23,6 +25,10 @@ _FILE = re.compile(
 MOST_METADATA = 65_536
 _Day = Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")]
 _Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://\S+)?$")]
+
+
+_ALIKE = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC"}
+"""Alphabets with letters that look like those of another."""
 
 
 class Metadata(BaseModel):
@@ -46,6 +52,15 @@ class Metadata(BaseModel):
         hidden = next((letter for letter in text if not letter.isprintable()), None)
         if hidden is not None:  # a blank that is none tells two teams apart that read the same
             raise ValueError(f"has the character U+{ord(hidden):04X}, which nobody sees")
+        return text
+
+    @field_validator("team")
+    @classmethod
+    def _is_of_one_alphabet(cls, text: str) -> str:
+        for word in re.findall(r"\w+", normalize("NFKC", text)):
+            if len(alphabets := {unicode_name(letter, "").split(" ")[0] for letter in word} & _ALIKE) > 1:
+                mixed = " and ".join(sorted(alphabets))
+                raise ValueError(f"has letters of {mixed} in one word, of which some look alike")
         return text
 
     @field_validator("embargo_until", "withdrawn")
