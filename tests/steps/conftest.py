@@ -105,7 +105,7 @@ def _few_judged() -> TemporaryDirectory[str]:
     let_all_work_at_once(study)
     lines = (COLLECTION / "queries.tsv").read_text().splitlines(keepends=True)
     queries.write_text("".join(lines[:7]))
-    assert pool_demo(study, queries).changed
+    assert pool_demo(study, queries=queries).changed
     with keep_marketplace_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         while not collect(study).finished:
