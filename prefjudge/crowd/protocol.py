@@ -209,6 +209,13 @@ class Crowd(Protocol):
         """
         ...
 
+    def admit(self, group: WorkerGroup, workers: int | None) -> None:
+        """Let so many people in all take tasks that are limited by a group, two at least; None: anybody.
+
+        A crowd that does not count them, or whose people are vouched for elsewhere, lets anybody in.
+        """
+        ...
+
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted since; it is cheap to ask often."""
         ...

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median, median_high
 
+import numpy as np
+
 from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
 from prefjudge.core.shortcuts import find_shortcuts, visible
+from prefjudge.core.workers import share_interval
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.errors import ConfigError, StudyError, quoted
 from prefjudge.evaluation.models import LEAST_PEOPLE, LEAST_VOTES, ModelGate, gate_model
@@ -313,10 +316,16 @@ def _cap(study: Study, published: int, gold: int, done: Sequence[int]) -> int:
     return min(of_study, fresh * (1 + median_high(done) // fresh))
 
 
-def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) -> int:
-    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives."""
+def allow_more(
+    study: Study, crowd: Crowd, target: str, *, again: bool = False, stuck: bool = False
+) -> tuple[int, bool]:
+    """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
+
+    Where the study is ``stuck``, who has done their share goes on. Returns how many have, and wait for
+    others, and whether anybody may take more than before.
+    """
     if not climbs(study):
-        return 0
+        return 0, False
     kept = decisions_on_workers(study).keep
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
@@ -325,19 +334,20 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
         active, open_hits = load_active(db, target), load_takers(db, target)
     climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
     if not climbing:
-        return 0
+        return 0, False
     cap = _cap(study, published, gold, [len(record.hits) for record in climbing.values()])
     below = {worker for worker in active & climbing.keys() if len(climbing[worker].hits) < cap}
-    if not any(below - had for had in open_hits) and (open_hits or not below):
+    if stuck or (not any(below - had for had in open_hits) and (open_hits or not below)):
         # only those are left who have done their share, or what is open already
         cap = max(cap, _cap(study, published, gold, [len(record.hits) for record in climbing.values()][:1]))
-    waiting = 0
+    waiting, grown = 0, False
     for worker, record in climbing.items():
         screened = len(record.hits)
         more = max(worker in kept, climb(record.hits, record.passed_over))
         hits = min(screened + more, cap)
         waiting += screened >= cap and cap < published and study.config.workers.most_hits is None
         known = allowed.get(worker) == hits
+        grown |= hits > allowed.get(worker, 0)
         if known and not again:
             continue
         crowd.allow(worker, trusted_group(study), hits, submitted=screened)
@@ -345,7 +355,49 @@ def allow_more(study: Study, crowd: Crowd, target: str, *, again: bool = False) 
             continue
         with study.transaction() as db:
             save_allowance(db, target, worker, hits)
-    return waiting
+    return waiting, grown
+
+
+_LEAST_BEGIN, _SHARE_BEGIN, _GOOD, _FEW = 20, 0.2, 0.85, 3
+"""So many people, or for so large a share of the HITs, may begin while the gold of first HITs is not known to
+be right so often, at 97.5 %; and more where so few others are there to do the work."""
+
+
+def admit_newcomers(
+    study: Study, crowd: Crowd, target: str, *, more: int = 0, again: bool = True, stuck: bool = False
+) -> str:
+    """Limit how many people begin, until the first HITs of those who came are good; say whom that keeps out.
+
+    Else as many accounts as one likes, with one HIT each, are paid before any of them is screened. More begin
+    where the study is ``stuck``, or those who have begun are gone. ``more`` HITs are to be published; the
+    crowd is told ``again`` what it knows.
+    """
+    if not (climbs(study) and study.config.design.gold_per_hit):
+        return ""
+    with study.transaction(write=False) as db:
+        records, barred = load_gold_records(db, target), load_barred(db, target).keys()
+        published, active = sum(count_hits(db, target).values()) + more, load_active(db, target) - barred
+        told = load_setting(db, f"{_ADMITTED}{target}") or "0"
+    right, missed = np.array([record.hits[0] for record in records.values()]).reshape(-1, 2).sum(0)
+    rest = max(_LEAST_BEGIN, int(_SHARE_BEGIN * published))
+    most = max(int(told.split()[0]), rest + len(records) * (stuck or len(active) < _FEW))
+    good = share_interval(right, missed)[0] >= _GOOD
+    now = f"{most} good" if good else str(most)
+    if again or told != now:
+        crowd.admit(trusted_group(study), None if good else most)
+        with study.transaction() as db:
+            save_setting(db, f"{_ADMITTED}{target}", now)
+    if good or len(records) < most:
+        return ""
+    share = right / max(1, right + missed)
+    return (
+        f"nobody new gets a HIT for now: {len(records)} people got {share:.0%} of their "
+        f"first gold pairs right, and {many(len(active), 'of them was', 'of them were')} here within the hour"
+    )
+
+
+_ADMITTED = "people admitted:"
+"""The setting that says how many people a target may have, if their first HITs are not known to be good."""
 
 
 # Whose pay waits: while the gold pairs leave room for doubt that a worker reads, and the study goes on.

@@ -27,7 +27,7 @@ from prefjudge.field.publish import (
     steer,
     tell_reward,
 )
-from prefjudge.field.trust import why_stopped
+from prefjudge.field.trust import admit_newcomers, why_stopped
 from prefjudge.show.results import Shown
 from prefjudge.study.hits import HitStatus, StudyHit
 from prefjudge.study.imports import count_imported
@@ -159,6 +159,7 @@ def publish(
                     f"nothing was published: ${agreed.total} was confirmed, but it costs ${offer.total} now",
                     "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
+            admit_newcomers(opened, crowd, target, more=len(hits))
             publish_hits(opened, crowd, hits, progress)
             kept_away = recruit(opened, crowd)
         done = _offer(opened, target, crowd, hits)

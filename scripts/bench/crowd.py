@@ -41,8 +41,7 @@ from prefjudge.study.store import Study
 
 TITLE = "crowd: what adversaries get out of a study that they and 14 people judge"
 
-PEOPLE, BAD = 14, 6
-ERROR, SLIP = 0.15, 0.05
+PEOPLE, BAD, ERROR, SLIP = 14, 6, 0.15, 0.05
 _LINK = {"participant": "who", "study": "", "session": "", "signed": False, "hits": 0}
 """A panel whose link anybody may type a name into."""
 
@@ -193,6 +192,7 @@ ROWS = {
     "text, slow": Row(goal=0.1, rule="text", knows=0.0, slow=True),
     "one HIT each, coin": Row(goal=0.03, accounts=50, each=1),
     "one HIT each, text": Row(goal=0.03, accounts=50, each=1, rule="text", knows=0.0),
+    "one HIT each, honest": Row(goal=1.0, accounts=150, each=1, temper=Temper.HONEST),
     "cannot judge": Row(goal=0.05, temper=Temper.GOLD_AWARE, unable=True),
     "holders": Row(goal=0.0, accounts=0, disturb="hold"),
 }
@@ -348,7 +348,7 @@ class _Play:
                     if worker not in self.theirs or self.row.slow:
                         break
             idle = 0 if took else idle + 1
-            if collect(self.study).finished or idle > 1:
+            if collect(self.study).finished or idle > 2:
                 return
 
 

@@ -86,6 +86,7 @@ class TestMTurkCrowd(CrowdContract):
         foreign = stage.open_again()
         limited = Eligibility(limited_by=BARRED)
         first, second = (foreign.publish(task(key, eligibility=limited)) for key in ("task-1", "task-2"))
+        foreign.admit(BARRED, 2)  # nobody counts them there
         worker = stage.join()
         assert not stage.offers(worker, first), "nobody has the qualification before asking for it"
         stage.ask_for(worker, BARRED.name)
@@ -97,6 +98,23 @@ class TestMTurkCrowd(CrowdContract):
         assert not stage.offers(worker, second)
         foreign.allow(worker, BARRED, 3, submitted=1)
         assert stage.offers(worker, second)
+
+    def test_nobody_new_takes_a_task_once_so_many_have_as_were_let_in(self, stage: MarketplaceStage) -> None:
+        limited = Eligibility(limited_by=BARRED)
+        tasks = [stage.crowd.publish(task(f"task-{n}", eligibility=limited)) for n in range(3)]
+        stage.crowd.admit(BARRED, 2)
+        first, second, third = (stage.join() for _ in range(3))
+        stage.take(first, tasks[0])
+        stage.take(second, tasks[1])
+        stage.crowd.allow(second, BARRED, 2, submitted=0)
+        assert stage.offers(second, tasks[2]), "who has begun goes on"
+        assert not stage.offers(third, tasks[2])
+        for more in (3, 2, None):
+            stage.open_again().admit(BARRED, more)
+            assert stage.offers(third, tasks[2]) is (more != 2)
+        stage.crowd.admit(BARRED, 2)
+        stage.pass_time(1801)
+        assert stage.offers(third, tasks[2]), "who holds a HIT for long keeps nobody out"
 
     def test_what_the_account_cannot_pay_is_refused(self, tmp_path: Path) -> None:  # type: ignore[override]
         """A sandbox has play money without end; live, an account holds what was paid in."""

@@ -17,7 +17,7 @@ from prefjudge.crowd.simulated import Mind, SeenPage, SeenSlot, SimulatedWorker,
 from prefjudge.crowd.tasks import Submission, SubmissionState
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watching
-from prefjudge.field import trust
+from prefjudge.field import settle, trust
 from prefjudge.field.crowd import Watch, keep_marketplace_open, open_crowd, open_marketplace
 from prefjudge.field.publish import trusted_group
 from prefjudge.field.settle import Act, check_assignment
@@ -367,6 +367,41 @@ def test_a_cap_follows_from_the_gold_pairs(
     assert trust._cap(Study(study), 21, gold, done) == 7
     monkeypatch.setenv("PREFJUDGE_WORKERS__MOST_SHARE", "0.2")
     assert trust._cap(Study(study), 21, gold, done) == 4
+
+
+def test_nobody_new_begins_until_first_hits_are_good_or_the_others_are_gone(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "_LEAST_BEGIN", 4)
+    monkeypatch.setattr(trust, "_SHARE_BEGIN", 0.0)
+    monkeypatch.setattr(trust, "load_setting", lambda *_: "")  # what was allowed before
+    monkeypatch.setattr(settle, "_too_fast", lambda *_: False)
+    study = Study(served)
+
+    def seen(*, stuck: bool = False) -> str:
+        with open_crowd(study, "sandbox") as crowd:
+            return trust.admit_newcomers(study, crowd, "sandbox", stuck=stuck)
+
+    assert seen() == ""
+    people = [person(served, f"n{number}", slip=0.5, simulated=False) for number in range(6)]
+    assert [one.take_hit() for one in people] == [True] * 4 + [False] * 2
+    assert "nobody new gets a HIT for now: 4 people got" in "".join(collect(served).notices)
+    assert not people[5].take_hit()
+    with study.transaction() as db:  # they are gone, but for two
+        db.execute("UPDATE assignments SET submitted = submitted - 9999 WHERE rowid < 3")
+    assert seen() == ""
+    assert people[4].take_hit()
+    collect(served)
+    with study.transaction() as db:
+        db.execute("UPDATE assignments SET submitted = (SELECT max(submitted) FROM assignments)")
+    assert "5 people" in seen()
+    assert not people[5].take_hit()
+    assert seen(stuck=True) == "", "nobody does the work"
+    assert "5 people" in seen()
+    with study.transaction() as db:
+        db.execute("UPDATE assignments SET gold_right = 9, gold_missed = 0")
+    assert seen() == ""
+    assert people[5].take_hit(), "the first work of those who came is good"
 
 
 def test_a_marketplace_from_an_older_backup_is_told_again(served: Path) -> None:

@@ -161,6 +161,12 @@ class Groups:
         """Let a worker take so many HITs that a group limits, of which these were submitted."""
         self._score(worker_id, group, tasks if self._counts_taken else max(0, tasks - submitted))
 
+    def admit(self, group: WorkerGroup, workers: int | None) -> None:
+        """Let so many workers in all take HITs that a group limits, where the marketplace counts them."""
+        if self._counts_taken:
+            most = {"QualificationTypeId": self._id(group), "AutoGrantedValue": workers or 1}
+            self._client.call("update_qualification_type", **most)
+
     @cached_property
     def _counts_taken(self) -> bool:
         """Whether the marketplace counts what a worker has taken."""
@@ -584,6 +590,10 @@ class HitCrowd:
         ) as refused:  # whoever worked at a marketplace that was lost is unknown to the new one
             if "WorkerDoesNotExist" not in refused.message:
                 raise
+
+    def admit(self, group: WorkerGroup, workers: int | None) -> None:
+        """Set how many workers may take HITs, by the value in a qualification; None lets anybody in."""
+        self._groups.admit(group, workers)
 
     def pulse(self) -> str:
         """Return how much was submitted; or what a list says of all HITs, where the balance does not tell."""

@@ -16,6 +16,7 @@ from prefjudge.marketplace.hits import hits
 from prefjudge.marketplace.hits.hits import Hit
 from prefjudge.marketplace.people import panels, qualifications, workers
 from prefjudge.marketplace.people.panels import Visit
+from prefjudge.marketplace.people.qualifications import Standing
 from prefjudge.marketplace.people.workers import HAD
 from prefjudge.marketplace.questions import (
     Fields,
@@ -260,7 +261,7 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     if waits := qualifications.waits(unmet, worker):
         raise Refusal("being_checked" if waits == qualifications.BEING_CHECKED else "no_more", waits, 403)
     _refuse_pause(tx, worker_id, hit)
-    _refuse_holders(tx, worker_id, hit)
+    _refuse_newcomers(tx, worker, hit)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
     held = tx.value(
@@ -302,15 +303,14 @@ _UNKNOWN = (
 
 def many_newcomers() -> Refusal:
     """Return the refusal of somebody of whom nothing is known, while many such are here."""
-    return Refusal(
-        "many_newcomers",
-        "Many people have just begun. Come again in a few minutes, when some of them are done.",
-        429,
-    )
+    return Refusal("many_newcomers", qualifications.MANY_BEGAN, 429)
 
 
-def _refuse_holders(tx: Transaction, worker_id: str, hit: Hit) -> None:
-    """Leave two thirds of a group's HITs to others than people of whom nothing is known."""
+def _refuse_newcomers(tx: Transaction, worker: Standing, hit: Hit) -> None:
+    """Let no more people begin than a limit says, and leave two thirds of the HITs to who is not unknown."""
+    worker_id, room = worker.worker_id, qualifications.room(tx, hit.requirements, worker)
+    if room < 1:
+        raise many_newcomers()
     if not tx.execute(f"SELECT 1 FROM {_UNKNOWN} u WHERE u.worker_id = :worker", worker=worker_id):
         return
     held = tx.value(
@@ -320,7 +320,7 @@ def _refuse_holders(tx: Transaction, worker_id: str, hit: Hit) -> None:
         type=hit.hit_type_id,
         worker=worker_id,
     )
-    if held >= max(3, (held + hits.count_open(tx, worker_id, hit.hit_type_id)) // 3):
+    if held >= min(room, max(3, (held + hits.count_open(tx, worker_id, hit.hit_type_id)) // 3)):
         raise many_newcomers()
 
 

@@ -522,6 +522,7 @@ def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> View
     """Show a group of HITs of one type; ``waits`` says why more come only later."""
     asked = row.requirements
     missing = qualifications.unmet(asked, worker)
+    full = not missing and qualifications.room(tx, asked, worker) < 1
     return {
         "group_id": row.hit_type_id,
         "hit_id": row.hit_id,
@@ -533,9 +534,9 @@ def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> View
         "available": available,
         "duration": row.duration,
         "expires": iso(row.expiration),
-        "qualified": not missing,
+        "qualified": not (missing or full),
         "missing": [qualifications.describe(tx, one, worker) for one in missing],
-        "waits": qualifications.waits(missing, worker),
+        "waits": qualifications.MANY_BEGAN if full else qualifications.waits(missing, worker),
         "can_preview": not qualifications.unmet(asked, worker, "preview"),
     }
 

@@ -47,6 +47,9 @@ TAKEN = "GreaterThanTaken"
 Counted are the worker's assignments of HITs that require the same qualification by this comparator, except
 those returned or abandoned. Who has no score has the requirement's one value. A requester who sets the score
 to the whole number that a worker may have taken by now loses nothing if the worker takes a HIT meanwhile.
+
+An AutoGrantedValue of more than 1, where AutoGranted is false, is how many people may take such HITs: nobody
+new gets one when so many have, but for simulated workers, and people for whom a panel vouches.
 """
 BEING_CHECKED = (
     "Your earlier work here is being checked. The next HIT comes when that is done, if there is one for you."
@@ -55,6 +58,7 @@ NO_MORE = (
     "Your earlier work here has been checked, and no more HITs are open to you."
     " Work that is stopped early does not lead to more."
 )
+MANY_BEGAN = "Many people have just begun. Come again in a few minutes, when some of them are done."
 _GUARDS = {  # what an unqualified worker may not do
     "Accept": frozenset({"accept"}),
     "PreviewAndAccept": frozenset({"accept", "preview"}),
@@ -261,6 +265,39 @@ def waits(unmet_ones: list[Requirement], worker: Standing) -> str:
         return ""
     pending = all(worker.undecided.get(one["QualificationTypeId"]) for one in unmet_ones)
     return BEING_CHECKED if pending else NO_MORE
+
+
+def room(tx: Transaction, requirements_json: str, worker: Standing) -> int:
+    """Return how many more people may begin, where the worker is new to HITs with such a limit."""
+    rooms = [_MANY]
+    for type_id in _limits(requirements_json) - {*worker.values, *worker.taken}:
+        kind = get_type(tx, type_id)
+        if kind is None or kind.auto_granted or kind.auto_value < 2 or _is_known(tx, worker):
+            continue
+        begun = tx.value(
+            "SELECT count(DISTINCT a.worker_id) FROM assignments a JOIN hits h ON h.hit_id = a.hit_id"
+            f" JOIN hit_types t ON t.hit_type_id = h.hit_type_id WHERE a.status IN {HAD}"
+            " AND (a.status <> 'Accepted' OR a.accepted_at > :since) AND t.requirements LIKE :limited",
+            since=tx.now - _LATE,
+            limited=f'%"{type_id}"%',
+        )
+        rooms.append(kind.auto_value - int(begun))
+    return min(rooms)
+
+
+_MANY, _LATE = 1_000_000, 1800.0
+"""Room without a limit; and after so many seconds, a HIT in hand keeps nobody out."""
+
+
+def _is_known(tx: Transaction, worker: Standing) -> bool:
+    """Tell whether a worker is simulated, or sent by a panel on more than its link's word."""
+    return SIMULATED in worker.values or bool(
+        tx.execute(
+            "SELECT 1 FROM panel_workers c JOIN panels p ON p.panel = c.panel WHERE c.worker_id = :worker"
+            " AND (p.signed = 1 OR p.confirm = 1 OR p.keys <> '')",
+            worker=worker.worker_id,
+        )
+    )
 
 
 def _locale_meets(comparator: str, locales: list[Locale], worker: Standing) -> bool:
