@@ -118,7 +118,9 @@ _PAIR = {
 _DIFFERENCE = "Δ: the score of b less that of a."
 
 
-def outcomes_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Table:
+def outcomes_table(
+    rows: Sequence[tuple[Significance | Scores, Outcomes]], *, arrivals: bool = False
+) -> Table:
     """Return the outcome breakdown, one row a contender, with every p-value raw (Table 2 of the paper)."""
 
     def share(name: str) -> Callable[..., Cell]:
@@ -134,9 +136,8 @@ def outcomes_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Ta
 
         return told
 
-    apart = len({row.alpha for _, row in rows}) > 1
     gains = f"{_level(rows, 'alpha')} (bold), the level divided among the comparisons"
-    if apart:
+    if arrivals:
         gains = " at p ≤ its level (bold), which the order of arrival fixes: a is the state of the art then"
     return table(
         "Outcomes: who answers more queries, and who ranks the answers better",
@@ -156,7 +157,7 @@ def outcomes_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Ta
             "rr_b": Column("number", "RR b", priority=5),
             "p_rr_signed_rank": Column("p", "WSR p", priority=6),
             "p_rr_t": Column("p", "t p", priority=6),
-            **({"alpha": Column("p", "level", priority=1)} if apart else {}),
+            **({"alpha": Column("p", "level", priority=1)} if arrivals else {}),
             "verdict": Column(head="verdict (t)", value=verdict("verdict")),
             "verdict_signed_rank": Column(
                 head="verdict (WSR)", priority=4, value=verdict("verdict_signed_rank")

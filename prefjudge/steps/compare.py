@@ -111,7 +111,8 @@ class CompareResult(Shown):
         for one in self.comparisons:
             rows = [(one.significance, row) for row in one.outcomes]
             found.append(pairs_table([one.significance]).made_with(self.provenance))
-            found += [naive_table(rows), outcomes_table(rows)] if rows else []
+            arrived = bool(one.state_of_the_art)
+            found += [naive_table(rows), outcomes_table(rows, arrivals=arrived)] if rows else []
         return tuple(found)
 
     def sentences(self) -> tuple[str, ...]:
@@ -134,7 +135,8 @@ class CompareResult(Shown):
                     f"State of the art by {tested.measure} under {tested.qrels}, the runs as they came in: "
                     f"{line}. The next run gains at p ≤ {one.next_level:.2g}."
                 )
-                tables.append(outcomes_table([(tested, row) for row in one.outcomes]).only(_ARRIVAL))
+                arrived = [(tested, row) for row in one.outcomes]
+                tables.append(outcomes_table(arrived, arrivals=True).only(_ARRIVAL))
                 continue
             if pairs == 1:
                 found += [*one.words, *(one.outcome_words or filter(None, [one.no_outcomes]))]
@@ -381,6 +383,7 @@ def _note_several_answers(found: Findings, comparisons: Sequence[Comparison]) ->
 def _write(result: CompareResult) -> None:
     tested = [comparison.significance for comparison in result.comparisons]
     rows = [(one.significance, row) for one in result.comparisons for row in one.outcomes]
-    tables = (pairs_table(tested), naive_table(rows), outcomes_table(rows))
+    arrived = any(one.state_of_the_art for one in result.comparisons)
+    tables = (pairs_table(tested), naive_table(rows), outcomes_table(rows, arrivals=arrived))
     for path, table in zip(result.out, tables, strict=False):
         write_table(path, table, made=result.provenance, stamp=stamp_of(result.rehearsal))

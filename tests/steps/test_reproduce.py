@@ -596,6 +596,18 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
         ("name = 'x'\nexhibits = [{name='T', shows='s', experiment='two'}]", "no experiment 'two'"),
         ("name = 'x'\nexhibits = []\nsample = 0", "sample: Input should be greater"),
         ("name = 'x'\nexhibits = []\nnames = {A = 'r', B = 'r'}", "gives the run r two names"),
+        ("name = 'x'\nexhibits = []", r"reproduce \S+my\.toml --runs"),
+        ("name = 'x'\nexhibits = [{name='T', shows='s', make='magic'}]", "nothing makes 'magic'"),
+        (
+            "name = 'x'\nexhibits = [{name='Table 1', shows='s', make='naive'}, "
+            "{name='Table-1', shows='s', make='outcomes'}]",
+            "the files of Table 1 and Table-1 would have one name",
+        ),
+        (
+            f"name = 'x'\nruns = ['{RUNS}']\nqrels=['{QRELS}']\nexhibits = [{{name='T', shows='s', "
+            "make='naive', columns=['a', 'colour']}]",
+            "has no column 'colour'. Choose among: ",
+        ),
         (f"name = 'x'\nexhibits = []\nstage = ['s']\nruns = ['{RUNS}']", "stage names votes of a study"),
         (
             f"name = 'x'\npooled = ['no']\nruns = ['{RUNS}']\nqrels=['{QRELS}']\nexhibits = [{{name='T', "

@@ -334,7 +334,7 @@ MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "progress": _progress,
     "naive": lambda of: Made(tables=(statistics.naive_table(of.called(of.outcomes)),)),
     "outcomes": _outcomes,
-    "arrivals": lambda of: Made(tables=(statistics.outcomes_table(of.called(of.arrivals)),)),
+    "arrivals": lambda of: Made(tables=(statistics.outcomes_table(of.called(of.arrivals), arrivals=True),)),
     "top-ranks": lambda of: Made(tables=(statistics.top_table(*_drawn(of)[0]),)),
     "top-ranks-of-others": lambda of: Made(tables=tuple(starmap(statistics.top_table, _drawn(of, 2)[1:]))),
     "all-ranks": _all_ranks,

@@ -183,6 +183,10 @@ def _read(text: str, where: str) -> Paper:
     tags = [*paper.names.values()]
     if twice := [tag for tag in tags if tags.count(tag) > 1]:
         raise InputError(f"{where} gives the run {twice[0]} two names", "Leave one of them out.")
+    files = [one.file for one in paper.exhibits if one.make]
+    if same := [one.name for one in paper.exhibits if one.make and files.count(one.file) > 1]:
+        what = f"{where}: the files of {' and '.join(same[:2])} would have one name"
+        raise InputError(what, "Tell the names of these exhibits apart by a letter or a digit.")
     unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
     if unknown:
         raise InputError(f"{where} tells of no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")

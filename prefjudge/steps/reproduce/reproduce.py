@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from prefjudge.core.pools import PoolDesign
 from prefjudge.core.runs import Order, OrderLike
-from prefjudge.errors import InputError, PrefjudgeError
+from prefjudge.errors import InputError, PrefjudgeError, quoted
 from prefjudge.findings.outputs import stamp_of, write_figure, write_table
 from prefjudge.pages.page import FirstScreen, Picture, Section, report_page
 from prefjudge.reading.files import write_text
@@ -75,7 +75,11 @@ class ReproduceResult(Shown):
     def screen(self) -> Screen:
         """Return how much was made, and why the rest was not, by its cause."""
         if not self.exhibits:
-            return Screen(found=(f"say in {self.index} what was judged, then: reproduce {self.index}",))
+            return Screen(
+                found=(
+                    f"say in {self.index} what was judged, then: prefjudge reproduce {quoted(self.index)}",
+                )
+            )
         missing: dict[str, list[str]] = {}
         for one in self.exhibits:
             if not one.files:
@@ -154,6 +158,8 @@ def reproduce(
         seed=seed,
     )
     told = load_paper(paper)
+    if makes := [one.make for one in told.exhibits if one.make and one.make not in MAKERS]:
+        raise InputError(f"{paper}: nothing makes {makes[0]!r}", f"Choose one of: {', '.join(MAKERS)}.")
     if init:
         path = Path(out or "paper.toml")
         if path.exists():
@@ -161,7 +167,8 @@ def reproduce(
         write_text(path, start_paper(str(paper), given, path.parent))
         return ReproduceResult(paper=told.name, folder=str(path.parent), index=str(path))
     with ExitStack() as opened:
-        return _Reproduction(told.with_options(given), Path(out or Path(paper).stem), how, opened).made()
+        told, folder = told.with_options(given), Path(out or Path(paper).stem)
+        return _Reproduction(told, _EXAMPLE.format(quoted(paper)), folder, how, opened).made()
 
 
 _EXAMPLE = "Run, for instance: prefjudge reproduce {} --runs 'runs/*' --qrels FILE --out DIR"
@@ -173,8 +180,8 @@ class _Reproduction:
     Each name is listed before its file is written, so that a killed run can be repeated.
     """
 
-    def __init__(self, paper: Paper, folder: Path, how: ReadOptions, opened: ExitStack) -> None:
-        self.paper, self.folder = paper, folder
+    def __init__(self, paper: Paper, example: str, folder: Path, how: ReadOptions, opened: ExitStack) -> None:
+        self.paper, self.example, self.folder = paper, example, folder
         self._names: list[str] = []
         told = {name: paper.experiment(name) for name in paper.experiments or ("",)}
         self.told = [*told.values()]
@@ -204,7 +211,7 @@ class _Reproduction:
         if not any(found.files for found, _ in made):
             cause = made[0][0].missing if made else "its exhibits are made by commands"
             why = f"nothing of {paper.name} can be made: {cause}"
-            raise InputError(why, _EXAMPLE.format(paper.name))
+            raise InputError(why, self.example)
         for name, one in self.experiments.items():
             if (answers := vars(one).get("preference")) is not None:
                 file = f"{name}.{PREFERENCE_FILE}" if len(experiments) > 2 else PREFERENCE_FILE
@@ -236,7 +243,7 @@ class _Reproduction:
                 )
         if not any(one.study or one.runs or one.leaderboard for one in self.told):
             what = "reproduce needs a study, or runs and qrels, or a leaderboard's CSV"
-            raise InputError(what, _EXAMPLE.format(self.paper.name))
+            raise InputError(what, self.example)
 
     def _keep(self, one: Material) -> None:
         """Refuse an output folder that holds an input: its files are replaced."""
@@ -309,6 +316,9 @@ class _Reproduction:
 
     def _write(self, exhibit: Exhibit, made: Made, stamp: str) -> list[str]:
         """Write an exhibit's tables as CSV, Markdown and TeX that fits, its figures as SVG and PNG."""
+        known = list(dict.fromkeys(column.name for table in made.tables for column in table.columns))
+        if other := [name for name in exhibit.columns if name not in known]:
+            raise InputError(f"it has no column {other[0]!r}", f"Choose among: {', '.join(known)}.")
         tables = {
             f"{stem}.{form}": one for stem, one in _named(exhibit.file, made.tables) for form in _TABLES
         }
