@@ -52,6 +52,7 @@ from prefjudge.study.assignments import load_choices, load_judgments
 from prefjudge.study.hits import check_question
 from prefjudge.study.imports import join_pool, load_imports, pooled_by
 from prefjudge.study.pools import (
+    fields_of,
     is_published,
     load_contributions,
     load_copies,
@@ -65,6 +66,7 @@ from prefjudge.study.pools import (
     save_pools,
     save_texts,
     save_votes_wanted,
+    way_to_show,
 )
 from prefjudge.study.progress import count_rows
 from prefjudge.study.store import BEING_REBUILT, RECOVERING, Study, command, current_target, load_setting
@@ -113,12 +115,10 @@ def open_challenge(
         same, shown = load_copies(db), load_shown(db)
         rule, first = usual_rule(sure, load_setting(db, "strategy")), load_pools(db)
         inputs = load_inputs(db)
-    below = {name for one in shown.values() for name, _ in one.shown}
-    if collection and below != set(fields.shown):
-        words = ",".join(f"show={name}" for name in sorted(below))
+    if collection and fields_of(shown.values()) != {*fields.shown}:
         raise InputError(
             "newcomers would show other fields below their passages than the study's passages do",
-            f"Give --dataset {words}." if below else "Leave show=… out of --dataset.",
+            way_to_show(shown.values()),
         )
     best, _ = load_best_answers(study)
     heads = reader.top(1, set(best.queries))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 from annotated_types import Ge
 
 from prefjudge.errors import InputError
-from prefjudge.reading.texts.records import PLAIN, Field, TextFields
+from prefjudge.reading.texts.records import CSV_IDS, CSV_TEXTS, PLAIN, Field, TextFields
 from prefjudge.words import OnDuplicate
 
 
@@ -73,6 +73,12 @@ def text_fields(how: Mapping[str, Any]) -> TextFields:
         text_field=text_field,
         shown=tuple(dict.fromkeys(said.get("show", []))),
     )
+    for part, named, usual in (("id", id_field, CSV_IDS), ("text", text_field, CSV_TEXTS)):
+        if other := {*fields.shown} & {*(usual if named is None else (named,))}:
+            raise InputError(
+                f"--dataset show={min(other)} would show the {part} below each passage",
+                f"Name another field; if this one is not the {part}, say which is: {part}=NAME.",
+            )
     return PLAIN if fields == PLAIN else fields
 
 

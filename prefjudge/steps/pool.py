@@ -46,7 +46,7 @@ from prefjudge.reading.options import InputOptions, run_options, text_fields
 from prefjudge.reading.pools import read_copies
 from prefjudge.reading.runs.heads import Reader
 from prefjudge.reading.runs.parquet import is_parquet
-from prefjudge.reading.texts.collections import markup_in, read_passages
+from prefjudge.reading.texts.collections import fields_missing, markup_in, read_passages
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
@@ -185,6 +185,22 @@ class _Given:
             )
             self.note(collection, what)
         return found
+
+    def note_other_fields(self, passages: Mapping[str, Passage]) -> None:
+        """Say below how many passages people would see other fields than the study had."""
+        from prefjudge.study.pools import load_shown  # a pool in a file needs no store's memory
+
+        if self.study is None:
+            return
+        with self.study.transaction(write=False) as db:
+            before = load_shown(db)
+        other = [doc for doc, one in passages.items() if doc in before and before[doc].shown != one.shown]
+        if other:
+            fields = " and ".join(self.fields.shown) or "nothing"
+            count = many(len(other), "passage")
+            self.note(
+                self.collection, f"people now see {fields} below {count} that the study showed otherwise"
+            )
 
     def same(self, texts: Mapping[str, str], docs: Collection[str]) -> Copies:
         """Return which documents are copies by their texts, or by a file of those that are."""
@@ -417,7 +433,10 @@ def pool(
         given.note_in_no_run(len(heads.queries))
         if opened is not None:
             notices += markup_in(texts or {}, given.queries or "")
-            notices += markup_in(shown, given.collection or "")
+            seen = {doc: str(one) for doc, one in passages.items()}
+            notices += markup_in(seen, given.collection or "")
+            notices += fields_missing(passages, given.collection or "")
+            given.note_other_fields(passages)
             others = {
                 "qrels": given.qrels,
                 "queries": given.queries,

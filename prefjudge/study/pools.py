@@ -101,8 +101,10 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
     # of lines, are the same to who reads them.
     asked, shown = dict(queries), dict(passages)
     if is_settled(db):
+        before = load_shown(db)
+        other = before and fields_of(shown.values()) != fields_of(before.values())
         _keep_shown("query", asked, load_queries(db))
-        _keep_shown("passage", shown, load_shown(db))
+        _keep_shown("passage", shown, before, way_to_show(before.values()) if other else _AS_IT_WAS)
     db.insert_all(
         "queries",
         ({"query_id": key, "text": text} for key, text in asked.items()),
@@ -118,7 +120,21 @@ def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str
     )
 
 
-def _keep_shown(kind: str, now: dict[str, T], before: Mapping[str, T]) -> None:
+def fields_of(passages: Iterable[Passage]) -> set[str]:
+    """Return the names of what people see below passages."""
+    return {name for one in passages for name, _ in one.shown}
+
+
+def way_to_show(passages: Iterable[Passage]) -> str:
+    """Return what to give so that people see below passages what they see below these."""
+    words = ",".join(f"show={name}" for name in sorted(fields_of(passages)))
+    return f"Give --dataset {words}." if words else "Leave show=… out of --dataset."
+
+
+_AS_IT_WAS = "Give the queries and the collection that the study was made from, or make a new study."
+
+
+def _keep_shown(kind: str, now: dict[str, T], before: Mapping[str, T], way: str = _AS_IT_WAS) -> None:
     """Keep what was shown before; refuse what reads differently."""
     known = {key: before[key] for key in now if key in before}
     other = [key for key, one in known.items() if folded(str(now[key])) != folded(str(one))]
@@ -126,7 +142,7 @@ def _keep_shown(kind: str, now: dict[str, T], before: Mapping[str, T]) -> None:
     if other:
         raise StudyError(
             f"the text of {kind} {other[0]!r} ({len(other):,} in all) is not what was judged",
-            "Give the queries and the collection that the study was made from, or make a new study.",
+            way,
         )
 
 
@@ -228,7 +244,7 @@ def load_unmarked(db: Connection) -> dict[str, str]:
 
 def _compared_fields(db: Connection, passages: Mapping[str, Passage]) -> set[str]:
     compared = {doc for _, *docs in load_pairs_by_number(db).values() for doc in docs} & passages.keys()
-    return {name for doc in compared for name, _ in passages[doc].shown}
+    return fields_of(passages[doc] for doc in compared)
 
 
 def load_inputs(db: Connection) -> list[InputFile]:

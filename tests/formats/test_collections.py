@@ -1,6 +1,7 @@
 """Collections as TREC, BEIR and spreadsheets keep them, and what is wrong with broken ones."""
 
 import gzip
+import json
 from datetime import date
 
 import pytest
@@ -77,6 +78,40 @@ def test_fields_that_are_asked_for_stand_below_a_passage_and_no_others(tmp_path,
     assert read_passages(path, ["d1"]) == {"d1": Passage("one")}
     with pytest.raises(InputError, match="no passage has a field day"):
         read_passages(path, ["d1"], fields=text_fields({"dataset": "show=day"}))
+
+
+def test_numbers_stand_below_a_passage_and_what_is_no_line_does_not(tmp_path):
+    years = {
+        "whole": 1970.0,
+        "half": 1970.5,
+        "count": 7,
+        "nothing": float("nan"),
+        "many": [1970],
+        "none": None,
+    }
+    path = tmp_path / "one.jsonl"
+    path.write_text("".join(json.dumps({"id": k, "text": "t", "year": v}) + "\n" for k, v in years.items()))
+    how = text_fields({"dataset": "show=year"})
+    found = {doc: dict(one.shown).get("year") for doc, one in read_passages(path, years, fields=how).items()}
+    assert found == {
+        "whole": "1970", "half": "1970.5", "count": "7", "nothing": None, "many": None, "none": None,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="no passage has a field year with a text, a number or a date"):
+        read_passages(path, ["many"], fields=how)
+    path.write_text(json.dumps({"id": "d1", "text": "t", "year": "z" * 1001}))
+    with pytest.raises(
+        InputError, match="the field year of d1 has 1,001 letters, and people see at most 1,000"
+    ):
+        read_passages(path, ["d1"], fields=how)
+
+
+@pytest.mark.parametrize("name", ["id", "text", "title"])
+def test_the_id_and_the_text_are_not_shown_again(name):
+    with pytest.raises(InputError, match=f"show={name} would show the "):
+        text_fields({"dataset": f"show={name}"})
+    text_fields({"dataset": f"show={name},id=key,text=body"})
+    with pytest.raises(InputError, match="show=body would show the text"):
+        text_fields({"dataset": "show=body,text=body"})
 
 
 def test_documents_span_blocks(tmp_path):

@@ -17,7 +17,7 @@ import urllib3
 from prefjudge import gold, init, pool, publish
 from prefjudge.core.gold import suggest_gold
 from prefjudge.crowd.simulated import read_page
-from prefjudge.errors import InputError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.field.publish import plan_batch
 from prefjudge.reading.labels import read_qrels
@@ -112,8 +112,12 @@ def test_gold_shows_below_its_passages_what_all_others_show(tmp_path: Path) -> N
         assert source.count("<small>\n\ndate: day ") == source.count("<dd id=") > 0
         seen = {text for slot in read_page(source).slots for text in slot.passages}
         assert seen <= {text for _, text in lines}, "a study is rebuilt by the texts alone"
-    with pytest.raises(InputError, match="newcomers would show other fields"):
+    with pytest.raises(InputError, match="newcomers would show other fields") as refused:
         pool(study, **given, challenge=True)
+    assert refused.value.hint == "Give --dataset show=date."
+    with pytest.raises(StudyError, match="is not what was judged") as stopped:
+        pool(study, **given)
+    assert stopped.value.hint == "Give --dataset show=date."
 
     other = tmp_path / "other"
     init(other, config="demo")
@@ -121,7 +125,15 @@ def test_gold_shows_below_its_passages_what_all_others_show(tmp_path: Path) -> N
     bare = {pair.bad_id, *(str(row["id"]) for row in rows[::2])}
     dated = [row | {"date": None} if row["id"] in bare else row for row in rows]
     file.write_text("".join(json.dumps(row) + "\n" for row in dated))
-    pool(other, **given, dataset="show=date")
+    again = pool(other, **given, dataset="show=date")
+    assert not any("showed otherwise" in one for one in again.notices)
+    (lacks,) = (one for one in again.notices if "people see no date" in one)
+    assert re.search(r"people see no date below \d+ of \d+ passages, such as ", lacks)
+    again = pool(other, **given)
+    assert not again.changed
+    assert any("people now see nothing below" in one for one in again.notices)
+    again = pool(other, **given, dataset="show=date")
+    assert any("people now see date below" in one for one in again.notices)
     gold(other, suggest=12)
     assert not bare & {doc for one in read_gold(other / "gold.tsv") for doc in (one.good_id, one.bad_id)}
     with pytest.raises(InputError, match="workers would know them by it") as refused:

@@ -186,13 +186,41 @@ def read_passages(
         search = _Search(wanted=wanted, fields=fields, notices=[] if notices is None else notices)
         search.look_through(Path(path))
         found = {decode(name): search.found[name] for name in wanted if name in search.found}
+    _refuse_fields(found, fields, path)
+    return found
+
+
+MOST_SHOWN = 1000
+"""Letters of a field that people see below a passage."""
+
+
+def _refuse_fields(found: Mapping[str, Passage], fields: TextFields, path: str | Path) -> None:
+    """Refuse fields to show that no passage has, and those that are texts of their own."""
     known = {name for one in found.values() for name, _ in one.shown}
     if found and (lacking := next((name for name in fields.shown if name not in known), None)):
         raise InputError(
-            f"{path}: no passage has a field {lacking}, which --dataset show={lacking} asks for",
+            f"{path}: no passage has a field {lacking} with a text, a number or a date, which --dataset "
+            f"show={lacking} asks for",
             "Name a field of the collection: of JSON, CSV, Parquet, or irds:NAME.",
         )
-    return found
+    cells = ((doc, name, value) for doc, one in found.items() for name, value in one.shown)
+    if long := next((cell for cell in cells if len(cell[2]) > MOST_SHOWN), None):
+        doc, name, value = long
+        raise InputError(
+            f"{path}: the field {name} of {doc} has {len(value):,} letters, and people see at most "
+            f"{MOST_SHOWN:,} below a passage",
+            f"Shorten it, or leave show={name} out of --dataset.",
+        )
+
+
+def fields_missing(found: Mapping[str, Passage], path: str | Path) -> list[Notice]:
+    """Return a notice for each field that people see below some of the passages and not below all."""
+    notices = []
+    for name in sorted({name for one in found.values() for name, _ in one.shown}):
+        if bare := [doc for doc, one in found.items() if name not in dict(one.shown)]:
+            of = f"{len(bare):,} of {many(len(found), 'passage')}, such as {bare[0]}"
+            notices.append(Notice(where=str(path), what=f"people see no {name} below {of}"))
+    return notices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

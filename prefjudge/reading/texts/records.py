@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from math import isfinite
 from textwrap import shorten
 
 from prefjudge.core.hits import Shown
@@ -122,8 +123,17 @@ def to_name(lacking: Mapping[str, Sequence[str]]) -> str:
 def below(fields: TextFields, row: Mapping[str, object]) -> Shown:
     """Return what a row has of the fields to show below its text, each on one line."""
     said = {name: row.get(name) for name in fields.shown}
-    plain = {name: str(value) for name, value in said.items() if isinstance(value, str | int | date)}
-    return tuple((name, " ".join(value.split())) for name, value in plain.items() if value.strip())
+    plain = {name: _plain(value) for name, value in said.items()}
+    return tuple((name, value) for name, value in plain.items() if value)
+
+
+def _plain(value: object) -> str:
+    """Return a text, a number or a date in one line; nothing of what is none of them."""
+    if isinstance(value, float) and isfinite(value):  # pandas makes floats of whole numbers beside a null
+        value = int(value) if value.is_integer() else value
+    elif not isinstance(value, str | int | date):
+        return ""
+    return " ".join(str(value).split())
 
 
 def columns_of(header: list[str], reading: Reading) -> tuple[str, str, str | None]:
