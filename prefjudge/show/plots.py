@@ -172,7 +172,7 @@ def _perfect_lines(axes: "Axes", x: Leaderboard, y: Leaderboard) -> None:
         )  # fmt: skip
 
 
-def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pools") -> "Figure":
+def plot_pool_sizes(sizes: Mapping[int, int]) -> "Figure":
     """Draw how many queries have a pool of each size (shallow pooling, Figures 3 and 4)."""
     total = sum(sizes.values())
     mean = sum(size * count for size, count in sizes.items()) / total if total else 0.0
@@ -199,7 +199,7 @@ def plot_pool_sizes(sizes: Mapping[int, int], *, title: str = "Sizes of the pool
         axes.margins(y=0.12)
         axes.set_xlabel("documents in the pool")
         axes.set_ylabel("queries")
-        axes.set_title(f"{title}: {many(total, 'query')}")
+        axes.set_title(f"Sizes of the pools: {many(total, 'query')}")
     return figure
 
 

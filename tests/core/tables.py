@@ -80,11 +80,11 @@ def heads_of(rankings: Ranking) -> runs.Heads:
     return runs.heads_of(tuple(rankings), tuple(queries), tuple(docs), run=run, query=query, doc=doc)
 
 
-def qrels_of(lines: list[tuple[str, str, float]]) -> Qrels:
+def qrels_of(lines: list[tuple[str, str, float]], name: str = "original") -> Qrels:
     queries = list(dict.fromkeys(q for q, _, _ in lines))
     docs = list(dict.fromkeys(d for _, d, _ in lines))
     return Qrels(
-        name="original", queries=tuple(queries), docs=tuple(docs),
+        name=name, queries=tuple(queries), docs=tuple(docs),
         query=np.array([queries.index(q) for q, _, _ in lines], dtype=np.int32),
         doc=np.array([docs.index(d) for _, d, _ in lines], dtype=np.int32),
         grade=np.array([g for _, _, g in lines], dtype=float),

@@ -13,20 +13,8 @@ from prefjudge.core.copies import (
     ranks_of_candidates,
 )
 from prefjudge.core.pools import Pools, candidates_of, pool_top_pairs, pools_of, top_pairs
-from prefjudge.core.runs import JudgedRanks, Order, Qrels, encode, heads_of
-
-
-def qrels_of(*rows: tuple[str, str, float], name: str = "original") -> Qrels:
-    queries = tuple(dict.fromkeys(query for query, _, _ in rows))
-    docs = tuple(dict.fromkeys(doc for _, doc, _ in rows))
-    return Qrels(
-        name=name,
-        queries=queries,
-        docs=docs,
-        query=encode([query for query, _, _ in rows], queries),
-        doc=encode([doc for _, doc, _ in rows], docs),
-        grade=np.array([grade for _, _, grade in rows], dtype=float),
-    )
+from prefjudge.core.runs import JudgedRanks, Order, heads_of
+from tests.core.tables import qrels_of
 
 
 def rows_of(pools: Pools) -> set[tuple[str, str, str]]:
@@ -75,16 +63,16 @@ def test_the_copy_with_the_highest_label_stands_for_all() -> None:
         [("1", "a", "r1"), ("1", "a", "r2"), ("1", "b", "r3"), ("1", "c", "original"), ("1", "z", "r4")]
     )
     same = Copies([("a", "b", "c")])
-    labels = qrels_of(("1", "b", 2), ("1", "c", 1))
+    labels = qrels_of([("1", "b", 2), ("1", "c", 1)])
     merged, gone = merge_copies(pools, same, labels)
     assert gone == {("1", "a"): "b", ("1", "c"): "b"}
     assert rows_of(merged) == {
         ("1", "b", "r1"), ("1", "b", "r2"), ("1", "b", "r3"), ("1", "b", "original"), ("1", "z", "r4"),
     }  # fmt: skip
     assert list(merged.docs) == sorted(merged.docs)
-    equal = qrels_of(("1", "b", 1), ("1", "c", 1))
+    equal = qrels_of([("1", "b", 1), ("1", "c", 1)])
     assert merge_copies(pools, same, equal)[1].keys() == {("1", "a"), ("1", "b")}, "the qrels brought c"
-    other = qrels_of(("1", "b", 0), name="others")
+    other = qrels_of([("1", "b", 0)], name="others")
     assert merge_copies(pools, same, other)[1].keys() == {("1", "b"), ("1", "c")}, "0 is no label"
     assert merge_copies(pools, same)[1] == {("1", "b"): "a", ("1", "c"): "a"}, "most runs have a"
 
@@ -108,7 +96,7 @@ def test_what_people_may_have_compared_stays() -> None:
 
 def test_answers_list_all_copies_once() -> None:
     same = Copies([("a", "b", "c")])
-    answers = qrels_of(("2", "x", 1), ("1", "b", 1), ("1", "a", 2))
+    answers = qrels_of([("2", "x", 1), ("1", "b", 1), ("1", "a", 2)])
     wide = same.spread(answers)
     found = dict(zip(candidates_of(wide), wide.grade.tolist(), strict=True))
     assert found == {("2", "x"): 1, ("1", "a"): 2, ("1", "b"): 1, ("1", "c"): 2}
@@ -117,7 +105,7 @@ def test_answers_list_all_copies_once() -> None:
 
 
 def test_the_qrel_never_meets_its_own_copy() -> None:
-    labels = qrels_of(("1", "a", 1), ("2", "a", 1), ("3", "a", 1))
+    labels = qrels_of([("1", "a", 1), ("2", "a", 1), ("3", "a", 1)])
     heads = heads_of(
         ("r",),
         ("1", "2", "3"),
@@ -136,7 +124,7 @@ def test_the_qrel_never_meets_its_own_copy() -> None:
 
 
 def test_of_labels_of_copies_the_highest_counts() -> None:
-    labels = qrels_of(("1", "a", 1), ("1", "b", 3), ("1", "x", 0))
+    labels = qrels_of([("1", "a", 1), ("1", "b", 3), ("1", "x", 0)])
     found = labels_of_candidates(labels, {("1", "b"): "a"})
     assert dict(zip(candidates_of(found), found.grade.tolist(), strict=True)) == {
         ("1", "a"): 3,
@@ -146,7 +134,7 @@ def test_of_labels_of_copies_the_highest_counts() -> None:
 
 def test_a_candidate_has_the_best_place_of_its_copies() -> None:
     same = Copies([("a", "b")])
-    documents = qrels_of(("1", "a", 1), ("1", "x", 1), ("2", "b", 1))
+    documents = qrels_of([("1", "a", 1), ("1", "x", 1), ("2", "b", 1)])
     wide = same.spread(documents)
     place = {("1", "b"): 1, ("1", "x"): 2, ("1", "a"): 3, ("2", "a"): 4}
     rows = [row for row, one in enumerate(candidates_of(wide)) if one in place]

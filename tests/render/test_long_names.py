@@ -1,20 +1,18 @@
 """No plot cuts a name: long ones make the figure larger, and leave the plot its room."""
 
 from collections.abc import Callable
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from prefjudge.core.runs import Order, Scores
 from prefjudge.evaluation.boards import leaderboard
 from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.stability import RankStability, bootstrap_ranks
-from prefjudge.evaluation.submissions import Submission
 from prefjudge.evaluation.winratios import WinRatio, WinRatios
 from prefjudge.show import plots
 from prefjudge.show.plots import plot_conditions, plot_progress, plot_ranks
+from tests.render.test_plots import entry, scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,29 +23,17 @@ LONG = tuple(f"{name}{TAIL}"[:60] for name in ("alpha", "beta", "gamma", "delta"
 LABELS = f"labels{TAIL}"[:60]
 
 
-def scores(names: tuple[str, ...], labels: str) -> Scores:
-    rank = np.random.default_rng(1).geometric(np.linspace(0.2, 0.7, len(names)), size=(30, len(names)))
-    return Scores(
-        measure="RR@10",
-        qrels=labels,
-        queries=tuple(f"q{row}" for row in range(30)),
-        runs=names,
-        values=np.where(rank <= 10, 1.0 / rank, 0.0),
-        order=Order.SCORE,
-    )
-
-
 def ranked(names: tuple[str, ...], labels: str) -> RankStability:
-    return bootstrap_ranks(scores(names, labels), trials=50, rng=np.random.default_rng(0))
+    return bootstrap_ranks(scores(labels, 1, names), trials=50, rng=np.random.default_rng(0))
 
 
 def board(names: tuple[str, ...], labels: str) -> "Figure":
-    given = scores(names, labels)
+    given = scores(labels, 1, names)
     return plots.plot_leaderboard(leaderboard(given), rank_intervals(given))
 
 
 def two_boards(names: tuple[str, ...], labels: str) -> "Figure":
-    return plots.plot_two_boards(leaderboard(scores(names, "one")), leaderboard(scores(names, labels)))
+    return plots.plot_two_boards(leaderboard(scores("one", 1, names)), leaderboard(scores(labels, 1, names)))
 
 
 def ranks(names: tuple[str, ...], labels: str) -> "Figure":
@@ -70,28 +56,12 @@ def wins(names: tuple[str, ...], labels: str) -> "Figure":
     )
 
 
-def pool_sizes(names: tuple[str, ...], labels: str) -> "Figure":
-    return plots.plot_pool_sizes({1: 3, 2: 11}, title=" ".join((labels, labels)))
-
-
 def progress(names: tuple[str, ...], labels: str) -> "Figure":
-    entries = [
-        Submission(
-            line=at,
-            submission_id=name,
-            date=date(2021, 1, at),
-            team="T",
-            description=name,
-            type="",
-            dev=None,
-            eval=at / 9,
-        )
-        for at, name in enumerate(names, 1)
-    ]
+    entries = [entry(at, name, name, at / 9) for at, name in enumerate(names, 1)]
     return plot_progress(entries, names[:1], measure=labels, highlight=names[1])
 
 
-ALL = (board, two_boards, ranks, conditions, wins, pool_sizes, progress)
+ALL = (board, two_boards, ranks, conditions, wins, progress)
 
 
 @pytest.mark.parametrize("draw", ALL, ids=lambda draw: draw.__name__)

@@ -36,14 +36,14 @@ from prefjudge.show.tables import render_table
 RUNS = ("alpha", "beta", "gamma", "delta")
 
 
-def scores(qrels: str, seed: int) -> Scores:
+def scores(qrels: str, seed: int, runs: tuple[str, ...] = RUNS) -> Scores:
     rng = np.random.default_rng(seed)
-    rank = rng.geometric(np.linspace(0.2, 0.7, len(RUNS)), size=(30, len(RUNS)))
+    rank = rng.geometric(np.linspace(0.2, 0.7, len(runs)), size=(30, len(runs)))
     return Scores(
         measure="RR@10",
         qrels=qrels,
         queries=tuple(f"q{row}" for row in range(30)),
-        runs=RUNS,
+        runs=runs,
         values=np.where(rank <= 10, 1.0 / rank, 0.0),
         order=Order.SCORE,
     )
@@ -108,18 +108,22 @@ def wins() -> object:
     return plots.plot_win_ratios(win_ratios())
 
 
+def entry(day: int, name: str, description: str, score: float | None) -> Submission:
+    return Submission(
+        line=day,
+        submission_id=name,
+        date=date(2021, 1, day),
+        team="T",
+        description=description,
+        type="",
+        dev=None,
+        eval=score,
+    )
+
+
 def progress() -> object:
     entries = [
-        Submission(
-            line=day,
-            submission_id=f"2021010{day}-x",
-            date=date(2021, 1, day),
-            team="T",
-            description="a BERT" if day == 3 else "",
-            type="",
-            dev=None,
-            eval=score,
-        )
+        entry(day, f"2021010{day}-x", "a BERT" if day == 3 else "", score)
         for day, score in enumerate((0.2, 0.3, 0.25, None), 1)
     ]
     return plot_progress(entries, ("20210101-x", "20210102-x"), measure="MRR@100", highlight="bert")
