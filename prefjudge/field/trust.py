@@ -365,15 +365,15 @@ be right so often, at 97.5 %; and more where so few others are there to do the w
 
 def admit_newcomers(
     study: Study, crowd: Crowd, target: str, *, more: int = 0, again: bool = True, stuck: bool = False
-) -> str:
+) -> str | None:
     """Limit how many people begin, until the first HITs of those who came are good; say whom that keeps out.
 
     Else as many accounts as one likes, with one HIT each, are paid before any of them is screened. More begin
     where the study is ``stuck``, or those who have begun are gone. ``more`` HITs are to be published; the
-    crowd is told ``again`` what it knows.
+    crowd is told ``again`` what it knows. None: many could begin, and no limit has kept anybody out.
     """
     if not (climbs(study) and study.config.design.gold_per_hit):
-        return ""
+        return None
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target).keys()
         published, active = sum(count_hits(db, target).values()) + more, load_active(db, target) - barred
@@ -388,7 +388,7 @@ def admit_newcomers(
         with study.transaction() as db:
             save_setting(db, f"{_ADMITTED}{target}", now)
     if good or len(records) < most:
-        return ""
+        return None if good or len(records) < _LEAST_BEGIN else ""
     share = right / max(1, right + missed)
     return (
         f"nobody new gets a HIT for now: {len(records)} people got {share:.0%} of their "

@@ -179,7 +179,7 @@ class _Collection:
         bar_workers(self._study, self._crowd, self._target, again=idle, news=self._collected > 0)
         exclude_barred(self._study, self._target)
         kept_out = admit_newcomers(self._study, self._crowd, self._target, again=idle)
-        stuck = bool(kept_out) and idle and not self._held
+        stuck = kept_out is not None and idle and not self._held
         self._capped, grown = allow_more(self._study, self._crowd, self._target, again=idle, stuck=stuck)
         if stuck and not grown:
             kept_out = admit_newcomers(self._study, self._crowd, self._target, stuck=True)
