@@ -389,10 +389,9 @@ def admit_newcomers(
             save_setting(db, f"{_ADMITTED}{target}", now)
     if good or len(records) < most:
         return None if good or len(records) < _LEAST_BEGIN else ""
-    share = right / max(1, right + missed)
     return (
-        f"nobody new gets a HIT for now: {len(records)} people got {share:.0%} of their "
-        f"first gold pairs right, and {many(len(active), 'of them was', 'of them were')} here within the hour"
+        f"nobody new gets a HIT for now: {len(records)} people got {right / max(1, right + missed):.0%} of "
+        f"their first gold pairs right, and {many(len(active), 'was', 'were')} here within the last hour"
     )
 
 

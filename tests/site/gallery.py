@@ -168,7 +168,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "counts": {"hits": {"Assignable": 312, "Reviewable": 109}, "assignments": {"Accepted": 14, "Submitted": 31, "Approved": 402, "Returned": 9}, "done": 433, "all": 990, "waiting": 32, "workers": 57, "active_workers": 14, "requesters": 2},
         "money": {"paid": "804.00", "bonus": "12.60", "fees": "163.32", "held": "62.00", "owed": "120.00", "paid_out": "684.00"}, "seconds_per_pair": 24.6, "rejected": 0,
         "study": {"judged": 412, "pairs": 990},
-        "workers": [{"worker_id": "A1EXAMPLEWORKER", "name": "Ada " + HOSTILE, "locale": "US", "done": 60, "pairs": 600, "working": True, "submitted": 31, "approved": 29, "rejected": 0, "earned": "58.00", "owed": "8.00", "blocked": False, "simulated": False, "master": True}],
+        "workers": [{"worker_id": "A1EXAMPLEWORKER", "name": "Ada " + HOSTILE, "locale": "US", "done": 60, "pairs": 600, "working": True, "takes_only": False, "submitted": 31, "approved": 29, "rejected": 0, "earned": "58.00", "owed": "8.00", "blocked": False, "simulated": False, "master": True}],
         "requesters": [{"requester_id": "A2REQUESTER", "name": "Search research group", "balance": "9000.00"}],
         "disputes": [
             {"assignment_id": "3ONE", "worker_id": "A1EXAMPLEWORKER", "requester": "Search research group", "title": GROUP["title"], "status": "Rejected", "feedback": "Too fast.", "text": HOSTILE, "raised": "2026-11-20T10:00:00Z", "answer": ""},

@@ -104,12 +104,12 @@ def worker_list(tx: Transaction) -> list[View]:
         row[0]: [int(figure or 0) for figure in row[1:]]
         for row in tx.execute(
             "SELECT worker_id, sum(CASE status WHEN 'Submitted' THEN 1 ELSE 0 END),"
-            " sum(CASE status WHEN 'Accepted' THEN 0 ELSE 1 END), sum(visible_pairs),"
-            " sum(CASE status WHEN 'Accepted' THEN 1 ELSE 0 END)"
-            f" FROM assignments WHERE status IN {workers.HAD} GROUP BY worker_id"
+            " sum(CASE WHEN status IN ('Accepted', 'Returned', 'Abandoned') THEN 0 ELSE 1 END),"
+            " sum(visible_pairs), sum(CASE status WHEN 'Accepted' THEN 1 ELSE 0 END), count(*)"
+            " FROM assignments GROUP BY worker_id"
         )
     }
-    none = [0] * 4
+    none = [0] * 5
     paid = workers.paid_out(tx)
     simulated, masters = (_who_has(tx, type_id) for type_id in (SIMULATED, MASTERS[0]))
     blocked = set(tx.values("SELECT DISTINCT worker_id FROM blocks"))
@@ -121,6 +121,7 @@ def worker_list(tx: Transaction) -> list[View]:
             "done": work.get(worker_id, none)[1],
             "pairs": work.get(worker_id, none)[2],
             "working": work.get(worker_id, none)[3] > 0,
+            "takes_only": work.get(worker_id, none)[4] > 1 > work.get(worker_id, none)[1],
             "submitted": work.get(worker_id, none)[0],
             "approved": approved,
             "rejected": rejected,
