@@ -20,16 +20,16 @@ NOW: Mapping[str, Mapping[str, str]] = {
     },
     "option": {
         "--careless": "--temper careless, once for each of them",
-        "--cache": "copies of large runs, made unasked; PREFJUDGE_COPIES=0 turns them off",
-        "--every": "a look each minute, and at once when work is submitted",
+        "--cache": "gone: copies of large runs are made unasked; PREFJUDGE_COPIES=0 turns them off",
+        "--every": "gone: each minute there is a new look, and at once when work is submitted",
         "--download": "--dataset download",
         "--field": "--dataset field=…",
         "--id-field": "--dataset id=…",
-        "--in-sql": "scores that come home, of a part of the queries with --queries",
+        "--in-sql": "gone: all scores are brought here; --queries takes a part of the queries",
         "--moves": "--history, which reads the runs",
         "--no-moves": "--history, which reads the runs",
         "--text-field": "--dataset text=…",
-        "--trust": "copies of large runs, made unasked, so that the next reading is fast",
+        "--trust": "gone: copies of large runs are made unasked, so that the next reading is fast",
         **dict.fromkeys(
             (
                 f"reproduce --{name}"
@@ -42,7 +42,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "--workers": "the environment variable PREFJUDGE_WORKERS",
     },
 }
-"""What stands for an old verb or option: the words of a command, or an option and what it takes.
+"""What stands for an old verb or option: the words of a command, or an option and what it takes; or ``gone``.
 
 An option that went from one verb alone stands behind the verb.
 """
@@ -53,7 +53,9 @@ def told(kind: Literal["verb", "option"], name: str, *, verb: str = "") -> str:
     now = NOW[kind].get(f"{verb} {name}", NOW[kind].get(name))
     if now is None:
         return ""
-    return f"prefjudge {name} is now: prefjudge {now}" if kind == "verb" else f"{name} is now: {now}"
+    if kind == "verb":
+        return f"prefjudge {name} is now: prefjudge {now}"
+    return f"{name} is {now}" if now.startswith("gone: ") else f"{name} is now: {now}"
 
 
 class OldName(FutureWarning):

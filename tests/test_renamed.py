@@ -42,6 +42,7 @@ def test_old_options_are_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_option_that_one_verb_lost_is_told_by_that_verb_alone() -> None:
     done = CliRunner().invoke(app, ["score", "--sample", "3"])
     assert done.stderr == "--sample is now: prefjudge stability, which draws the queries again\n"
+    assert renamed.told("option", "--in-sql").startswith("--in-sql is gone: all scores are brought here")
     with pytest.raises(InputError, match="--baseline is now: a key of a paper"):
         prefjudge.reproduce("benchmarking", baseline="x")
     with pytest.raises(InputError, match="no argument baseline"):

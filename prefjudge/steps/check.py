@@ -79,7 +79,8 @@ class FileCheck:
                 found += f"; a relevant document leads {leads}, and is in the first {run.cutoff} of "
                 found += f"{run.relevant_at_cutoff:,}"
             return f"{run.read_as}{found}"
-        return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        ones = {name: name.replace("queries", "query", 1).removesuffix("s") for name in self.counts}
+        return ", ".join(many(count, ones[name], name) for name, count in self.counts.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

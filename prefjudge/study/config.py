@@ -442,12 +442,13 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         where = ".".join(str(part) for part in problem["loc"]) or "the file"
+        mend = f"unset {told[where]}" if where in told else "delete this line"
         if where in told:
             where = f"{where}, which {told[where]} sets"
         if (key := ".".join(map(str, problem["loc"]))) in GONE:
-            lines.append(f"  {where}: this key is gone, and {GONE[key][1]}; delete this line")
+            lines.append(f"  {where}: this key is gone, and {GONE[key][1]}; {mend}")
         elif key in MOVED:
-            lines.append(f"  {where}: this key is {MOVED[key]} now, which is there too; delete this line")
+            lines.append(f"  {where}: this key is {MOVED[key]} now, which is there too; {mend}")
         elif problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
         else:

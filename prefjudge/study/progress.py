@@ -480,7 +480,7 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     if then and upcoming > stage:
         return StudyError(what, f"Run: {then}")
     if stage is Stage.PUBLISHED and here > Stage.POOL and not waiting:
-        way = f"No pair waits for judgments. Run: {commands[Stage.ANSWERED]}."
+        way = f"No pair waits for judgments. Run: {commands[Stage.ANSWERED]}"
         return StudyError(f"the study has {told[stage]}", way)
     hint = f"Run: {commands[here]}"
     if later:
@@ -491,7 +491,7 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
         hint = f"{hint}. Or {other_gold(study)}"
     if stage >= Stage.JUDGED > Stage.GOLD > here:
         hint = f"{hint}. If you have votes already: {votes}"
-    return StudyError(what or f"the study has {told[stage]}", f"{hint}.")
+    return StudyError(what or f"the study has {told[stage]}", hint)  # it ends in a command or a path
 
 
 def _next_stage(db: Connection, target: str, stage: Stage, *, short_of_gold: bool) -> Stage:

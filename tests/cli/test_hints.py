@@ -370,6 +370,9 @@ def test_the_verb_that_a_hint_names_first_does_not_refuse(
             if refused or not command:
                 dead_ends[verb] = said
                 break
+            assert not re.search(r"Run: prefjudge [^;:\n]*\.$", said.rstrip()), (
+                "a shell takes the full stop, too"
+            )
             words, refused = command[1], True
             shutil.rmtree(study)
             shutil.copytree(kept, study)

@@ -75,6 +75,8 @@ def test_surprises_are_said_in_sentences(tmp_path: Path) -> None:
     )
     queries = write(tmp_path / "queries.tsv", "q1\tone", "q2\ttwo")
     (file,) = check([run], queries=queries, cutoff=1).files
+    one = write(tmp_path / "one.txt", "q1 0 d1 1")
+    assert check([one]).files[0].words.startswith("1 query, 1 document, 1 label, 1 relevant, 1 query with ")
     said = "\n".join(file.warnings)
     for words in (
         "1 query (q2) of those expected is missing",

@@ -25,7 +25,7 @@ from prefjudge.steps.board.submissions import Problem, Submission
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_inputs
 from prefjudge.study.store import CONFIG_FILE, Study
-from prefjudge.words import Rehearsal, told
+from prefjudge.words import Rehearsal, many, told
 
 
 class BoardAction(StrEnum):
@@ -175,7 +175,7 @@ def _runs(git: Git, head: str, today: date, *, new: bool) -> BoardResult:
     change, problems, _ = examine(git, None, head, rules, "", today)
     if problems:
         raise StudyError(
-            f"{len(problems)} things are wrong with what is in, such as {problems[0]}",
+            f"{many(len(problems), 'thing is', 'things are')} wrong with what is in, such as {problems[0]}",
             "See them all: prefjudge board check DIR",
         )
     met: set[str] = set()
