@@ -223,11 +223,11 @@ class ChallengeDrive:
     def doubts(self, last: Round) -> str:
         """Say how many answers stay less sure than asked for, and where no newcomer is to blame."""
         pools, level = self._challenge.pools, self._strategy.level
-        if last.chance is None:
+        if last.chance is None or last.good is None:
             return ""
         first = np.searchsorted(pools.query, np.arange(len(pools.queries)))
         order = np.lexsort((-last.chance, pools.query))
-        unsure = last.chance[order[first]] < level
+        unsure = np.maximum.reduceat(last.good, first) < level
         two = [(order[first + place]).tolist() for place in (0, 1)]  # an answer and a newcomer at least
         new = [
             pools.docs[pools.doc[row]] in self._challenge.newcomers[pools.queries[pools.query[row]]]

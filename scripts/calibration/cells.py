@@ -10,8 +10,9 @@ from prefjudge.core.judgments import Judgments
 from prefjudge.core.planning.plans import play
 from prefjudge.core.planning.rounds import parse_strategy
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.confidence import assess_confidence, average_chances
+from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.scales import Scales, prior_scales
+from prefjudge.core.resolving.shapes import average_chances
 from prefjudge.core.strategies import LapseNoise, MixedNoise, Noise, error_of_scale, scale_of_error
 
 Floats = NDArray[np.float64]

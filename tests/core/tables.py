@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from prefjudge.core import runs
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.posterior import tell_best
+from prefjudge.core.resolving.rules import Strengths
 from prefjudge.core.runs import Qrels
 
 Ranking = dict[str, dict[str, list[str]]]
@@ -148,3 +151,8 @@ def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
         choice=np.ones(query.size, dtype=np.int8),
     )
     return judgments, pools
+
+
+def chance_best(votes: NDArray[np.float64], fit: Strengths | None, **options: Any) -> NDArray[np.float64]:
+    """Return how probably each candidate is the best."""
+    return tell_best(votes, fit, **options).chance

@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.posterior import chance_best, log_evidences
+from prefjudge.core.resolving.posterior import log_evidences
 from prefjudge.core.resolving.resolutions import resolve, resolve_all
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
-from tests.core.tables import judgments_of, judgments_of_file, pools_of, simulated_judgments
+from tests.core.tables import chance_best, judgments_of, judgments_of_file, pools_of, simulated_judgments
 
 
 def plain_fit(votes: np.ndarray, scale: float) -> np.ndarray:

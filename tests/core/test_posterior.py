@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.posterior import chance_best, draw_chances, log_evidences
+from prefjudge.core.resolving.posterior import draw_chances, log_evidences
 from prefjudge.core.resolving.rules import fit_strengths
+from tests.core.tables import chance_best
 
 
 def integrals(won: float, lost: float, scale: float) -> tuple[float, float]:

@@ -112,7 +112,9 @@ def judged(queries: list[Floats]) -> Judgments:
 def test_chances_and_shares_are_integrals_over_all_models(name: str) -> None:
     queries = TOURNAMENTS[name]
     chances, error, lapsing = integrated(queries)
-    found = assess(judged(queries), draws=20_000)
+    judgments, rng = judged(queries), np.random.default_rng(1)
+    # Of the plain shape alone.
+    found = assess_confidence(judgments, rng=rng, draws=20_000, scales=estimate_scales(judgments, rng=rng))
     assert found.scales.error == pytest.approx(error, abs=0.004)
     assert found.scales.lapsing == pytest.approx(lapsing, abs=0.008)
     for query, expected in enumerate(chances):
@@ -196,7 +198,8 @@ def test_neither_lapses_nor_chances_depend_on_the_seed() -> None:
 
 def test_one_vote_is_as_right_as_votes_usually_are() -> None:
     found = assess(judgments_of("q1 a b a"), draws=20_000)
-    assert found.of("q1")["a"] == pytest.approx(0.68, abs=0.015)
+    # 0.68, but for the queries in which two are equal.
+    assert found.of("q1")["a"] == pytest.approx(0.67, abs=0.01)
     assert not found.scales.told
 
 
@@ -210,7 +213,7 @@ def test_votes_that_could_be_coin_tosses_tell_nothing(pairs: int) -> None:
     assert not found.scales.told
     assert found.scales.error == pytest.approx(prior.error, abs=0.005)
     assert found.scales.deviation == pytest.approx(prior.deviation, abs=0.005)
-    assert found.highest().mean() == pytest.approx(0.68, abs=0.01)
+    assert found.highest().mean() == pytest.approx(0.67, abs=0.01)
     assert found.highest().max() < 0.8
 
 

@@ -36,7 +36,8 @@ def confidence(scales: Scales = KNOWN) -> Confidence:
     chance = np.concatenate([np.array(CHANCES[query]) for query in FOUND.queries])
     return Confidence(
         model="a model", scales=scales, draws=10, queries=FOUND.queries, docs=FOUND.docs, start=FOUND.start,
-        doc=FOUND.doc, chance=chance, strength=np.zeros(chance.size), deviation=np.ones(chance.size),
+        doc=FOUND.doc, chance=chance, good=chance, strength=np.zeros(chance.size),
+        deviation=np.ones(chance.size),
     )  # fmt: skip
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.resolving.confidence import Confidence, assess_confidence
-from prefjudge.core.resolving.posterior import chance_best, sum_orders
+from prefjudge.core.resolving.posterior import sum_orders
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import learn_trust
 from prefjudge.core.resolving.tournaments import CastVotes, tournaments, vote_matrices
-from tests.core.tables import judgments_of
+from tests.core.tables import chance_best, judgments_of
 
 DOCS = "abcd"
 

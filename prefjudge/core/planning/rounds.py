@@ -166,6 +166,8 @@ class Round:
     they are even."""
     chance: Floats | None = None
     """Shape (n_rows,): for each row, the probability of being the best, where the strategy asks by it."""
+    good: Floats | None = None
+    """Shape (n_rows,): the same of being the best or as good: by this a strategy ends."""
     orders: tuple[OrderChance, ...] = ()
     """How sure the order of neighbours on the board is, where they are to be told apart."""
 
@@ -192,7 +194,7 @@ def next_round(
     """
     rank = _ranks(pools, best_known)
     found = _confidence(judgments, pools, strategy)
-    chance = None if found is None else _by_row(found, pools)
+    chance, good = (None, None) if found is None else _by_row(found, pools)
     trust, crowd = (None, None) if found is None else (found.trust, found.scales)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
@@ -208,14 +210,16 @@ def next_round(
             rows, order = _ordered(stack, row_of, rank)
             played = _permuted(stack.votes, order)
             one = of_size(strategy, rows.shape[1])
-            if isinstance(one, Sure) and chance is not None:
+            if isinstance(one, Sure) and chance is not None and good is not None:
                 believed = chance[rows]
                 # The best of one candidate needs no votes.
                 judged = np.asarray(played.any(axis=(1, 2))) | (rows.shape[1] == 1)
                 leaders[rows] = most_probable(believed) & judged[:, None]
                 stakes = None if aim is None else aim.stakes(rows, one.level)
                 weighed = _permuted(by_trust, order)
-                asked = replace(one, crowd=crowd).ask_by(played, believed, stakes, weighed=weighed)
+                asked = replace(one, crowd=crowd).ask_by(
+                    played, believed, stakes, good=good[rows], weighed=weighed
+                )
                 value = worth(weighed, believed, stakes, crowd=crowd)
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
@@ -248,6 +252,7 @@ def next_round(
         open=is_open,
         leaders=leaders,
         chance=chance,
+        good=good,
         orders=() if aim is None else aim.orders,
     )
 
@@ -276,12 +281,13 @@ def _confidence(judgments: Judgments, pools: Pools, strategy: Strategy) -> Confi
     return assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scales=sure[0].crowd)
 
 
-def _by_row(found: Confidence, pools: Pools) -> Floats:
-    """Return each pool row's probability of being the best."""
-    chance = np.empty(pools.query.size)
+def _by_row(found: Confidence, pools: Pools) -> tuple[Floats, Floats]:
+    """Return each pool row's probability of being the best, and of being as good as it."""
+    chances = np.empty((2, pools.query.size))
     # Its rows are sorted by document within each query, as those of a tournament are.
-    chance[np.lexsort((pools.doc, pools.query))] = found.chance
-    return chance
+    chances[:, np.lexsort((pools.doc, pools.query))] = found.chance, found.good
+    chance, good = chances
+    return chance, good
 
 
 def within(most: int | None, wanted: Counts, value: Floats) -> Counts:

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.confidence import average_chances
-from prefjudge.core.resolving.posterior import by_orders, chance_best, log_evidences
+from prefjudge.core.resolving.posterior import by_orders, log_evidences, tell_best
 from prefjudge.core.resolving.rules import SCALE, fit_strengths
 from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
+from prefjudge.core.resolving.shapes import average_chances
 from prefjudge.core.strategies import (
     NOTHING,
     USUAL_ERROR,
@@ -77,9 +77,8 @@ class Crowds:
                 fit = (
                     None if by_orders(size, lapses) else fit_strengths(votes[some], scale=scale, within=1e-6)
                 )
-                chance[some] += weight[some, None] * chance_best(
-                    votes[some], fit, scale=scale, draws=draws, rng=rng, lapses=lapses
-                )
+                told = tell_best(votes[some], fit, scale=scale, draws=draws, rng=rng, lapses=lapses)
+                chance[some] += weight[some, None] * told.chance
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
@@ -493,10 +492,10 @@ class Sure:
         """Return the same, of many draws for the pools that are in doubt by few."""
         crowd = self.learn(votes).crowd
         assert crowd is not None
-        chance, _, _ = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)
+        chance, *_ = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)
         some = np.flatnonzero(in_doubt(chance))
         if some.size:
-            chance[some], _, _ = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)
+            chance[some], *_ = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)
         return chance
 
     def ask_in(self, judged: Judged, crowds: Crowds) -> Asked:
@@ -519,16 +518,23 @@ class Sure:
         return most_probable(crowds.chances(judged, draws=_MANY_DRAWS))
 
     def ask_by(
-        self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None
+        self,
+        votes: Floats,
+        chance: Floats,
+        stakes: Stakes | None = None,
+        *,
+        good: Floats | None = None,
+        weighed: Floats | None = None,
     ) -> Asked:
         """Return what to ask for, given the probability that each candidate is the best, shape (n, k).
 
-        By default as much hangs on each best answer, and all votes weigh the same; ``weighed`` are those by
-        the trust in their workers.
+        By default as much hangs on each best answer, all votes weigh the same, and none is as good as the
+        best; ``weighed`` are those by the trust in their workers, and ``good`` is how probably each candidate
+        is the best or as good as it.
         """
         if votes.shape[1] == 1:
             return NOTHING
-        is_open = self.open(votes, chance, stakes, weighed=weighed)
+        is_open = self.open(votes, chance, stakes, good=good, weighed=weighed)
         lacks = np.where(is_open, self._lacking(votes), 0)
         first = ~votes.any(axis=(1, 2)) & (lacks > 0)
         duels = _duels(chance) * (1.0 if stakes is None else stakes.cost)
@@ -540,7 +546,13 @@ class Sure:
         return Asked(pool, x, y, wanted[pool, x, y])
 
     def open(
-        self, votes: Floats, chance: Floats, stakes: Stakes | None = None, *, weighed: Floats | None = None
+        self,
+        votes: Floats,
+        chance: Floats,
+        stakes: Stakes | None = None,
+        *,
+        good: Floats | None = None,
+        weighed: Floats | None = None,
     ) -> Flags:
         """Return which pools are not finished, shape (n,)."""
         size, total = votes.shape[1], votes.sum(axis=(1, 2))
@@ -549,7 +561,8 @@ class Sure:
         # A pool that nobody has judged is never finished, however low the level; nor is one with a candidate
         # who met nobody: the model takes him for an average one.
         new = (total == 0) | _unseen(votes).any(axis=1)
-        unsure = chance.max(axis=1) < self.level
+        # Which of two equals is named makes no difference: no vote is spent on that.
+        unsure = (chance if good is None else good).max(axis=1) < self.level
         if stakes is not None:
             new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
         if self.patience is not None:

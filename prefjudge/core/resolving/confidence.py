@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools, find_rows
-from prefjudge.core.resolving.posterior import by_orders, chance_best, draw_chances, is_exact, log_evidences
+from prefjudge.core.resolving.posterior import by_orders, draw_chances, log_evidences
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import (
@@ -22,14 +22,12 @@ from prefjudge.core.resolving.scales import (
     learn_trust,
     one_scale,
 )
-from prefjudge.core.resolving.tournaments import CastVotes, Floats, Index, tournaments, vote_matrices
+from prefjudge.core.resolving.shapes import average_chances, draw_shapes, learn_shapes
+from prefjudge.core.resolving.tournaments import Floats, Index, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels
 from prefjudge.core.shortcuts import Shortcut
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.words import chance_text, many
-
-_NEGLIGIBLE = 1e-3
-"""A scale with a smaller share of the posterior moves no probability by more than that."""
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -64,6 +62,9 @@ class Confidence:
     """Shape (n_candidates,): codes into ``docs``."""
     chance: Floats
     """Shape (n_candidates,): the probability that the candidate is the best; they sum to 1 in each query."""
+    good: Floats
+    """Shape (n_candidates,): the probability that it is the best or as good as the best, by all shapes of
+    strengths or by the plain one, whichever is greater: no votes are needed to tell equals apart."""
     strength: Floats
     deviation: Floats
     """Shape (n_candidates,): the strength and its posterior standard deviation, in logits, as if nothing were
@@ -113,26 +114,31 @@ def assess_confidence(
     is false the votes do not tell how often votes are wrong, and the probabilities rest on how often crowds
     usually are.
     """
+    learning = scales is None
     if scales is None:
         scales, trust = estimate_with_trust(judgments, rng=rng, pools=pools, strengths=strengths)
     else:
         trust = learn_trust(judgments, pools=pools, strengths=strengths)
     seed = int(rng.integers(1 << 32))
-    parts: list[tuple[Index, Codes, Floats, Floats, Floats]] = []
+    if learning and draws:
+        scales = learn_shapes(judgments, scales, seed=seed, pools=pools, trust=trust, strengths=strengths)
+    parts: list[tuple[Index, Codes, Floats, Floats, Floats, Floats]] = []
     for block in tournaments(judgments, pools=pools):
         n = block.doc.size
-        chance, strength, deviation = np.zeros(n), np.zeros(n), np.zeros(n)
+        chance, good, strength, deviation = np.zeros((4, n))
         compared, known = block.compared()
         share = compared.sizes / np.maximum(block.sizes, 1)
         if compared is not block:  # of whom nobody compared we know what we knew before any vote
             chance += (1.0 if draws else np.nan) / block.sizes[block.query]
+            good += chance
             deviation += scales.mean
         for stack in vote_matrices(compared, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
             found = average_chances(stack.votes, scales, draws=draws, seed=seed, cast=stack.cast)
             rows = known[stack.rows]
-            chance[rows], strength[rows], deviation[rows] = found
+            chance[rows], good[rows], strength[rows], deviation[rows] = found
             chance[rows] *= share[stack.queries][:, None]
-        parts.append((block.sizes, block.doc, chance, strength, deviation))
+            good[rows] *= share[stack.queries][:, None]
+        parts.append((block.sizes, block.doc, chance, good, strength, deviation))
     vocabulary = pools if pools is not None else judgments
     return Confidence(
         model="bradley-terry",
@@ -143,51 +149,11 @@ def assess_confidence(
         start=np.concatenate([[0], np.cumsum(np.concatenate([part[0] for part in parts]))]),
         doc=np.concatenate([part[1] for part in parts]),
         chance=np.concatenate([part[2] for part in parts]),
-        strength=np.concatenate([part[3] for part in parts]),
-        deviation=np.concatenate([part[4] for part in parts]),
+        good=np.concatenate([part[3] for part in parts]),
+        strength=np.concatenate([part[4] for part in parts]),
+        deviation=np.concatenate([part[5] for part in parts]),
         trust=trust,
     )
-
-
-def average_chances(
-    votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """Return each candidate's chance, strength and its deviation over the scales, all of shape (n, k).
-
-    The ``draws`` of each query are shared out among the scales; with 0 every chance is nan. The same votes
-    have the same chances by one ``seed``, whatever stands beside them. ``cast`` are the same votes with the
-    trust in each, where it is not the same in all: ``votes`` are worth it.
-    """
-    size = votes.shape[1]
-    counts = scales.weight > _NEGLIGIBLE
-    weights = scales.weight[counts] / scales.weight[counts].sum()
-    drawn = np.array([not is_exact(size, lapses) for lapses in scales.lapses[counts].tolist()])
-    # Draws go where they are needed: what is summed up exactly takes none.
-    per_weight = draws / max(float(weights[drawn].sum()), 1e-9)
-    chance, mean, square = (np.zeros(votes.shape[:2]) for _ in range(3))
-    start: Floats | None = None
-    # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
-    # the scales, of each query's own.
-    members = zip(
-        scales.scale[counts].tolist(), scales.lapses[counts].tolist(), weights.tolist(), strict=True
-    )
-    for number, (scale, lapses, weight) in enumerate(members):
-        fit = fit_strengths(votes, scale=scale, start=start)
-        start = fit.mean
-        if draws:
-            # By the model and the size alone: what stands beside a query changes nothing of its draws.
-            own = np.random.default_rng([seed, size, number])
-            share = max(2, min(draws, round(per_weight * weight)))
-            chance += weight * chance_best(
-                votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=cast
-            )
-        mean += weight * fit.mean
-        # Laplace's approximation: the inverse curvature at the mode.
-        variances = np.diagonal(np.linalg.inv(fit.precision), axis1=1, axis2=2)
-        square += weight * (variances + fit.mean**2)
-    # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
-    chance = chance / chance.sum(axis=1, keepdims=True) if draws else np.full_like(chance, np.nan)
-    return chance, mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 # Model checks: whether votes look like those of the model that the probabilities of being best rest on.
@@ -275,7 +241,8 @@ def check_model(
         noise = LapseNoise(error=error_of_scale(scales.scale[model]), lapses=scales.lapses[model])
         counts = _Counts()
         for n, k, times in designs:
-            counts.add(_redrawn(noise, scales.trust, n, k, times, rng))
+            chances, _ = draw_shapes(noise, scales.shapes, n, k, rng)
+            counts.add(_redrawn(chances, scales.trust, times, rng))
         drawn[row] = counts.shares
     repeats = drawn[:, 0] - seen.shares[0]
     checks = []
@@ -353,9 +320,10 @@ def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
             break
 
 
-def _redrawn(noise: LapseNoise, trust: float, n: int, k: int, times: int, rng: np.random.Generator) -> Floats:
+def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator) -> Floats:
     """Draw as many votes on every pair of new queries of the same crowd."""
-    chances: NDArray[np.float64] = 0.5 + trust * (noise.draw_chances(n, k, rng)[0] - 0.5)
+    n, k, _ = chances.shape
+    chances = 0.5 + trust * (chances - 0.5)
     x, y = np.triu_indices(k, 1)
     won = rng.binomial(times, chances[:, x, y])
     votes = np.zeros((n, k, k))

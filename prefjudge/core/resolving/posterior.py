@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count, islice
 
@@ -368,9 +368,10 @@ class _Model:
 
     scale: Floats
     lapses: float
+    tastes: float = 0.0
 
     def only(self, some: slice | Flags) -> "_Model":
-        return _Model(scale=self.scale[some], lapses=self.lapses)
+        return replace(self, scale=self.scale[some])
 
     def weigh(
         self, votes: Floats, cast: CastVotes | None, proposal: Proposal, net: Singles, turn: Floats
@@ -380,14 +381,30 @@ class _Model:
         The mean of the weights is the evidence.
         """
         strength, log_density = proposal.draw(net, turn)
-        weight = _log_likelihood(votes, strength, self.scale, self.lapses, cast) - log_density
+        if self.tastes:
+            weight = _with_tastes(votes, strength, self.tastes) - log_density
+        else:
+            weight = _log_likelihood(votes, strength, self.scale, self.lapses, cast) - log_density
         pull = (0.5 / self.scale**2).astype(np.float32)[:, None]
         weight -= pull * np.einsum("nkd,nkd->nd", strength, strength)
         weight -= (len(net) * np.log(self.scale)).astype(np.float32)[:, None]
         return strength, weight
 
 
-def chance_best(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the votes tell by one model."""
+
+    chance: Floats
+    """Shape (n, k): how probably each candidate is the best."""
+    evidence: Floats
+    """Shape (n,): the log probability of the votes before any is seen."""
+    tied: Floats
+    """Shape (n, k): how probably each is the best if two are, by how many times more probable that makes the
+    votes; 0 where this was not asked, or only orders count."""
+
+
+def tell_best(
     votes: Floats,
     fit: Strengths | None,
     *,
@@ -396,12 +413,18 @@ def chance_best(
     rng: np.random.Generator,
     lapses: float = 0.0,
     cast: CastVotes | None = None,
-) -> Floats:
-    """Return the posterior probability that each candidate is the best, shape (n, k).
+    tastes: float = 0.0,
+    ties: bool = False,
+    alike: bool = True,
+) -> Told:
+    """Return how probably each candidate is the best, and how probable the votes are.
 
     ``fit`` are the most likely strengths without lapses, none of pools that are told :func:`by_orders`. With
     lapses ``scale`` is that without them, at the same share of wrong votes; without ``cast`` it may differ by
-    query. The standard error of a probability is below ``0.5 / sqrt(draws)``.
+    query. The standard error of a probability is below ``0.5 / sqrt(draws)``. Each pair has a taste of its
+    own, of the standard deviation ``tastes``, that all votes on it share. Where queries are ``alike`` all
+    take the same draws, so that a query's answer does not depend on those beside it; for sums over them they
+    should not.
 
     Draws come from Laplace's approximation and are weighted by how far it is off (importance sampling), so
     that the answer is right with few votes too. Where it is far off, the draws show where to draw from
@@ -409,26 +432,59 @@ def chance_best(
     orders are drawn, and larger pools are taken as if half of the wrong votes were lapses.
     """
     n, k, _ = votes.shape
-    chance = np.ones((n, k))
     if k == 1:
-        return chance
-    if is_exact(k, lapses):
-        return sum_orders(votes, _errors(scale), cast)[0]
-    if by_orders(k, lapses):
-        return draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast)[0]
+        return Told(chance=np.ones((n, 1)), evidence=np.zeros(n), tied=np.zeros((n, 1)))
+    if is_exact(k, lapses) or by_orders(k, lapses):
+        chance, evidence = (
+            sum_orders(votes, _errors(scale), cast)
+            if is_exact(k, lapses)
+            else draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast)
+        )
+        return Told(chance=chance, evidence=evidence, tied=np.zeros((n, k)))
     assert fit is not None, "draws of strengths come from about it"
-    # The same rotations for all: what stands beside a query changes nothing of its draws.
-    turns = rotations(k - 1, rng, many=1 + _AGAIN)
-    model, first = _model(scale, lapses, n), np.zeros(n, dtype=np.int64)
+    turns = rotations(k - 1, rng, many=1 + _AGAIN if alike else max(1 + _AGAIN, min(n, _ROTATIONS // k**2)))
+    model, first = _model(scale, lapses, n, tastes), np.arange(n) % (1 if alike else len(turns))
+    chance, tied, evidence = np.empty((n, k)), np.zeros((n, k)), np.empty(n)
     for some, strength, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
-        weight = np.exp(logs - logs.max(axis=1, keepdims=True))
-        count = len(weight)
-        # Query q counts in bins q k to q k + k - 1, so one bincount serves all queries.
-        best = strength.argmax(axis=1) + k * np.arange(count)[:, None]
-        mass = np.bincount(best.ravel(), weights=weight.ravel(), minlength=k * count).reshape(count, k)
-        chance[some] = mass / mass.sum(axis=1, keepdims=True)
-    return chance
+        top = logs.max(axis=1).astype(np.float64)
+        weight = np.exp(logs - top[:, None])
+        total = weight.sum(axis=1, dtype=np.float64)
+        evidence[some] = top + np.log(total / weight.shape[1])
+        best = strength.argmax(axis=1)[:, None]
+        chance[some] = _shares(best, weight, k) / total[:, None]
+        if ties:
+            weight, second = _as_tied(strength, best, weight, model.scale[some])
+            both = _shares(best, weight, k) + _shares(second, weight, k)
+            tied[some] = 0.5 * both / total[:, None]
+    return Told(chance=chance, evidence=evidence, tied=tied)
+
+
+_TIED = 0.1
+"""Two count as equal by a normal density of their difference, of this deviation in scales."""
+
+
+def _as_tied(strength: Singles, best: Index, weight: Singles, scale: Floats) -> tuple[Singles, Index]:
+    """Return the weights of draws where the best has an equal, beside normal strengths, and the equals."""
+    k, wide = strength.shape[1], scale.astype(np.float32)[:, None]
+    top = np.take_along_axis(strength, best, axis=1)[:, 0]
+    np.put_along_axis(strength, best, -np.inf, axis=1)
+    second = strength.argmax(axis=1)[:, None]
+    next_ = np.take_along_axis(strength, second, axis=1)[:, 0]
+    # All but one of the two are normal, and their sum is 0: what the squares of all are more than theirs.
+    apart = 0.5 * k / (k - 1) * (0.5 * (top + next_) / wide) ** 2 - 0.5 * ((top - next_) / wide / _TIED) ** 2
+    # So common that would be before any vote, but for a third one between the two (by simulation).
+    usual = 0.5 * _TIED * math.sqrt(k * (k - 1)) * (1.0 - 0.7 * (1.0 - 2.0 / k) * _TIED)
+    return np.asarray(weight * np.exp(apart) / usual, dtype=np.float32), second
+
+
+def _shares(best: Index, weight: Singles, k: int) -> Floats:
+    # Query q counts in bins q k to q k + k - 1, so one bincount serves all queries.
+    n = len(weight)
+    place = best[:, 0] + k * np.arange(n)[:, None]
+    return (
+        np.bincount(place.ravel(), weights=weight.ravel(), minlength=k * n).astype(np.float64).reshape(n, k)
+    )
 
 
 def log_evidences(
@@ -442,7 +498,7 @@ def log_evidences(
     cast: CastVotes | None = None,
     blocks: int = 1,
 ) -> Floats:
-    """Return the log probability of each query's votes under the prior, shape (n,); as `chance_best`.
+    """Return the log probability of each query's votes under the prior, shape (n,); as `tell_best`.
 
     In so many ``blocks`` the same queries may come again with other votes: all meet the same draws, so that
     their errors cancel in comparisons.
@@ -474,8 +530,9 @@ def log_evidences(
     return found
 
 
-def _model(scale: float | Floats, lapses: float, n: int) -> _Model:
-    return _Model(scale=np.broadcast_to(np.asarray(scale, dtype=np.float64), n), lapses=lapses)
+def _model(scale: float | Floats, lapses: float, n: int, tastes: float = 0.0) -> _Model:
+    wide = np.broadcast_to(np.asarray(scale, dtype=np.float64), n)
+    return _Model(scale=wide, lapses=lapses, tastes=tastes)
 
 
 def _errors(scale: float | Floats) -> float | Floats:
@@ -599,6 +656,30 @@ def _with_lapses(votes: Floats, strength: Singles, apart: Singles, heed: Singles
         torn = np.flatnonzero(lost[some])
         if torn.size:
             logs[torn] += lost[some][torn] * np.log(1.0 - chance[torn])
+        starts = np.flatnonzero(np.diff(query[some], prepend=-1))
+        total[query[some][starts]] += np.add.reduceat(logs, starts, axis=0)
+    return total
+
+
+_TASTES, _SHARE = np.polynomial.hermite_e.hermegauss(5)
+_SHARE = np.log(_SHARE / _SHARE.sum()).astype(np.float32)
+
+
+def _with_tastes(votes: Floats, strength: Singles, tastes: float) -> Singles:
+    """Return the log probability of the votes where each pair has a taste of its own, shape (n, draws)."""
+    total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
+    query, x, y = np.nonzero(np.triu(votes + votes.transpose(0, 2, 1), 1))
+    for_x, for_y = (votes[query, one, other].astype(np.float32) for one, other in ((x, y), (y, x)))
+    step = max(1, _AT_ONCE // (_TASTES.size * total.shape[1]))
+    for low in range(0, query.size, step):
+        some = slice(low, low + step)
+        lead = strength[query[some], x[some]] - strength[query[some], y[some]]
+        gap = lead[:, None] + (tastes * _TASTES).astype(np.float32)[:, None]
+        wins, every = for_x[some, None, None], (for_x + for_y)[some, None, None]
+        # w log(p) + l log(1 - p) = w gap - (w + l) log(1 + exp(gap))
+        logs = wins * gap - every * np.logaddexp(np.float32(0), gap) + _SHARE[:, None]
+        top = logs.max(axis=1)
+        logs = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
         starts = np.flatnonzero(np.diff(query[some], prepend=-1))
         total[query[some][starts]] += np.add.reduceat(logs, starts, axis=0)
     return total

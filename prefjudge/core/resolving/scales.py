@@ -439,6 +439,8 @@ class Scales:
     """Shape (m,): the share of the wrong votes that any pair would have got."""
     trust: float = 1.0
     """The share of votes that are such; the others are cast by chance, by workers who are known for it."""
+    shapes: Floats | None = None
+    """How common each shape of strengths is (see `shapes`); by default all queries have the plain one."""
 
     @cached_property
     def _errors(self) -> Floats:

@@ -1,0 +1,261 @@
+"""Shapes: how the strengths of a query's candidates lie, how common each shape is, and P(best) over all.
+
+Plain strengths are spread normally, by one scale in all queries. Where answers form two classes, one is far
+ahead, two are equally good, or tastes go in circles, P(best) by that shape alone would be too high or too
+low. So each query has a shape that is not known. How common the shapes are all queries tell together, and
+each query tells by its own votes which is its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from prefjudge.core.judgments import Judgments
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.posterior import LARGEST, Told, is_exact, pair_logs, tell_best
+from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.scales import Scales, Trust
+from prefjudge.core.resolving.tournaments import CastVotes, Floats, tournaments, vote_matrices
+from prefjudge.core.strategies import Counts, LapseNoise
+
+RIGHT = (0.6, 0.7, 0.8, 0.9, 0.97)
+"""How many votes prefer one of the better class, where answers form two."""
+PLAIN, CLOSE, APART, TIED, CIRCLES = range(5)
+"""As all queries together have it; closer, and further apart; the best has an equal; each pair has a taste of
+its own, which all votes on it share."""
+AHEAD, CLASSES = (slice(first, first + len(RIGHT)) for first in (5, 10))
+"""One is better than the others, who are alike; or several are. Within a class all are alike."""
+FURTHER = 2.2
+"""By what factor strengths are closer, or further apart."""
+_BEFORE = np.array([6.0, 0.05, 0.1, 0.4, 0.2, *[0.02] * 10])
+"""How common the shapes are before any vote, worth as many queries."""
+_LEARN_FROM, _LEARN_BY = 250, 1000
+"""So many queries tell how common the shapes are, by so many posterior samples of each."""
+_STEPS = 60
+_RARE = 0.005
+"""A shape that is rarer is left out."""
+_NEGLIGIBLE = 1e-3
+"""A scale with a smaller share of the posterior moves no probability by more than that."""
+_CELLS = 1 << 22
+
+
+def learn_shapes(
+    judgments: Judgments,
+    scales: Scales,
+    *,
+    seed: int,
+    pools: Pools | None = None,
+    trust: Trust | None = None,
+    strengths: bool = False,
+) -> Scales:
+    """Return the scales with how common each shape is, by the votes."""
+    every, logs, left = replace(scales, shapes=_BEFORE / _BEFORE.sum()), [], _LEARN_FROM
+    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
+        compared, _ = block.compared()
+        for stack in vote_matrices(compared, ties=0.5, strengths=strengths, trusting=trust):
+            votes, cast = stack.votes[:left], stack.cast and stack.cast.between(0, left)
+            if len(votes) and votes.shape[1] > 1:
+                # Draws of two lie on a line, where no turn makes up for few.
+                draws = _LEARN_BY * (4 if votes.shape[1] == 2 else 1)
+                logs.append(_by_shape(votes, every, draws=draws, seed=seed, cast=cast, alike=False)[1])
+                left -= len(votes)
+        if left <= 0:
+            break
+    if not logs:
+        return every
+    told, share = np.concatenate(logs), _BEFORE / _BEFORE.sum()
+    for _ in range(_STEPS):  # expectation and maximisation
+        share = _BEFORE + _belongs(told, share).sum(axis=0)
+        share /= share.sum()
+    return replace(scales, shapes=share)
+
+
+def average_chances(
+    votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None = None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return each candidate's chance to be the best, what is enough, strength and its deviation.
+
+    All have the shape (n, k). Enough is how probably it is the best or as good, by all shapes or by the plain
+    one, whichever is more. The ``draws`` of each query are shared out among the scales; with 0 every
+    chance is nan. The same votes have the same chances by one ``seed``, whatever stands beside them. ``cast``
+    are the same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
+    """
+    mix, told, mean, deviation = _by_shape(votes, scales, draws=draws, seed=seed, cast=cast)
+    if mix.shape[2] == 1:
+        return *mix[:, :, PLAIN], mean, deviation
+    assert scales.shapes is not None
+    share = _belongs(told, scales.shapes)
+    chance = np.einsum("ns,nsk->nk", share, mix[0])
+    # No number of votes tells two equals from two that are close: what is close is to be told all the same.
+    share[:, TIED] = 0.0
+    good = np.einsum("ns,nsk->nk", share / share.sum(axis=1, keepdims=True), mix[1])
+    good = np.maximum(good, mix[1, :, PLAIN])
+    return chance, good, mean, deviation
+
+
+def _belongs(logs: Floats, share: Floats) -> Floats:
+    """Return how probable each shape is in each query, from the logs of how probable it makes the votes."""
+    logs = logs + np.log(share)
+    weight = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def _by_shape(
+    votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None, alike: bool = True
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the chances to be the best and as good as it, how probable votes are, and the strengths.
+
+    The first two have the shapes (2, n, shapes, k) and (n, shapes). Without shapes, and of lone candidates,
+    they are those of the plain one.
+    """
+    n, k, _ = votes.shape
+    counts = scales.weight > _NEGLIGIBLE
+    weights = scales.weight[counts] / scales.weight[counts].sum()
+    lapses_of, every = scales.lapses[counts], scales.scale[counts]
+    drawn = np.array([not is_exact(k, lapses) for lapses in lapses_of.tolist()])
+    # Draws go where they are needed: what is summed up exactly takes none.
+    per_weight = draws / max(float(weights[drawn].sum()), 1e-9)
+    chance, mean, square, tied = (np.zeros((n, k)) for _ in range(4))
+    against = np.full(n, -np.inf)  # the log of the mean of one over the probability of the votes
+    start: Floats | None = None
+    # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
+    # the scales, of each query's own.
+    members = zip(every.tolist(), lapses_of.tolist(), weights.tolist(), strict=True)
+    for number, (scale, lapses, weight) in enumerate(members):
+        fit = fit_strengths(votes, scale=scale, start=start)
+        start = fit.mean
+        if draws:
+            # By the model and the size alone: what stands beside a query changes nothing of its draws.
+            own = np.random.default_rng([seed, k, number])
+            share = max(2, min(draws, round(per_weight * weight)))
+            told = tell_best(
+                votes, fit, scale=scale, draws=share, rng=own, lapses=lapses, cast=cast,
+                ties=scales.shapes is not None, alike=alike,
+            )  # fmt: skip
+            chance += weight * told.chance
+            tied += weight * told.tied
+            against = np.logaddexp(against, np.log(weight) - told.evidence)
+        mean += weight * fit.mean
+        # Laplace's approximation: the inverse curvature at the mode.
+        variances = np.diagonal(np.linalg.inv(fit.precision), axis1=1, axis2=2)
+        square += weight * (variances + fit.mean**2)
+    # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
+    chance = chance / chance.sum(axis=1, keepdims=True) if draws else np.full_like(chance, np.nan)
+    mix, logs = np.stack([chance[:, None]] * 2), np.zeros((n, 1))
+    if scales.shapes is not None and draws and k > 1:
+        # Strengths of which only the order counts have no distances, and so no other shape.
+        apart = np.where(lapses_of < 1.0, weights, 0.0)
+        if apart.sum() < _NEGLIGIBLE:
+            apart = weights
+        # The weights rest on these votes, too: this is how probable those of all other queries make them.
+        plain = Told(chance=chance, evidence=-against, tied=tied / apart.sum())
+        scale = float(np.exp(apart @ np.log(every) / apart.sum()))
+        lapses = 0.5 if apart @ lapses_of > 0.25 * apart.sum() else 0.0
+        mix, logs = _other_shapes(votes, cast, plain, scale, lapses, scales.shapes, draws, [seed, k])
+    return mix, logs, mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def _other_shapes(
+    votes: Floats,
+    cast: CastVotes | None,
+    plain: Told,
+    scale: float,
+    lapses: float,
+    shapes: Floats,
+    draws: int,
+    seed: Sequence[int],
+) -> tuple[Floats, Floats]:
+    """Return the chances by each shape, and how probable it makes the votes; rare ones do not."""
+    n, k, _ = votes.shape
+    mix = np.tile(plain.chance[:, None], (2, 1, shapes.size, 1))
+    logs = np.full((n, shapes.size), -np.inf)
+    logs[:, PLAIN] = plain.evidence
+    if shapes[TIED] > _RARE:
+        both = np.maximum(plain.tied.sum(axis=1), 1e-9)
+        logs[:, TIED] = plain.evidence + np.log(both)
+        mix[:, :, TIED] = plain.tied / both[:, None]
+    every = votes + votes.transpose(0, 2, 1)
+    for shape, factor in ((CLOSE, 1.0 / FURTHER), (APART, FURTHER), (CIRCLES, 1.0)):
+        # Without a pair that has two votes, a taste of its own is one vote that is wrong.
+        if shapes[shape] <= _RARE or (shape == CIRCLES and (k == 2 or every.max() < 2.0)):
+            continue
+        own, tastes = factor * scale, scale if shape == CIRCLES else 0.0
+        # What many votes on a pair say is in part its own taste: draws come from about what is left.
+        fit = fit_strengths(votes / (1.0 + 0.2 * tastes**2 * every), scale=own, within=1e-6)
+        rng = np.random.default_rng([*seed, shape])
+        told = tell_best(
+            votes, fit, scale=own, draws=max(2, draws // (6 if tastes else 3)), rng=rng, lapses=lapses,
+            cast=cast, tastes=tastes,
+        )  # fmt: skip
+        mix[:, :, shape], logs[:, shape] = told.chance, told.evidence
+        if tastes:  # what votes are worth less than one is left to chance
+            logs[:, shape] += 0.5 * (pair_logs(votes, 0.5, cast) - every * np.log(0.5)).sum(axis=(1, 2))
+    if k > 2 and shapes[AHEAD].sum() > _RARE:
+        mix[:, :, AHEAD], logs[:, AHEAD] = tell_classes(votes, cast, np.eye(k))
+    if 2 < k <= LARGEST and shapes[CLASSES].sum() > _RARE:
+        mix[:, :, CLASSES], logs[:, CLASSES] = tell_classes(votes, cast, _sets(k))
+    return mix, logs
+
+
+@lru_cache(maxsize=64)
+def _sets(size: int) -> Floats:
+    """Return the sets of two or more that may be the better class, as rows of 0 and 1."""
+    bits = (np.arange(1, (1 << size) - 1)[:, None] >> np.arange(size)) & 1
+    several: Floats = bits[bits.sum(axis=1) > 1].astype(np.float64)
+    return several
+
+
+def tell_classes(votes: Floats, cast: CastVotes | None, better: Floats) -> tuple[Floats, Floats]:
+    """Return the chances if one of these sets is the better class, and how probable that makes the votes.
+
+    They have the shapes (2, n, right, k) and (n, right). Sets of any size are as probable together.
+    """
+    n, k, _ = votes.shape
+    mix, logs = np.empty((2, n, len(RIGHT), k)), np.empty((n, len(RIGHT)))
+    sizes = better.sum(axis=1).astype(np.int64)
+    before = -np.log(np.bincount(sizes)[sizes] * np.unique(sizes).size)
+    across = (better[:, :, None] * (1.0 - better[:, None, :])).reshape(-1, k * k).T
+    coin = pair_logs(votes, 0.5, cast).reshape(n, k * k)
+    for number, right in enumerate(RIGHT):
+        above = pair_logs(votes, 1.0 - right, cast).reshape(n, k * k) - coin
+        step = max(1, _CELLS // len(better))
+        for low in range(0, n, step):
+            some = slice(low, low + step)
+            of_sets = above[some] @ across + before
+            top = of_sets.max(axis=1, keepdims=True)
+            weight = np.exp(of_sets - top)
+            total = weight.sum(axis=1)
+            mix[0, some, number] = weight @ (better / sizes[:, None]) / total[:, None]
+            mix[1, some, number] = weight @ better / total[:, None]
+            logs[some, number] = top[:, 0] + np.log(total) + 0.5 * coin[some].sum(axis=1)
+    return mix, logs
+
+
+def draw_shapes(
+    noise: LapseNoise, shapes: Floats | None, n: int, k: int, rng: np.random.Generator
+) -> tuple[Floats, Counts]:
+    """Draw new queries of these shapes, as `Noise` does; of equals any may be the best."""
+    chances, best = noise.draw_chances(n, k, rng)
+    if shapes is None:
+        return chances, best
+    shape = rng.choice(shapes.size, n, p=shapes)
+    distant = noise if noise.lapses < 1.0 else LapseNoise(error=noise.error)
+    factor = np.select([shape == CLOSE, shape == APART], [1.0 / FURTHER, FURTHER], 1.0)
+    strength = rng.normal(0.0, distant.scale, (n, k)) * factor[:, None]
+    tied = np.flatnonzero(shape == TIED)
+    strength[tied, np.argsort(strength[tied], axis=1)[:, -2]] = strength[tied].max(axis=1)
+    tastes = np.triu(rng.normal(0.0, distant.scale, (n, k, k)), 1) * (shape == CIRCLES)[:, None, None]
+    gap = strength[:, :, None] - strength[:, None, :] + tastes - tastes.transpose(0, 2, 1)
+    above = 0.5 * distant.tossed + (1.0 - distant.tossed) * (0.5 + 0.5 * np.tanh(0.5 * gap))
+    # As many are better as are not, or any other number of them.
+    many = np.where(shape >= CLASSES.start, rng.integers(min(2, k - 1), k, n), 1)
+    better = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1) < many[:, None]
+    by_class = better[:, :, None].astype(np.float64) - better[:, None, :]
+    right = np.array(RIGHT)[(shape - AHEAD.start) % len(RIGHT)][:, None, None]
+    of_classes = 0.5 + (right - 0.5) * by_class
+    classes, strength = shape >= AHEAD.start, strength + 1e-9 * rng.random((n, k))
+    best = np.where(classes, better.argmax(axis=1), np.where(shape == PLAIN, best, strength.argmax(axis=1)))
+    found: Floats = np.where(classes[:, None, None], of_classes, above)
+    return np.where((shape == PLAIN)[:, None, None], chances, found), best
