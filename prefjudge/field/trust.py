@@ -358,7 +358,7 @@ def allow_more(
     return waiting, grown
 
 
-_LEAST_BEGIN, _SHARE_BEGIN, _GOOD, _FEW = 20, 0.2, 0.85, 3
+_LEAST_BEGIN, _SHARE_BEGIN, _GOOD, _FEW = 20, 0.2, 0.8, 3
 """So many people, or for so large a share of the HITs, may begin while the gold of first HITs is not known to
 be right so often, at 97.5 %; and more where so few others are there to do the work."""
 
