@@ -30,44 +30,31 @@ SHARES_FROM = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankStability:
-    """The ranks that runs may have, and those under bootstrapping (Craswell et al., Tables 1, 2, Figure 3).
-
-    Attributes
-    ----------
-    measure, qrels : str
-        What was scored.
-    queries, trials : int
-        How many queries a sample holds and how many samples were drawn.
-    confidence : float
-        The level of the rank intervals.
-    interval : {'t tests', 'bootstrap'}
-        What they rest on: paired t tests of all pairs with Holm's correction, as the tiers of a leaderboard
-        do, so that all of them hold together; or the middle of the ranks over the trials, as in the paper.
-    runs : tuple of str
-        In the order of the leaderboard, best first.
-    mean : ndarray of float64, shape (runs,)
-        The mean score over the queries as they are, of GMAP the geometric one.
-    share : ndarray of float64, shape (runs, runs), or None
-        In which share of the trials the run (row) took each rank (column, from rank 1). Runs that tie share
-        the ranks that they occupy, so that rows and columns sum to 1. None of fewer than 30 queries.
-    expected : ndarray of float64, shape (runs,), or None
-        The mean rank over the trials; None of fewer than 30 queries.
-    low, high : ndarray of int64, shape (runs,)
-        The rank interval.
-    """
+    """The ranks that runs may have, and under bootstrapping (Craswell et al., Tables 1, 2, Figure 3)."""
 
     measure: str
     qrels: str
+    """What was scored."""
     queries: int
     trials: int
+    """How many queries a sample holds and how many samples were drawn."""
     confidence: float
+    """The level of the rank intervals."""
     interval: Literal["t tests", "bootstrap"]
+    """What they rest on: paired t tests of all pairs with Holm's correction, as the tiers of a leaderboard
+    do, so that all of them hold together; or the middle of the ranks over the trials, as in the paper."""
     runs: tuple[str, ...]
+    """In the order of the leaderboard, best first."""
     mean: Column
+    """The mean score over the queries as they are, of GMAP the geometric one."""
     share: Matrix | None
+    """In which share of the trials the run (row) took each rank (column, from rank 1). Runs that tie share
+    the ranks that they occupy, so that rows and columns sum to 1. None of fewer than 30 queries."""
     expected: Column | None
+    """The mean rank over the trials; None of fewer than 30 queries."""
     low: NDArray[np.int64]
     high: NDArray[np.int64]
+    """The rank interval."""
 
 
 def bootstrap_ranks(
@@ -604,38 +591,27 @@ def _winners(pairs: ComparedPairs) -> dict[frozenset[Candidate], Candidate]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contenders:
-    """The first run of a leaderboard beside all others, for anybody who looks at any time.
-
-    Attributes
-    ----------
-    measure : str
-        What orders the runs.
-    queries, runs : int
-        The queries judged so far, and the runs.
-    run, next : str
-        The first run, and the one behind it.
-    difference, low, high : float
-        The first run's mean score less that of the next, and its confidence sequence: its low end is above 0
-        once the next is no contender.
-    p : float
-        The greatest p-value of the first run against another, times the number of the others.
-    contenders : tuple of str
-        The runs that may still be the best, in the order of their scores; the first run is one of them.
-    alpha : float
-        The truly best run is missing from them at any look, in as many studies at the most.
-    """
+    """The first run of a leaderboard beside all others, for anybody who looks at any time."""
 
     measure: str
+    """What orders the runs."""
     queries: int
     runs: int
+    """The queries judged so far, and the runs."""
     run: str
     next: str
+    """The first run, and the one behind it."""
     difference: float
     low: float
     high: float
+    """The first run's mean score less that of the next, and its confidence sequence: its low end is above 0
+    once the next is no contender."""
     p: float
+    """The greatest p-value of the first run against another, times the number of the others."""
     contenders: tuple[str, ...]
+    """The runs that may still be the best, in the order of their scores; the first run is one of them."""
     alpha: float
+    """The truly best run is missing from them at any look, in as many studies at the most."""
 
     @property
     def told(self) -> bool:

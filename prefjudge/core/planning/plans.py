@@ -249,76 +249,52 @@ class LikelyStudy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What to expect of a strategy on a pool of one size, on average.
-
-    Attributes
-    ----------
-    strategy : str
-        The strategy's name.
-    size : int
-        The number of candidates.
-    chance : float
-        The probability that the winner is the best; a random pick where several win.
-    error : float
-        The standard error of ``chance`` by the number of simulated pools.
-    pairs, judgments : float
-        Different pairs, and votes.
-    """
+    """What to expect of a strategy on a pool of one size, on average."""
 
     strategy: str
+    """The strategy's name."""
     size: int
+    """The number of candidates."""
     chance: float
+    """The probability that the winner is the best; a random pick where several win."""
     error: float
+    """The standard error of ``chance`` by the number of simulated pools."""
     pairs: float
     judgments: float
+    """Different pairs, and votes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to expect of judging all pools in one way.
-
-    Attributes
-    ----------
-    name : str
-        The strategy, or ``by size``.
-    strategy : str
-        Its spelling, which ``parse_strategy`` reads: ``2=round-robin:5,6=sure:80`` is one by size.
-    chance : float
-        The expected share of queries whose best answer will be found.
-    error : float
-        Its standard error by the number of simulated pools.
-    ends : tuple of float, optional
-        The same where as many votes are wrong as in the worst of twenty studies, and in the best of twenty:
-        the least and the greatest. None where the share of wrong votes is known.
-    pairs, judgments, hits, assignments : int
-        The size of the work, on average.
-    rounds : int
-        How often work is published, collected and continued; 19 of 20 studies need no more.
-    money : Decimal
-        Rewards and fees of all assignments, on average.
-    least, most : Decimal
-        19 of 20 studies cost no less than the one, and 19 of 20 no more than the other.
-    hours : float
-        The workers' time.
-    by_size : tuple of Outlook
-        The outlook of each pool size.
-    """
+    """What to expect of judging all pools in one way."""
 
     name: str
+    """The strategy, or ``by size``."""
     strategy: str
+    """Its spelling, which ``parse_strategy`` reads: ``2=round-robin:5,6=sure:80`` is one by size."""
     chance: float
+    """The expected share of queries whose best answer will be found."""
     error: float
+    """Its standard error by the number of simulated pools."""
     ends: tuple[float, float] | None
+    """The same where as many votes are wrong as in the worst of twenty studies, and in the best of twenty:
+    the least and the greatest. None where the share of wrong votes is known."""
     pairs: int
     judgments: int
     hits: int
     assignments: int
+    """The size of the work, on average."""
     rounds: int
+    """How often work is published, collected and continued; 19 of 20 studies need no more."""
     money: Decimal
+    """Rewards and fees of all assignments, on average."""
     least: Decimal
     most: Decimal
+    """19 of 20 studies cost no less than the one, and 19 of 20 no more than the other."""
     hours: float
+    """The workers' time."""
     by_size: tuple[Outlook, ...]
+    """The outlook of each pool size."""
 
 
 def studies_of(sizes: Mapping[int, int], trials: int) -> int:
@@ -505,71 +481,47 @@ _SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """What a two-sided binomial test of wins against losses can show with this many decided pairs.
-
-    Attributes
-    ----------
-    pairs : int
-        Decided pairs of category B.
-    sample : int
-        Queries to judge so that about this many of them are of category B.
-    wins : int or None
-        The fewest wins that are significant; None where not even winning every pair is.
-    ratio : float or None
-        ``wins`` as a share of the pairs.
-    detectable : float or None
-        The true win ratio that such a study finds significant with the chance asked for.
-    """
+    """What a two-sided binomial test of wins against losses can show with this many decided pairs."""
 
     pairs: int
+    """Decided pairs of category B."""
     sample: int
+    """Queries to judge so that about this many of them are of category B."""
     wins: int | None
+    """The fewest wins that are significant; None where not even winning every pair is."""
     ratio: float | None
+    """``wins`` as a share of the pairs."""
     detectable: float | None
+    """The true win ratio that such a study finds significant with the chance asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNeeds:
-    """What one plan needs to tell two runs apart, as some of the answers that it finds are wrong.
-
-    Attributes
-    ----------
-    name : str
-        The plan.
-    shown : float
-        The share of the runs' difference that its answers show.
-    queries, judgments : int or None
-        None where no number of queries would do.
-    """
+    """What one plan needs to tell two runs apart, as some of the answers that it finds are wrong."""
 
     name: str
+    """The plan."""
     shown: float
+    """The share of the runs' difference that its answers show."""
     queries: int | None
     judgments: int | None
+    """None where no number of queries would do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriesNeeded:
-    """How many queries a paired t test needs to tell two runs apart.
-
-    Attributes
-    ----------
-    difference, deviation : float
-        Of the runs' scores on a query: the mean difference, and its standard deviation over queries.
-    alpha, chance : float
-        The level of the test, and how often it is to find the difference.
-    queries : int
-        Where all best answers are right.
-    by_plan : tuple of PlanNeeds
-        As right as each plan makes them.
-    """
+    """How many queries a paired t test needs to tell two runs apart."""
 
     difference: float
     deviation: float
+    """Of the runs' scores on a query: the mean difference, and its standard deviation over queries."""
     alpha: float
     chance: float
+    """The level of the test, and how often it is to find the difference."""
     queries: int
+    """Where all best answers are right."""
     by_plan: tuple[PlanNeeds, ...] = ()
+    """As right as each plan makes them."""
 
 
 _MOST_QUERIES = 1 << 30

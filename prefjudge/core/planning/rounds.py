@@ -378,31 +378,22 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duel:
-    """How a newcomer fared, or a candidate of an earlier round that is the best now.
-
-    Attributes
-    ----------
-    query_id, incumbent, newcomer : str
-        Who met whom.
-    brought_by : tuple of str
-        The runs that have the newcomer on top; none where it is a candidate of an earlier round.
-    votes_for, votes_against : float
-        Votes for the newcomer and for the incumbent; a tie is half a vote to each.
-    dethroned : bool
-        Whether the newcomer is the best answer from then on.
-    chance : float or None
-        The newcomer's probability of being the best, by all votes; None where an earlier version decided
-        by a lead.
-    """
+    """How a newcomer fared, or a candidate of an earlier round that is the best now."""
 
     query_id: str
     incumbent: str
     newcomer: str
+    """Who met whom."""
     brought_by: tuple[str, ...]
+    """The runs that have the newcomer on top; none where it is a candidate of an earlier round."""
     votes_for: float
     votes_against: float
+    """Votes for the newcomer and for the incumbent; a tie is half a vote to each."""
     dethroned: bool
+    """Whether the newcomer is the best answer from then on."""
     chance: float | None = None
+    """The newcomer's probability of being the best, by all votes; None where an earlier version decided by a
+    lead."""
 
     @property
     def returned(self) -> bool:

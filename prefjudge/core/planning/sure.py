@@ -172,26 +172,19 @@ class RunGains:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderChance:
-    """How sure the order of two runs is, by the votes on these queries.
-
-    Attributes
-    ----------
-    better, other : str
-        The run tags; the first is the better one by the votes so far.
-    difference : float
-        Of their mean scores, as the votes have it: over all queries and all candidates that may be the best.
-    deviation : float
-        Its posterior standard deviation.
-    chance : float
-        The probability that the first has the greater mean on these queries, were all their best answers
-        known; 1 where the two score the same whatever the answers are.
-    """
+    """How sure the order of two runs is, by the votes on these queries."""
 
     better: str
     other: str
+    """The run tags; the first is the better one by the votes so far."""
     difference: float
+    """Of their mean scores, as the votes have it: over all queries and all candidates that may be the
+    best."""
     deviation: float
+    """Its posterior standard deviation."""
     chance: float
+    """The probability that the first has the greater mean on these queries, were all their best answers
+    known; 1 where the two score the same whatever the answers are."""
 
     @property
     def words(self) -> str:

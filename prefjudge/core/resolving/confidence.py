@@ -170,27 +170,19 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCheck:
-    """A share that was seen in the votes, and where it lies in votes that the model draws.
-
-    Attributes
-    ----------
-    name : str
-        ``cycles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on
-        which all votes agree.
-    of : int
-        How many threes or pairs were looked at.
-    seen : float
-        The share among them.
-    low, high : float
-        Where the share lies in 99 % of studies of the same size whose votes are drawn from the model and
-        agree with each other as often as those that were cast.
-    """
+    """A share that was seen in the votes, and where it lies in votes that the model draws."""
 
     name: str
+    """``cycles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on which
+    all votes agree."""
     of: int
+    """How many threes or pairs were looked at."""
     seen: float
+    """The share among them."""
     low: float
     high: float
+    """Where the share lies in 99 % of studies of the same size whose votes are drawn from the model and agree
+    with each other as often as those that were cast."""
 
     @property
     def fits(self) -> bool:
@@ -336,69 +328,49 @@ def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceSummary:
-    """How sure the winners are to be the best.
-
-    Attributes
-    ----------
-    model : str
-        What the probabilities rest on.
-    scale : float
-        How far apart candidates are, in logits, on average over what the votes leave possible.
-    rests_on : str
-        ``votes`` where they tell how often votes are wrong; ``prior`` where they do not, and all
-        probabilities rest on how often crowds usually are.
-    error, error_low, error_high : float or None
-        The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
-        0.9; none where the votes do not tell it.
-    lapses : float or None
-        The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
-        none where the votes do not tell how many are wrong.
-    trust : float or None
-        How much a vote is worth on average by what is known of its worker, beside those of the most reliable
-        workers (1); none where workers cannot be told apart.
-    doubted : int or None
-        The workers whose votes are worth less than half as much.
-    mean : float
-        The expected share of the resolved queries whose winner is the best; a random pick of several.
-    at_80, at_95 : int
-        Queries whose winner is the best with at least that probability.
-    alone : int
-        Those of them that are alone in their pool, so that nothing was judged.
-    outdone : int
-        Queries where another candidate is more probable to be the best than each that the rule names, by two
-        digits: rules count wins, and the probability also weighs what is not known.
-    fits : bool or None
-        Whether the votes look like those of the model; none where nothing can be checked.
-    checks : tuple of ModelCheck
-        What was checked.
-    shortcuts : tuple of Shortcut
-        The workers whose votes follow what is seen without reading; the probabilities are those by the votes
-        of the others alone.
-    shortcut_votes : float
-        The share of the votes that those workers made.
-    doubts : tuple of str
-        What speaks against the weights of workers: that gold pairs contradict them, or that nobody met any.
-    """
+    """How sure the winners are to be the best."""
 
     model: str
+    """What the probabilities rest on."""
     scale: float
+    """How far apart candidates are, in logits, on average over what the votes leave possible."""
     rests_on: str
+    """``votes`` where they tell how often votes are wrong; ``prior`` where they do not, and all probabilities
+    rest on how often crowds usually are."""
     error: float | None
     error_low: float | None
     error_high: float | None
+    """The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
+    0.9; none where the votes do not tell it."""
     lapses: float | None
+    """The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
+    none where the votes do not tell how many are wrong."""
     trust: float | None
+    """How much a vote is worth on average by what is known of its worker, beside those of the most reliable
+    workers (1); none where workers cannot be told apart."""
     doubted: int | None
+    """The workers whose votes are worth less than half as much."""
     mean: float
+    """The expected share of the resolved queries whose winner is the best; a random pick of several."""
     at_80: int
     at_95: int
+    """Queries whose winner is the best with at least that probability."""
     alone: int
+    """Those of them that are alone in their pool, so that nothing was judged."""
     outdone: int
+    """Queries where another candidate is more probable to be the best than each that the rule names, by two
+    digits: rules count wins, and the probability also weighs what is not known."""
     fits: bool | None
+    """Whether the votes look like those of the model; none where nothing can be checked."""
     checks: tuple[ModelCheck, ...]
+    """What was checked."""
     shortcuts: tuple[Shortcut, ...] = ()
+    """The workers whose votes follow what is seen without reading; the probabilities are those by the votes
+    of the others alone."""
     shortcut_votes: float = 0.0
+    """The share of the votes that those workers made."""
     doubts: tuple[str, ...] = ()
+    """What speaks against the weights of workers: that gold pairs contradict them, or that nobody met any."""
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -56,54 +56,36 @@ STATUSES = tuple(Status)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What is known of the best answer to one query.
-
-    Attributes
-    ----------
-    query_id : str
-        The query.
-    status : Status
-        Whether it is decided.
-    winners : tuple of str
-        The best answers; none where the status is sparse.
-    margin : float
-        How many votes the winner is ahead of the next; 0 for several winners.
-    cycle : tuple of str
-        The winners that are preferred to each other in a cycle.
-    pool_size, votes, missing : int
-        Candidates, judgments, and pairs that lack a judgment.
-    p_best : dict of str to float
-        The probability that each candidate is the best, by doc_id; empty where it was not asked.
-    likely : tuple of str
-        The fewest candidates among whom the best is with a probability of 0.9, the likeliest first.
-    """
+    """What is known of the best answer to one query."""
 
     query_id: str
+    """The query."""
     status: Status
+    """Whether it is decided."""
     winners: tuple[str, ...]
+    """The best answers; none where the status is sparse."""
     margin: float
+    """How many votes the winner is ahead of the next; 0 for several winners."""
     cycle: tuple[str, ...]
+    """The winners that are preferred to each other in a cycle."""
     pool_size: int
     votes: int
     missing: int
+    """Candidates, judgments, and pairs that lack a judgment."""
     p_best: dict[str, float] = field(default_factory=dict)
+    """The probability that each candidate is the best, by doc_id; empty where it was not asked."""
     likely: tuple[str, ...] = ()
+    """The fewest candidates among whom the best is with a probability of 0.9, the likeliest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Which queries another rule gives other winners.
-
-    Attributes
-    ----------
-    rule : str
-        The other rule.
-    queries : tuple of str
-        The queries, in their order.
-    """
+    """Which queries another rule gives other winners."""
 
     rule: str
+    """The other rule."""
     queries: tuple[str, ...]
+    """The queries, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,19 +261,13 @@ def _insert(graph: "nx.DiGraph", cycle: list[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A query whose best answers differ from those of the version before.
-
-    Attributes
-    ----------
-    query_id : str
-        The query.
-    before, after : tuple of str
-        The doc_ids of its best answers, sorted; none before where the query was settled later.
-    """
+    """A query whose best answers differ from those of the version before."""
 
     query_id: str
+    """The query."""
     before: tuple[str, ...]
     after: tuple[str, ...]
+    """The doc_ids of its best answers, sorted; none before where the query was settled later."""
 
 
 def find_changes(before: Qrels, after: Qrels) -> tuple[Change, ...]:
@@ -562,31 +538,21 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """What one change does to the best answers.
-
-    Attributes
-    ----------
-    kind : Kind
-        What was changed.
-    name : str
-        The rule, the worker, the run, or which winner was kept.
-    resolved : int
-        Queries with a winner before and after.
-    changed : int
-        Those of them whose winners differ.
-    lost, gained : int
-        Queries with a winner only before, and only after.
-    correlation : float
-        How alike the orders of runs are; NaN where no runs were given.
-    """
+    """What one change does to the best answers."""
 
     kind: Kind
+    """What was changed."""
     name: str
+    """The rule, the worker, the run, or which winner was kept."""
     resolved: int
+    """Queries with a winner before and after."""
     changed: int
+    """Those of them whose winners differ."""
     lost: int
     gained: int
+    """Queries with a winner only before, and only after."""
     correlation: float
+    """How alike the orders of runs are; NaN where no runs were given."""
 
     @property
     def changed_share(self) -> float:

@@ -459,28 +459,19 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRule:
-    """What the name of a rule stands for.
-
-    Attributes
-    ----------
-    rule : callable, optional
-        Resolves a block of tournaments, each query by itself.
-    learn : callable, optional
-        Makes such a rule from all judgments, where the rule needs them.
-    counts_votes : bool
-        Whether it counts what a candidate has won, so that all must have been shown as often. Where some
-        were shown more often, another rule takes its place.
-    weighs_workers : bool
-        Whether it weighs judgments by who made them, so that it takes workers who can be told apart.
-    for_partial : bool
-        Whether it finds a best answer where not every pair was judged.
-    """
+    """What the name of a rule stands for."""
 
     rule: Rule | None = None
+    """Resolves a block of tournaments, each query by itself."""
     learn: Learner | None = None
+    """Makes such a rule from all judgments, where the rule needs them."""
     counts_votes: bool = False
+    """Whether it counts what a candidate has won, so that all must have been shown as often. Where some were
+    shown more often, another rule takes its place."""
     weighs_workers: bool = False
+    """Whether it weighs judgments by who made them, so that it takes workers who can be told apart."""
     for_partial: bool = False
+    """Whether it finds a best answer where not every pair was judged."""
 
 
 RULES = Register(
