@@ -96,6 +96,7 @@ def of_requirements() -> set[str]:
     return {word if name in bare else f"{word} {{1}}" for name, word in qualifications._WORDS.items()} | {
         *qualifications.SYSTEM.values(),
         qualifications.BEING_CHECKED,
+        qualifications.MANY_BEGAN,
         qualifications.NO_MORE,
         "Your earlier work",
         "is being checked",

@@ -51,10 +51,12 @@ def look_at(address: Address, hit_id: str) -> tuple[bytes, "np.ndarray"]:
         json={"name": f"visitor of {hit_id}", "locale": "US", "approved": 20_000, "approval_rate": 99},
     ).json()  # fmt: skip
     visitor = Worker(address.worker_site, http, card["invite"])
-    frame = urljoin(f"{address.worker_site}/", visitor.accept({"HITId": hit_id})["frame_url"])
+    taken = visitor.accept({"HITId": hit_id})
+    frame = urljoin(f"{address.worker_site}/", taken["frame_url"])
     began = time.perf_counter()
     reply = http.request("GET", frame, headers=visitor.headers, preload_content=False)
     parts = [(part, time.perf_counter() - began) for part in reply.stream(512)]
+    visitor.post(f"/assignments/{taken['assignment_id']}/return")  # few newcomers may hold one
     return b"".join(part for part, _ in parts), np.repeat([at for _, at in parts], [len(p) for p, _ in parts])
 
 
