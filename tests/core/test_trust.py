@@ -1,5 +1,6 @@
 """Trust in workers: who votes by chance is found and counts for little, and who is unknown is one of all."""
 
+import re
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -45,6 +46,7 @@ def test_who_votes_by_chance_is_told_and_more_answers_are_right() -> None:
     assert max(of[f"w{number}"] for number in range(4)) < 0.4
     assert min(of[f"w{number}"] for number in range(4, 10)) > 0.8
     assert named.trust.doubted == 4
+    assert re.search("workers agree; 4 of 10, with (39|40|41)% of the votes, hardly do$", doubts(named)[0])
     assert named.scales.trust == pytest.approx(0.6, abs=0.1)
     # The share of wrong votes stays that of all votes: .4 x .5 + .6 x .15.
     assert named.scales.error == pytest.approx(0.29, abs=0.05)
@@ -57,6 +59,7 @@ def test_a_crowd_of_equals_is_as_sure_as_without_names() -> None:
     named, blind = assess(judgments), assess(nameless(judgments))
     assert named.trust is not None
     assert named.trust.doubted == 0
+    assert doubts(named)[0].endswith("only by how far workers agree"), "half of them cast half"
     assert named.trust.mean > 0.9
     assert np.abs(named.chance - blind.chance).mean() < 0.02
 
@@ -145,7 +148,7 @@ def test_nobody_weighs_more_than_the_gold_allows() -> None:
     assert winners(bounded).count("a") > winners(free).count("a") + 10
     assert doubts(bounded) == ()
     assert doubts(free)[0].startswith("no gold: workers' votes are weighed only by how far workers")
-    assert doubts(free)[0].endswith("and 6 of 20 cast half of the votes")
+    assert doubts(free)[0].endswith("; 6 of 20 cast half of the votes")
 
 
 def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:

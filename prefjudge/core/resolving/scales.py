@@ -171,11 +171,13 @@ class Trust:
                     f"{people:,} workers count for little beside a few who agree more, and cast "
                     f"{share[~lesser].sum():.0%} of the votes. See prefjudge workers",
                 )
-            half = 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
-            return (
-                "no gold: workers' votes are weighed only by how far workers agree, and "
-                f"{half:,} of {self.cast.size:,} cast half of the votes",
-            )
+            less, half = share[lesser].sum(), 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
+            said = "no gold: workers' votes are weighed only by how far workers agree"
+            if less > _TORN_VOTES:
+                said += f"; {lesser.sum():,} of {people:,}, with {less:.0%} of the votes, hardly do"
+            if half <= 0.4 * people:
+                said += f"; {half:,} of {people:,} cast half of the votes"
+            return (said,)
         torn = (self.reliability < _TORN) & (_supported(self.gold) >= _TORN) & (met > 0)
         right, missed = self.gold[:, torn].sum(axis=1)
         votes = float(share[torn].sum())
