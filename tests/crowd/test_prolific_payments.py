@@ -30,13 +30,16 @@ class Records(Site):
         self.kept = {visit.number: visit for visit in visits}
 
     def note_paid(self, visit: int) -> bool:
-        if self.kept[visit].paid:
+        one = self.kept[visit]
+        if not one.due:
             return False
-        self.kept[visit] = replace(self.kept[visit], paid=datetime.now(UTC).isoformat())
+        payments = (*one.payments, one.due)
+        self.kept[visit] = replace(one, paid=datetime.now(UTC).isoformat(), payments=payments)
         return True
 
     def note_refused(self, visit: int) -> None:
-        self.kept[visit] = replace(self.kept[visit], paid="")
+        payments = self.kept[visit].payments[:-1]
+        self.kept[visit] = replace(self.kept[visit], paid="", payments=payments)
 
 
 class Desk:
@@ -233,6 +236,14 @@ def test_work_that_was_done_is_paid_though_the_submission_is_gone(desk: Desk) ->
     assert desk.platform.paid == [("whole", 200), ("part", 80)]
 
 
+def test_who_got_a_bonus_by_hand_is_asked_to_return_once(desk: Desk) -> None:
+    desk.platform.pay("part", 80)
+    for _ in range(2):
+        desk.settle()
+    one = desk.platform.submissions["part"]
+    assert (bool(one.asked_back), len(one.told), desk.platform.paid) == (True, 1, [("part", 80)])
+
+
 def test_a_rejection_has_a_category_and_a_hundred_characters(desk: Desk) -> None:
     for _ in range(2):
         desk.payments.reject("part", "LOW_EFFORT: every answer was the left one")
@@ -261,7 +272,9 @@ OURS = {
         "assignments": {"3": "Rejected"},
         "earned": Decimal("0.80"),
         "paid": "2026-11-27T10:00:00Z",
+        "payments": (Decimal("0.80"),),
     },
+    "more since": {"paid": "2026-11-27T10:00:00Z", "payments": (Decimal("0.80"),)},
 }
 
 
@@ -278,7 +291,7 @@ def table_of_states() -> Iterator[tuple[str, str, str]]:
 def test_the_table_of_states_has_all_of_prolifics_and_of_ours() -> None:
     cells = list(table_of_states())
     assert {status for status, _, _ in cells} == {*get_args(Status)}
-    assert (len(cells), {ours for _, ours, _ in cells}) == (60, {*OURS})
+    assert (len(cells), {ours for _, ours, _ in cells}) == (70, {*OURS})
 
 
 @pytest.mark.parametrize(("status", "ours", "act"), [*table_of_states()])
@@ -290,7 +303,7 @@ def test_what_is_done_in_each_state_is_what_the_page_says(
     desk.site.kept = {1: visit}
     one = desk.platform.submissions["whole"]
     desk.platform.turn_into("whole", status)
-    if ours == "asked for":
+    if visit.payments and status != "PARTIALLY APPROVED":
         desk.platform.pay("whole", 80)
     before = desk.platform.spent()
     assert money.act_on(status, visit, Decimal("2.00")) == act
@@ -299,8 +312,10 @@ def test_what_is_done_in_each_state_is_what_the_page_says(
     paid = desk.platform.spent() - before
     cost = desk.platform.cost
     beyond = {"part": cost(80), "approve": cost(200) + cost(50) * (ours == "more")}
-    due = int(visit.earned * 100) - 200 * (status == "APPROVED")
+    due = int(visit.due * 100) - 200 * (status == "APPROVED")
     assert paid == (beyond.get(act, 0) if act != "bonus" or ours == "asked for" else cost(due))
+    assert desk.settle() == desk.settle(), "whatever was asked for is seen"
+    assert not any("not seen" in said for said in desk.settle())
     assert one.status == ("APPROVED" if act == "approve" else status)
 
 

@@ -90,8 +90,8 @@ class People:
         self._count = 0
         self.outcomes: list[str] = []
 
-    def come(self, habit: str = "honest") -> bool:
-        """Let one more come; return whether Prolific had a place."""
+    def come(self, habit: str = "honest", then: str = "") -> bool:
+        """Let one more come, who may go on in another way; return whether Prolific had a place."""
         self._count += 1
         who = Participant(self._platform, self._endpoint, f"5f{self._count:022x}")
         visitor = who.come()
@@ -105,7 +105,7 @@ class People:
                 self._platform.turn_into(visitor.session, "TIMED-OUT")
                 return True
             visitor.submit(taken, self._answers(hit_id, taken, habit))
-            shown = visitor.get("/hits")
+            habit, shown = then or habit, visitor.get("/hits")
         if habit == "forgetful":
             self._platform.turn_into(visitor.session, "TIMED-OUT")
         else:
@@ -258,6 +258,33 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert platform.spent() == ledger(study) == 7 * platform.cost(200)
     (last,) = [one for one in platform.submissions.values() if one.status == "AWAITING REVIEW"]
     assert "there were no more for you" in last.told[0], "who took the seventh HIT has not stopped"
+
+
+@pytest.mark.parametrize("partly", [True, False])
+def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonus(
+    study: Path, platform: Platform, partly: bool
+) -> None:
+    config, platform.partly = study / "study.toml", partly
+    config.write_text(config.read_text() + "hits = 2\n")
+    publish(study, live=True, yes=True)
+    assert People(study, platform).come("honest", then="odd")
+    collect(study, live=True)
+    (odd,) = pay(study, live=True, dry_run=True).dues
+    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    pay(study, live=True)
+    (one,) = platform.submissions.values()
+    assert (one.status == "PARTIALLY APPROVED") == partly
+    assert platform.spent() == platform.cost(200)
+    platform.break_once("bonus-refused")
+    with pytest.raises(RefusedError, match="1 bonus is not paid"):
+        reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+    assert platform.spent() == platform.cost(200)
+    for _ in range(3):
+        said = " | ".join(pay(study, live=True).notices)
+        assert platform.spent() == 2 * platform.cost(200)
+    assert "not seen" not in said
+    assert "5.60 USD charged" in said, "both ledgers are equal"
+    assert one.status == ("PARTIALLY APPROVED" if partly else "AWAITING REVIEW")
 
 
 def test_prolific_pays_and_not_the_marketplace_where_its_people_work(study: Path) -> None:

@@ -487,8 +487,18 @@ class Visit:
     """Whether the participant is done, in whatever way."""
     paid: str
     """When its payment was asked for; empty before."""
-    due: Decimal = Decimal(0)
-    """What it has earned beyond what was recorded as paid."""
+    payments: Sequence[Decimal] = ()
+    """What was recorded as paid, the first payment first."""
+
+    @property
+    def due(self) -> Decimal:
+        """What it has earned beyond what was recorded as paid."""
+        return max(Decimal(0), self.earned - sum(self.payments))
+
+    @property
+    def since(self) -> Decimal:
+        """What it has earned beyond the first payment, as by a rejection that was taken back; else 0."""
+        return self.earned - self.payments[0] if self.payments else Decimal(0)
 
     @property
     def whole(self) -> bool:
@@ -581,5 +591,5 @@ def _visit(found: Mapping[str, Any]) -> Visit:
         earned=Decimal(str(found["earned"])),
         over=found["outcome"] != "working",
         paid=str(found["paid"] or ""),
-        due=Decimal(str(found["bonus"])),
+        payments=[Decimal(str(one)) for one in found["payments"]],
     )

@@ -485,10 +485,8 @@ class ProlificCrowd(HitCrowd):
         """Return what Prolific has charged, and what the visits come to here where that differs by a cent."""
         there = sum(self._prolific.charged(study.study_id)) * CENT
         reward, cost = study.reward * CENT, self.prices.bonus
-        earned = [visit.earned for visit in visits if visit.paid]
-        here = sum(
-            (cost(min(one, reward)) + cost(max(one - reward, Decimal(0))) for one in earned), Decimal(0)
-        )
+        paid = [one for visit in visits for one in visit.payments]
+        here = sum((cost(min(one, reward)) + cost(max(one - reward, Decimal(0))) for one in paid), Decimal(0))
         if there == here:
             return f"{there:.2f}"
         return f"{there:.2f} (and {here:.2f} by the visits here, so {there - here:+.2f})"

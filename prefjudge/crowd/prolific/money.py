@@ -129,13 +129,13 @@ def act_on(status: str, visit: Visit, reward: Decimal) -> Act:
     """Return what is done for a visit whose submission has this status; ``reward`` is the study's."""
     if status in _UNDER_WAY or not visit.decided or not visit.earned:
         return Act.WAIT
-    if status == "REJECTED" and not visit.paid:
+    if status == "REJECTED" and visit.due:
         return Act.REFUSED
     if status == "APPROVED":
         return Act.BONUS if visit.earned > reward else Act.STANDS
     if status == "PARTIALLY APPROVED":
-        return Act.STANDS
-    if status == "AWAITING REVIEW" and not visit.paid:
+        return Act.BONUS if visit.since else Act.STANDS
+    if status == "AWAITING REVIEW" and not visit.payments:
         return Act.APPROVE if visit.whole or visit.earned >= reward else Act.PART
     return Act.BONUS
 
@@ -199,14 +199,15 @@ class Payments:
         elif act is Act.PART and not self._shown(visit.session) and self._approve_part(visit):
             return Act.STANDS
         elif act in (Act.PART, Act.BONUS):
-            self._pay_bonus(visit, status, visit.earned - reward * (status == "APPROVED"), happened)
+            part = visit.since if status == "PARTIALLY APPROVED" else visit.earned
+            self._pay_bonus(visit, status, part - reward * (status == "APPROVED"), happened)
             happened.returned += status == "RETURNED" and visit.whole
         elif act is Act.REFUSED:
             happened.rejected += 1
         elif act is Act.STANDS:
             happened.whole += status == "APPROVED" and visit.earned < reward and not visit.whole
             happened.in_part += status == "PARTIALLY APPROVED" and visit.whole
-            if not visit.paid:
+            if visit.due:
                 self.site.note_paid(visit.number)
         return act
 
@@ -230,18 +231,19 @@ class Payments:
         return True
 
     def _pay_bonus(self, visit: Visit, status: str, owed: Decimal, happened: "Happened") -> None:
-        """Pay a bonus, unless it was asked for before."""
-        if (shown := self._shown(visit.session)) >= owed:
-            if not visit.paid:  # an own call is recorded before it is made
-                happened.by_hand += 1
-                self.site.note_paid(visit.number)
-            return
-        if visit.paid and not visit.due:
-            happened.unseen.append((owed, visit.paid))
+        """Pay what is missing of all bonuses that are owed; what was asked for before is only looked for."""
+        missing = owed - self._shown(visit.session)
+        if not visit.due:
+            if missing > 0:
+                happened.unseen.append((missing, visit.paid))
             return
         if status == "AWAITING REVIEW":
             self._ask_back(visit.session)
-        amount = (visit.due if visit.paid else owed - shown).quantize(CENT)
+        if missing <= 0:  # an own call is recorded before it is made
+            happened.by_hand += 1
+            self.site.note_paid(visit.number)
+            return
+        amount = min(visit.due, missing).quantize(CENT)
         asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
@@ -255,7 +257,7 @@ class Payments:
         try:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
         except LostReplyError:
-            happened.unseen.append((owed, datetime.now(UTC).isoformat()))
+            happened.unseen.append((amount, datetime.now(UTC).isoformat()))
         except RefusedError:  # Prolific did nothing: it may be asked again
             self.site.note_refused(visit.number)
             raise
@@ -281,7 +283,7 @@ class Payments:
         self.client.call("POST", path, {"request_return_reasons": [_WHY_BACK]})
 
     def reject(self, session: str, reason: str) -> None:
-        """Reject a submission: only ever because a person said so. A repeat is harmless."""
+        """Reject a submission that is open: only ever because a person said so. A repeat is harmless."""
         category, message = split_reason(reason)
         self._decide(session, {"action": "REJECT", "message": message, "rejection_category": category})
 

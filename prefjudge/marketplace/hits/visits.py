@@ -178,7 +178,8 @@ class VisitView(TypedDict):
     """A visit, as the admin page and JSON show it.
 
     ``approve`` says that the panel should approve its submission, which pays what the panel promised, and
-    ``bonus`` what it owes beyond that. Both are said once all work of the visit is decided on.
+    ``bonus`` what it owes beyond that. Both are said once all work of the visit is decided on. ``payments``
+    are those that were recorded, the first one first.
     """
 
     visit: int
@@ -200,6 +201,7 @@ class VisitView(TypedDict):
     approve: bool
     bonus: str
     paid: str | None
+    payments: list[str]
     assignments: list[View]
 
 
@@ -240,18 +242,18 @@ def visit_list(
     ]
 
 
-def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], int]:
-    """Return how many cents are recorded as paid for the panel's visits, by account and reference."""
-    paid: dict[tuple[str, str], int] = defaultdict(int)
+def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], list[int]]:
+    """Return the cents of each payment that is recorded for the panel's visits, by account and reference."""
+    paid: dict[tuple[str, str], list[int]] = defaultdict(list)
     begins = f"panel {panel.panel}, visit "
     for account, reference, cents in tx.execute(
         "SELECT source, reference, cents FROM transfers WHERE target = :out AND kind = 'payout'"
-        " AND substr(reference, 1, :length) = :begins",
+        " AND substr(reference, 1, :length) = :begins ORDER BY transfer_id",
         out=ledger.PAID_OUT,
         length=len(begins),
         begins=begins,
     ):
-        paid[str(account), str(reference).partition(": ")[0]] += int(cents)
+        paid[str(account), str(reference).partition(": ")[0]].append(int(cents))
     return paid
 
 
@@ -265,7 +267,7 @@ def _reference(visit: Visit) -> str:
 
 
 def _view(
-    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, paid: int
+    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, payments: list[int]
 ) -> VisitView:
     outcome = outcome_of(tx, visit)
     counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
@@ -273,7 +275,7 @@ def _view(
     decided = bool(visit.confirmed) and outcome != WORKING and not (counts["Submitted"] or counts["Accepted"])
     approve = decided and outcome == "submitted" and counts["Approved"] > 0
     # what was earned after a payment, as by a rejection that was taken back, is owed beyond that payment
-    covered = max(panel.reward if approve else 0, paid)
+    covered = max(panel.reward if approve else 0, sum(payments))
     beyond = max(0, earned - covered) if decided else 0
     return {
         "visit": visit.visit,
@@ -295,6 +297,7 @@ def _view(
         "approve": approve,
         "bonus": from_cents(beyond),
         "paid": iso(visit.paid),
+        "payments": [from_cents(cents) for cents in payments],
         "assignments": [
             {"assignment_id": one.assignment_id, "hit_id": one.hit_id, "status": one.status} for one in taken
         ],
@@ -352,11 +355,13 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
         if row is None:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         visit = locked[number]
-        if not _must_pay(row):
+        cents = _cents(row["earned"]) - sum(paid[_paid_key(visit)])
+        # a bonus may have replaced the approval that would cover this
+        more = visit.paid is not None and cents > 0 and not (row["held"] or row["to_review"])
+        if not (_must_pay(row) or more):
             if visit.paid is None:
                 raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
             continue
-        cents = _cents(row["earned"]) - paid[_paid_key(visit)]
         if cents:
             workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
         tx.update("visits", {"paid": tx.now}, visit=number)
@@ -374,17 +379,17 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
         if visit.paid is None:
             continue
         account, reference = _paid_key(visit)
-        last = tx.execute(
-            "SELECT reference, cents FROM transfers WHERE source = :account AND kind = 'payout'"
-            " AND substr(reference, 1, :length) = :begins ORDER BY time DESC, reference DESC LIMIT 1",
+        made = tx.execute(
+            "SELECT reference, cents, time FROM transfers WHERE source = :account AND kind = 'payout'"
+            " AND substr(reference, 1, :length) = :begins ORDER BY transfer_id DESC LIMIT 2",
             account=account,
             length=len(reference) + 2,
             begins=f"{reference}: ",
         )
-        for full, cents in last:
+        for full, cents, _ in made[:1]:
             ledger.transfer(tx, ledger.PAID_OUT, account, int(cents), "payout refused", str(full))
             tx.update("transfers", {"kind": "payout refused"}, source=account, kind="payout", reference=full)
-        tx.update("visits", {"paid": None}, visit=number)
+        tx.update("visits", {"paid": made[1][2] if made[1:] else None}, visit=number)
         taken += 1
     return taken
 
