@@ -16,7 +16,7 @@ from prefjudge.crowd.prolific import ProlificCrowd, open_crowd
 from prefjudge.crowd.prolific import crowd as prolific_crowd
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform, Study
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
-from prefjudge.crowd.tasks import Eligibility, WorkerGroup
+from prefjudge.crowd.tasks import Eligibility, SubmissionState, WorkerGroup
 from prefjudge.marketplace.operator import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
 from prefjudge.testing import BARRED, SHARP, CrowdContract, task
@@ -218,6 +218,22 @@ class TestProlificCrowd(CrowdContract):
         assert (one.status, stage.platform.paid) == ("APPROVED", [])
         with pytest.raises(RefusedError, match="dispute a rejection by a message on Prolific"):
             stage.crowd.disputes()
+
+    @pytest.mark.parametrize("status", ["TIMED-OUT", "RETURNED", "SCREENED OUT", "APPROVED"])
+    def test_what_prolific_rejects_no_more_is_rejected_here(self, stage: ProlificStage, status: str) -> None:
+        task_id = stage.crowd.publish(task())
+        worker = stage.join()
+        taken = stage.take(worker, task_id)
+        stage.submit(worker, taken, {})
+        (one,) = stage.platform.submissions.values()
+        stage.platform.turn_into(one.id, status)
+        for _ in range(2):
+            stage.crowd.reject(taken, "NO_DATA: nothing in it")
+            said = stage.crowd.settle()
+        assert stage.crowd.state(taken) is SubmissionState.REJECTED
+        assert (one.status, stage.platform.paid) == (status, [])
+        words = "1 submission without accepted work was approved on Prolific, which pays the whole reward"
+        assert (words in said) == (status == "APPROVED")
 
     def test_a_study_that_was_stopped_from_here_goes_on_by_itself(self, stage: ProlificStage) -> None:
         task_id = stage.crowd.publish(task(workers=2))

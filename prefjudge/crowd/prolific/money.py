@@ -122,6 +122,8 @@ class Act(StrEnum):
     """A person has rejected it on Prolific: nothing is paid without a word here."""
 
 
+_OVER = ("RETURNED", "TIMED-OUT", "SCREENED OUT", "APPROVED", "PARTIALLY APPROVED")
+"""What Prolific does not reject any more: the work is rejected here alone."""
 _UNDER_WAY = ("RESERVED", "ACTIVE", "UNKNOWN", "")
 
 
@@ -167,6 +169,7 @@ class Payments:
             except RefusedError as error:
                 refused.append(error)
                 continue
+            happened.for_nothing += status == "APPROVED" and visit.decided and not visit.earned
             unapproved = act not in (Act.APPROVE, Act.STANDS)
             if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
                 who = f"worker {self.settings.pseudonym(visit.worker_id)}"
@@ -285,6 +288,8 @@ class Payments:
     def reject(self, session: str, reason: str) -> None:
         """Reject a submission that is open: only ever because a person said so. A repeat is harmless."""
         category, message = split_reason(reason)
+        if self.client.get(f"/api/v1/submissions/{session}/").get("status") in _OVER:
+            return
         self._decide(session, {"action": "REJECT", "message": message, "rejection_category": category})
 
     def unreject(self, session: str) -> bool:
@@ -304,7 +309,7 @@ class Happened:
 
     def __init__(self, study: str) -> None:
         self._study = study
-        self.rejected = self.whole = self.in_part = self.returned = self.by_hand = 0
+        self.rejected = self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
         self.unseen: list[tuple[Decimal, str]] = []
         """Bonuses that were asked for: what each pays, and since when."""
         self.waiting: list[tuple[float, str]] = []
@@ -347,7 +352,8 @@ class Happened:
         for count, what in (
             (self.in_part, "done in full {} approved in part on Prolific: less than the ledger holds"),
             (self.returned, "done in full {} returned on Prolific: the work counts, and a bonus pays it"),
-            (self.by_hand, "{} paid a bonus on Prolific's pages, and none from here"),
+            (self.for_nothing, "without accepted work {} approved on Prolific, which pays the whole reward"),
+            (self.by_hand, "{} paid by a bonus on Prolific's pages, so no more from here"),
         ):
             if count:
                 yield f"{many(count, 'submission')} {what.format(_were(count))}"
