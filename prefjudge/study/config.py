@@ -453,7 +453,9 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
             lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
         else:
             lines.append(
-                f"  {where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"
+                f"  {where}: {problem['msg'].removeprefix('Value error, ')}"
+                # an error of a whole table would show all of it
+                + ("" if isinstance(problem["input"], dict) else f" (got {problem['input']!r})")
             )
     return "\n".join(lines)
 

@@ -128,7 +128,7 @@ def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
 
 def test_a_live_target_needs_a_budget_and_an_address(tmp_path: Path) -> None:
     live = '[targets.live]\nurl = "https://crowd.example.org"\n'
-    with pytest.raises(ConfigError, match="a live target needs a budget"):
+    with pytest.raises(ConfigError, match=r"a live target needs a budget: .* in dollars\n"):
         config(tmp_path, f'name = "x"\n{live}')
     assert config(tmp_path, f'name = "x"\nbudget = 20\n{live}').budget == 20
     assert not config(tmp_path, f'name = "x"\nbudget = 20\n{live}').targets["live"].live
