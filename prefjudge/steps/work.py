@@ -3,9 +3,10 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ from prefjudge.core.hits import CENT
 from prefjudge.core.judgments import SLIP
 from prefjudge.crowd.crowds import stand_in
 from prefjudge.crowd.simulated import Mind, SeenPair, SimulatedWorker, Temper, Truth, seen
-from prefjudge.errors import CrowdError, InputError, PrefjudgeError, StudyError
+from prefjudge.errors import CrowdError, InputError, PrefjudgeError, StudyError, quoted
 from prefjudge.field.crowd import Address, find_running, keep_marketplace_open, open_marketplace
 from prefjudge.reading.given import as_path
 from prefjudge.reading.lines import read_text
@@ -348,6 +349,12 @@ _CLICKS = {
     "stopped": "STOP", "paused": "PAUSE", "more-places": "", "bonus-by-hand": "",
 }  # fmt: skip
 """What a person clicks there once the first participant is back, or the participant does."""
+_DECIDED = ("(approved)", "(rejected)", "(awaiting review)")
+_WHY = {
+    "so far": "by such visits, with fees, or by work that is under way",
+    "for people to come": "the study there has places that no HIT needs, or was stopped",
+}
+"""Why the sums of both ledgers may differ."""
 _ACCOUNTS = ("partly", "pounds")
 """What the account may be: one that approves in part, or has another currency."""
 
@@ -356,7 +363,7 @@ def _rehearse(study: Study, panel: str, truth: Path | None) -> WorkResult:
     """Walk a copy of a study from publishing to paying, at a stand-in of the panel."""
     name, _, given = panel.partition(":")
     standin = stand_in(name)
-    switches = [one for one in given.split(",") if one]
+    switches = [one.strip() for one in given.split(",") if one.strip()]
     known = (*standin.FAULTS, *_CLICKS, *_ACCOUNTS)
     if not set(switches) <= set(known):
         raise InputError(
@@ -378,7 +385,10 @@ def _rehearse(study: Study, panel: str, truth: Path | None) -> WorkResult:
         os.environ |= told
         try:
             copy = _copied(study, Path(folder), standin)
-            return _Rehearsal(copy, platform, simulated_truth(study, truth)).walk(switches)
+            done = _Rehearsal(copy, platform, simulated_truth(study, truth)).walk(switches)
+            # what is to be typed names the study, and not its copy, which is gone
+            said = [one.replace(folder, quoted(study.folder)) for one in done.notices]
+            return replace(done, notices=(*said, _equality(done.ledgers)))
         finally:
             for word, value in before.items():
                 os.environ.pop(word, "") if value is None else os.environ.update({word: value})
@@ -404,6 +414,18 @@ def _copied(study: Study, folder: Path, standin: Any) -> Study:
         }
     )
     return copy
+
+
+def _equality(ledgers: Mapping[str, tuple[str, str]]) -> str:
+    """Say whether both ledgers of a rehearsal are equal, and else where they differ, and why."""
+    differ = []
+    for name, (here, there) in ledgers.items():
+        (mine, _, _), (theirs, _, status) = here.partition(" "), there.partition(" ")
+        if mine != theirs:
+            bonus = "paid more by hand" if Decimal(theirs) > Decimal(mine) else "a bonus is missing"
+            why = _WHY.get(name, status.strip("()") if status in _DECIDED else bonus)
+            differ.append(f"{name}, {mine} here and {theirs} there ({why})")
+    return f"the ledgers differ: {'; '.join(differ)}" if differ else "both ledgers are equal"
 
 
 class _Rehearsal:

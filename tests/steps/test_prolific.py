@@ -531,16 +531,31 @@ def site_of(study: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("switches", "early", "words", "differ"),
+    ("switches", "early", "words", "ledgers"),
     [
-        ("", "returned", "the study has 10 places on Prolific, and the HITs need 9", False),
-        (":partly,publish-lost", "partially approved", "1 partially approved", False),
-        (":rejected,pounds", "rejected", "the account is in GBP, and so is every amount here", True),
-        (":bonus-refused,bonus-lost,stopped", "returned", "the study was stopped on Prolific", False),
+        (
+            "",
+            "returned",
+            "the study has 10 places on Prolific, and the HITs need 9",
+            "to come, 19.60 here and 22.40 there",
+        ),
+        (":partly,publish-lost", "partially approved", "1 partially approved", "both ledgers are equal"),
+        (
+            ":rejected,pounds",
+            "rejected",
+            "the account is in GBP, and so is every amount",
+            "and 0.00 there (rejected)",
+        ),
+        (
+            ":bonus-refused, bonus-lost, stopped",
+            "returned",
+            "the study was stopped on Prolific",
+            "(the study there has",
+        ),
     ],
 )
 def test_a_study_is_rehearsed_at_a_stand_in_and_both_ledgers_are_shown(
-    pooled: Path, monkeypatch: pytest.MonkeyPatch, switches: str, early: str, words: str, differ: bool
+    pooled: Path, monkeypatch: pytest.MonkeyPatch, switches: str, early: str, words: str, ledgers: str
 ) -> None:
     """They agree on what was done so far, but for who was rejected there: nothing is paid without a word."""
     monkeypatch.setattr(client, "sleep", lambda _: None)
@@ -550,11 +565,15 @@ def test_a_study_is_rehearsed_at_a_stand_in_and_both_ledgers_are_shown(
     done = work(pooled, truth=TRUTH, panel=f"prolific{switches}")
     assert contents(pooled) == before, "the study itself is as it was"
     assert words in " | ".join(done.notices)
+    typed = [one for one in done.notices if "prefjudge publish " in one]
+    assert all(f"prefjudge publish {pooled} --" in one for one in typed)
+    assert bool(typed) == ("stopped" in switches)
+    assert ledgers in done.notices[-1]
     here, there = zip(*done.ledgers.values(), strict=True)
     assert early in there[0]
     assert (here[1].split(), there[1].split()) == (["2.00", "(approved)"],) * 2
     assert here[2] == "2.00 (approved)" == there[2], "it was rejected, and that was taken back"
-    assert (here[3] != there[3]) == differ
+    assert (here[3] != there[3]) == ("rejected" in switches)
 
 
 def test_what_cannot_be_rehearsed_is_refused(pooled: Path) -> None:
