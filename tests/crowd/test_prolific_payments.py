@@ -236,6 +236,13 @@ def test_work_that_was_done_is_paid_though_the_submission_is_gone(desk: Desk) ->
     assert desk.platform.paid == [("whole", 200), ("part", 80)]
 
 
+def test_a_currency_without_hundredths_is_refused_before_a_bonus_is_paid(desk: Desk) -> None:
+    desk.platform.currency = "JPY"
+    with pytest.raises(RefusedError, match="the workspace is in JPY, which has no hundredths"):
+        desk.settle()
+    assert desk.platform.paid == []
+
+
 def test_who_got_a_bonus_by_hand_is_asked_to_return_once(desk: Desk) -> None:
     desk.platform.pay("part", 80)
     for _ in range(2):

@@ -26,6 +26,11 @@ _LONGEST_WAIT = 60.0
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRY_LATER = (408, 425, 429)
+_WITHOUT_CENTS = (
+    "BHD", "BIF", "CLP", "DJF", "GNF", "IQD", "ISK", "JOD", "JPY", "KMF", "KRW", "KWD", "LYD", "OMR", "PYG",
+    "RWF", "TND", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF",
+)  # fmt: skip
+"""The currencies whose smallest coin is not a hundredth, by ISO 4217."""
 _ID = re.compile(r"\b[0-9a-f]{24}\b")
 
 
@@ -124,7 +129,13 @@ class Client:
         cents = found.get("available_balance") if isinstance(found, dict) else None
         if not isinstance(cents, int):
             raise self.odd("a balance")
-        return cents, str(found.get("currency_code") or "USD")
+        currency = str(found.get("currency_code") or "USD")
+        if currency in _WITHOUT_CENTS:
+            raise RefusedError(
+                f"the workspace is in {currency}, which has no hundredths: every amount here would be wrong",
+                "Recruit with a workspace in a currency of a hundred cents, such as GBP, USD or EUR.",
+            )
+        return cents, currency
 
     def charged(self, study_id: str) -> tuple[int, int]:
         """Return the cents that a study has cost so far, fees included: the rewards, and the bonuses."""
