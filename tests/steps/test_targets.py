@@ -425,7 +425,5 @@ def test_answers_that_run_kept_in_a_rehearsal_are_none_once_the_study_is_live(
     assert status(pooled).version == 1
     publish(pooled, live=True, yes=True)
     assert (status(pooled).version, status(pooled).judgments) == (0, 0)
-    with pytest.raises(
-        StudyError, match=r"qrels yet\nIt has no judgments yet. Run: prefjudge run .*--live\.$"
-    ):
+    with pytest.raises(StudyError, match=r"qrels yet\nIt has no judgments yet. Run: prefjudge run .*--live$"):
         score(pooled)
