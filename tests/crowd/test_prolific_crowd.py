@@ -226,6 +226,9 @@ class TestProlificCrowd(CrowdContract):
         taken = stage.take(worker, task_id)
         stage.submit(worker, taken, {})
         (one,) = stage.platform.submissions.values()
+        stage.platform.turn_into(one.id, "ACTIVE")
+        with pytest.raises(RefusedError, match="has not finished on Prolific yet"):
+            stage.crowd.reject(taken, "NO_DATA: nothing in it")
         stage.platform.turn_into(one.id, status)
         for _ in range(2):
             stage.crowd.reject(taken, "NO_DATA: nothing in it")

@@ -288,8 +288,14 @@ class Payments:
     def reject(self, session: str, reason: str) -> None:
         """Reject a submission that is open: only ever because a person said so. A repeat is harmless."""
         category, message = split_reason(reason)
-        if self.client.get(f"/api/v1/submissions/{session}/").get("status") in _OVER:
+        status = self.client.get(f"/api/v1/submissions/{session}/").get("status")
+        if status in _OVER:
             return
+        if status in _UNDER_WAY:
+            raise RefusedError(
+                "the participant has not finished on Prolific yet, which rejects only what awaits review",
+                "Repeat it then; nobody is paid for this work meanwhile.",
+            )
         self._decide(session, {"action": "REJECT", "message": message, "rejection_category": category})
 
     def unreject(self, session: str) -> bool:
