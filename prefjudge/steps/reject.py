@@ -103,6 +103,7 @@ def _decide(
 ) -> tuple[str, str]:
     """Do what is asked for; return the worker, and what was done."""
     if overturn:
+        settle_elsewhere(study, crowd)  # what was paid so far is for what was earned so far
         worker = _overturn(study, crowd, target, assignment, reason)
         settle_elsewhere(study, crowd)
         return worker, "paid after all"

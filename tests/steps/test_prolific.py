@@ -287,6 +287,24 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
     assert one.status == ("PARTIALLY APPROVED" if partly else "AWAITING REVIEW")
 
 
+def test_a_part_that_a_person_approved_is_for_what_was_earned_before_an_overturn(
+    study: Path, platform: Platform
+) -> None:
+    config, platform.partly = study / "study.toml", True
+    config.write_text(config.read_text() + "hits = 2\n")
+    publish(study, live=True, yes=True)
+    assert People(study, platform).come("honest", then="odd")
+    collect(study, live=True)
+    (odd,) = pay(study, live=True, dry_run=True).dues
+    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    (one,) = platform.submissions.values()
+    platform.turn_into(one.id, "PARTIALLY APPROVED")
+    one.reward = 200
+    reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+    assert "5.60 USD charged" in " | ".join(pay(study, live=True).notices)
+    assert platform.paid == [(one.id, 200)]
+
+
 def test_prolific_pays_and_not_the_marketplace_where_its_people_work(study: Path) -> None:
     with pytest.raises(InputError, match="prolific pays the study's workers") as refused:
         serve(study, live=True, port=0)

@@ -175,7 +175,7 @@ class Payments:
                 who = f"worker {self.settings.pseudonym(visit.worker_id)}"
                 happened.waiting.append((listed[visit.session].approved_on, who))
         happened.waiting += [
-            (one.approved_on, "somebody who never came to the worker site")
+            (one.approved_on, "somebody whom the worker site does not know")
             for session, one in listed.items()
             if one.status == "AWAITING REVIEW" and session not in met
         ]
