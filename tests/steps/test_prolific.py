@@ -260,10 +260,8 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert "there were no more for you" in last.told[0], "who took the seventh HIT has not stopped"
 
 
-@pytest.mark.parametrize("partly", [True, False])
-def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonus(
-    study: Path, platform: Platform, partly: bool
-) -> None:
+def half_rejected(study: Path, platform: Platform, *, partly: bool) -> str:
+    """Let somebody do two HITs of one visit, and reject the second; return its assignment."""
     config, platform.partly = study / "study.toml", partly
     config.write_text(config.read_text() + "hits = 2\n")
     publish(study, live=True, yes=True)
@@ -271,13 +269,21 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
     collect(study, live=True)
     (odd,) = pay(study, live=True, dry_run=True).dues
     reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    return str(odd.assignment_id)
+
+
+@pytest.mark.parametrize("partly", [True, False])
+def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonus(
+    study: Path, platform: Platform, partly: bool
+) -> None:
+    odd = half_rejected(study, platform, partly=partly)
     pay(study, live=True)
     (one,) = platform.submissions.values()
     assert (one.status == "PARTIALLY APPROVED") == partly
     assert platform.spent() == platform.cost(200)
     platform.break_once("bonus-refused")
     with pytest.raises(RefusedError, match="1 bonus is not paid"):
-        reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+        reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
     assert platform.spent() == platform.cost(200)
     for _ in range(3):
         said = " | ".join(pay(study, live=True).notices)
@@ -290,17 +296,11 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
 def test_a_part_that_a_person_approved_is_for_what_was_earned_before_an_overturn(
     study: Path, platform: Platform
 ) -> None:
-    config, platform.partly = study / "study.toml", True
-    config.write_text(config.read_text() + "hits = 2\n")
-    publish(study, live=True, yes=True)
-    assert People(study, platform).come("honest", then="odd")
-    collect(study, live=True)
-    (odd,) = pay(study, live=True, dry_run=True).dues
-    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    odd = half_rejected(study, platform, partly=True)
     (one,) = platform.submissions.values()
     platform.turn_into(one.id, "PARTIALLY APPROVED")
     one.reward = 200
-    reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+    reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
     assert "5.60 USD charged" in " | ".join(pay(study, live=True).notices)
     assert platform.paid == [(one.id, 200)]
 
