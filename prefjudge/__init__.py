@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.gold import gold as gold
     from prefjudge.steps.import_votes import import_votes as import_votes
     from prefjudge.steps.init import init as init
-    from prefjudge.steps.judge.judge import judge as judge
+    from prefjudge.steps.judge import judge as judge
     from prefjudge.steps.pay import pay as pay
     from prefjudge.steps.plan.plan import plan as plan
     from prefjudge.steps.pool import pool as pool
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from prefjudge.steps.release.release import release as release
     from prefjudge.steps.report.report import report as report
     from prefjudge.steps.reproduce.reproduce import reproduce as reproduce
-    from prefjudge.steps.resolve.resolve import resolve as resolve
+    from prefjudge.steps.resolve import resolve as resolve
     from prefjudge.steps.run import run as run
-    from prefjudge.steps.score.score import score as score
+    from prefjudge.steps.score import score as score
     from prefjudge.steps.serve import serve as serve
     from prefjudge.steps.stability import stability as stability
     from prefjudge.steps.status import status as status
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.try_it import try_it as try_it
     from prefjudge.steps.winratio import winratio as winratio
     from prefjudge.steps.work import work as work
-    from prefjudge.steps.workers.workers import workers as workers
+    from prefjudge.steps.workers import workers as workers
 
 
 class Verb(NamedTuple):

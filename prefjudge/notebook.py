@@ -13,8 +13,8 @@ from prefjudge.study.pools import load_pools, load_queries
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from prefjudge.steps.resolve.resolve import ResolveResult
-    from prefjudge.steps.score.score import ScoreResult
+    from prefjudge.steps.resolve import ResolveResult
+    from prefjudge.steps.score import ScoreResult
 
 
 class Study(store.Study):
@@ -55,12 +55,12 @@ class Study(store.Study):
 
     def resolve(self, **options: Any) -> "ResolveResult":
         """Resolve the judgments into preference qrels: `prefjudge.resolve` of this study."""
-        from prefjudge.steps.resolve.resolve import resolve
+        from prefjudge.steps.resolve import resolve
 
         return checked(resolve)(self, **options)
 
     def score(self, **options: Any) -> "ScoreResult":
         """Score the runs under the study's labels: `prefjudge.score` of this study."""
-        from prefjudge.steps.score.score import score
+        from prefjudge.steps.score import score
 
         return checked(score)(self, **options)

@@ -15,14 +15,14 @@ from prefjudge.words import many
 
 if TYPE_CHECKING:
     from prefjudge.field.crowd import Address
-    from prefjudge.steps.judge.judge import JudgeResult
+    from prefjudge.steps.judge import JudgeResult
     from prefjudge.steps.pay import PayResult
     from prefjudge.steps.reject import RejectResult
     from prefjudge.steps.serve import AdminToken, IssuedKey
     from prefjudge.steps.store.backup import BackupResult, RecoverResult
     from prefjudge.steps.store.check import StoreCheckResult
     from prefjudge.steps.work import WorkResult
-    from prefjudge.steps.workers.workers import PersonResult, WorkersResult
+    from prefjudge.steps.workers import PersonResult, WorkersResult
 
 
 def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from prefjudge.steps.plan.plan import PlanResult
     from prefjudge.steps.pool import PoolResult
     from prefjudge.steps.publish import PublishResult
-    from prefjudge.steps.resolve.resolve import ResolveResult
+    from prefjudge.steps.resolve import ResolveResult
     from prefjudge.steps.run import RunResult
-    from prefjudge.steps.score.score import ScoreResult
+    from prefjudge.steps.score import ScoreResult
     from prefjudge.steps.status import StatusResult
     from prefjudge.steps.try_it import TryResult
 

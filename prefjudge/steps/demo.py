@@ -20,8 +20,8 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
 from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import ScoreResult, score
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import ScoreResult, score
 from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from prefjudge.words import many

@@ -19,8 +19,8 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
 from prefjudge.steps.work import ask_admin
 from prefjudge.study.store import CONFIG_FILE, SANDBOX, Study
 from prefjudge.words import many

@@ -258,7 +258,7 @@ def _resolving(options: argparse.Namespace, session: Any, folder: Path) -> None:
     from prefjudge.core.resolving.resolutions import resolve, to_qrels
     from prefjudge.reading.runs.cluster import SparkTables
     from prefjudge.reading.runs.tables import Tables
-    from prefjudge.steps.resolve.resolve import resolve_judgments
+    from prefjudge.steps.resolve import resolve_judgments
 
     log = tournaments(options.judgments // 40, 15, np.random.default_rng(7))  # pools of 2 to 15: 40 pairs
     queries, docs = pa.array(log.queries), pa.array(log.docs)

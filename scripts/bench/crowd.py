@@ -32,7 +32,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.work import ask_admin, drawn_truth, simulated_truth
 from prefjudge.study.money import committed_cents
 from prefjudge.study.pools import load_passages

@@ -20,7 +20,7 @@ from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import pool
 from prefjudge.steps.publish import publish
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.work import work
 from prefjudge.study.progress import count_rows
 from prefjudge.study.store import CONFIG_FILE, Study

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge.cli.crowd import workers as show
-from prefjudge.steps.workers.workers import workers
+from prefjudge.steps.workers import workers
 from tests.cli.conftest import prefjudge
 
 

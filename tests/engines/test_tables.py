@@ -752,7 +752,7 @@ def judgments_in_parquet(folder, lines, columns=("query", "doc_1", "doc_2", "pre
 @pytest.mark.parametrize("block", [1, 1 << 18])
 def test_judgments_in_parquet_are_resolved_as_those_of_a_file(engine, tmp_path, monkeypatch, block):
     """Whole queries at a time, wherever their rows are: the same counts and winners by every rule asked."""
-    monkeypatch.setattr("prefjudge.steps.resolve.resolve.BLOCK", block)
+    monkeypatch.setattr("prefjudge.steps.resolve.BLOCK", block)
     (tmp_path / "log").write_text(JUDGMENTS.lstrip())
     folder = judgments_in_parquet(tmp_path / "log.parquet", JUDGMENTS)
     asked = {"rule": ["most-wins", "schulze"], "ties": "half"}

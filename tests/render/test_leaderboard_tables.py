@@ -23,7 +23,7 @@ from prefjudge.show.boards import (
 )
 from prefjudge.show.cells import Bold, Unsure
 from prefjudge.show.tables import render_terminal, to_records
-from prefjudge.steps.score.score import ScoreResult
+from prefjudge.steps.score import ScoreResult
 
 
 def board_scores(measure: str, qrels: str, columns: dict[str, list[float]]) -> Scores:

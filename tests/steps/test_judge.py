@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
-from prefjudge.steps.judge.judge import ModelLedger, judge
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.judge import ModelLedger, judge
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import RunResult, run
 from prefjudge.study.imports import load_votes, longest_reply
 from prefjudge.study.store import Study

@@ -20,16 +20,16 @@ from prefjudge.steps.publish import publish
 from prefjudge.steps.release.release import release
 from prefjudge.steps.report.report import report
 from prefjudge.steps.reproduce.reproduce import reproduce
-from prefjudge.steps.resolve.resolve import resolve
+from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import run
-from prefjudge.steps.score.score import score
+from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup
 from prefjudge.steps.store.check import examine
 from prefjudge.steps.winratio import winratio
 from prefjudge.steps.work import work
-from prefjudge.steps.workers.workers import workers
+from prefjudge.steps.workers import workers
 from prefjudge.study.store import STORE_FILE, Study
 from tests.steps.conftest import COLLECTION, pool_demo
 

@@ -21,8 +21,8 @@ from prefjudge.steps.export import export
 from prefjudge.steps.gold import gold
 from prefjudge.steps.pool import pool
 from prefjudge.steps.report.report import report
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.store import Study

@@ -10,7 +10,7 @@ import pytest
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.findings.findings import digesting
-from prefjudge.steps.score.score import score
+from prefjudge.steps.score import score
 
 RUN = "q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n"
 

@@ -25,7 +25,7 @@ from prefjudge.steps.audit import audit
 from prefjudge.steps.check import check
 from prefjudge.steps.compare import compare
 from prefjudge.steps.pool import pool
-from prefjudge.steps.score.score import score
+from prefjudge.steps.score import score
 from prefjudge.steps.stability import stability
 from prefjudge.steps.winratio import winratio
 
@@ -306,7 +306,7 @@ def test_a_process_that_is_killed_is_an_error_and_not_a_wait() -> None:
 
 
 def test_provenance_says_what_runs_were_taken_for_once(tmp_path):
-    from prefjudge.steps.score.score import score
+    from prefjudge.steps.score import score
 
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
     names = [f"run{number}" for number in range(5)]

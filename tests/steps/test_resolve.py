@@ -21,7 +21,7 @@ from prefjudge.findings.judgments import JudgmentInput, fitting_rule, rival_rule
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.show.studies import per_query_table
 from prefjudge.show.tables import to_records
-from prefjudge.steps.resolve.resolve import Form, run_order
+from prefjudge.steps.resolve import Form, run_order
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.store import Study
 from tests.core.tables import judgments_of
@@ -205,7 +205,7 @@ def test_mistakes_are_named(votes: Path, options: dict[str, object], message: st
 
 def test_nothing_depends_on_the_order_of_hashes(votes: Path, tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from prefjudge.steps.resolve.resolve import Form, resolve; "
+        "import sys; from pathlib import Path; from prefjudge.steps.resolve import Form, resolve; "
         "resolve(judgments=Path(sys.argv[1]), rule=sys.argv[3:], form=Form.JSONL, out=Path(sys.argv[2]))"
     )
     written = []

@@ -18,8 +18,8 @@ from prefjudge.steps.init import init
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
 from prefjudge.steps.reject import reject
-from prefjudge.steps.resolve.resolve import resolve
-from prefjudge.steps.score.score import score
+from prefjudge.steps.resolve import resolve
+from prefjudge.steps.score import score
 from prefjudge.steps.status import status
 from prefjudge.steps.work import work
 from prefjudge.study.pools import load_withdrawn

@@ -12,7 +12,7 @@ from prefjudge import collect, publish, workers
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.steps.workers.workers import export_person, forget_person
+from prefjudge.steps.workers import export_person, forget_person
 from prefjudge.study import people
 from prefjudge.study.store import Study
 from tests.steps.conftest import climbing_study

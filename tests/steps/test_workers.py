@@ -13,7 +13,7 @@ import pytest
 from prefjudge import collect, import_votes, publish, resolve, status, work, workers
 from prefjudge.core.workers import SignKind
 from prefjudge.errors import InputError
-from prefjudge.steps.workers.workers import WorkerModel
+from prefjudge.steps.workers import WorkerModel
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, edit
 

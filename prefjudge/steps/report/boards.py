@@ -38,7 +38,7 @@ from prefjudge.steps.report.material import (
     sentence,
     win_ratio_picture,
 )
-from prefjudge.steps.score.score import compared_boards
+from prefjudge.steps.score import compared_boards
 from prefjudge.steps.status import StatusResult
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.pools import has_runs, load_inputs

@@ -37,9 +37,9 @@ from prefjudge.show.plots import (
     plot_work,
     plot_workers,
 )
-from prefjudge.steps.score.score import ScoreResult, scored
+from prefjudge.steps.score import ScoreResult, scored
 from prefjudge.steps.status import StatusResult
-from prefjudge.steps.workers.workers import WorkersResult, examine_workers
+from prefjudge.steps.workers import WorkersResult, examine_workers
 from prefjudge.study.imports import has_workers
 from prefjudge.study.judgments import load_progress
 from prefjudge.study.people import Judges, load_judges

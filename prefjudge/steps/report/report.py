@@ -32,7 +32,7 @@ from prefjudge.steps.report.methods import (
     to_bibtex,
     to_latex,
 )
-from prefjudge.steps.resolve.resolve import resolve_imported
+from prefjudge.steps.resolve import resolve_imported
 from prefjudge.steps.status import status
 from prefjudge.study.progress import Stage, lacking, load_mark
 from prefjudge.study.store import CONFIG_FILE, QRELS_FILE, Study, open_study

@@ -66,7 +66,7 @@ from prefjudge.show.cells import Table as ShownTable
 from prefjudge.show.plots import plot_leaderboard, plot_official, plot_two_boards, plot_win_ratios
 from prefjudge.show.results import Screen, Shown, plain
 from prefjudge.show.tables import to_frame, to_records
-from prefjudge.steps.resolve.resolve import resolve_imported
+from prefjudge.steps.resolve import resolve_imported
 from prefjudge.study.store import Study, open_study
 from prefjudge.words import Rehearsal, json_text, many
 

@@ -467,7 +467,7 @@ def judge(
     """
     opened = open_study(study)
     if worth:
-        from prefjudge.steps.judge.judge import find_worth
+        from prefjudge.steps.judge import find_worth
 
         return find_worth(opened, model)
     if url is None or model is None:

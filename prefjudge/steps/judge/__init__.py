@@ -1,1 +1,0 @@
-"""``prefjudge judge``: the step is in judge.py, its helpers are beside it."""

@@ -1,1 +1,0 @@
-"""``prefjudge resolve``: the step is in resolve.py, its helpers are beside it."""

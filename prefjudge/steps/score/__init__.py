@@ -1,1 +1,0 @@
-"""``prefjudge score``: the step is in score.py, its helpers are beside it."""

@@ -1,1 +1,0 @@
-"""``prefjudge workers``: the step is in workers.py, its helpers are beside it."""
