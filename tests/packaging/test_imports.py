@@ -71,3 +71,17 @@ def test_the_page_on_the_architecture_names_every_room() -> None:
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     rooms |= {path.parent.name for path in PACKAGE.glob("*/*/__init__.py") if path.parents[1].name != "steps"}
     assert rooms - words == set()
+
+
+def test_the_pages_on_the_code_name_files_that_are_there() -> None:
+    root = PACKAGE.parent
+    for page in ("docs/architecture.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`([a-z_]+/[a-z_/]*)(?:\.py)?`", (root / page).read_text())
+        places = [name for name in named if name not in {"a/b", "left/right", "winner/loser", "build/docs"}]
+        gone = [
+            name
+            for name in places
+            if not any(found for start in (root, PACKAGE) for found in start.glob(f"{name.rstrip('/')}*"))
+        ]
+        assert places
+        assert gone == []
