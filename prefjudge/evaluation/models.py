@@ -22,7 +22,7 @@ from prefjudge.evaluation.winratios import (
     top_documents,
     win_ratios,
 )
-from prefjudge.words import told
+from prefjudge.words import many, told
 
 LEAST_PEOPLE = 3
 LEAST_VOTES = 30
@@ -62,6 +62,9 @@ class ModelGate:
     epsilon: float
     alpha: float
     """What a person may be better by, and the level."""
+    cast: int = 0
+    voters: int = 0
+    """All votes of people on pairs that the model judged, and by how many people."""
     repeats: tuple[str, ...] = ()
     """People whose votes the model repeats on every pair that both judged, where they are against most
     others, too: the model may be a copy of theirs."""
@@ -70,6 +73,19 @@ class ModelGate:
     def enough(self) -> bool:
         """Whether there are enough votes of people to say anything."""
         return self.people >= LEAST_PEOPLE
+
+    @told
+    def lacks(self) -> str:
+        """Say what is missing to say anything; empty where there is enough."""
+        if self.enough:
+            return ""
+        by = f"{many(self.cast, 'vote')} by {many(self.voters, 'person', 'people')}"
+        if not self.cast:
+            by = "no vote of people on pairs that it judged"
+        elif self.voters < LEAST_PEOPLE:
+            return f"{by}: a {('second', 'third')[self.voters - 1]} person is missing"
+        shared = f", {self.votes:,} of them on pairs that another person judged" if self.cast else ""
+        return f"{by}{shared}: it takes {LEAST_PEOPLE} people with {LEAST_VOTES} such votes each"
 
     @told
     def winning_rate(self) -> float:
@@ -128,6 +144,8 @@ def alternative_annotator(
         high=high,
         epsilon=epsilon,
         alpha=alpha,
+        cast=int(votes.person.size),
+        voters=int(np.unique(votes.person).size),
     )
 
 

@@ -15,7 +15,7 @@ from prefjudge.core.shortcuts import find_shortcuts, visible
 from prefjudge.core.workers import share_interval
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.errors import ConfigError, StudyError, quoted
-from prefjudge.evaluation.models import LEAST_PEOPLE, LEAST_VOTES, ModelGate, gate_model
+from prefjudge.evaluation.models import ModelGate, gate_model
 from prefjudge.field.publish import barred_group, climbs, trusted_group
 from prefjudge.findings.judgments import pseudonymous
 from prefjudge.study.assignments import forget_barred, load_gold_records, load_judgments, save_barred
@@ -454,10 +454,7 @@ def check_gates(study: Study, models: Iterable[str], *, ungated: bool) -> tuple[
 def why_shut(gate: ModelGate) -> str:
     """Return why a gate is shut, in words."""
     if not gate.enough:
-        return (
-            f"{many(gate.votes, 'vote')} of people are on pairs that it and another person judged; "
-            f"{LEAST_PEOPLE} people with {LEAST_VOTES} each are needed, and there are {gate.people}"
-        )
+        return gate.lacks
     if gate.repeats:
         return f"it votes as {gate.repeats[0]} does on every pair that both judged, as a copy would"
     passes = f"it passes for {gate.won} of {many(gate.people, 'person', 'people')}; at least half are needed"

@@ -176,8 +176,7 @@ def _state(gate: ModelGate) -> str:
     if gate.open:
         return "open"
     if not gate.enough:
-        enough = gate.votes >= LEAST_PEOPLE * LEAST_VOTES
-        return f"shut: too few {'people' if enough else 'votes'}"
+        return f"shut: {gate.lacks}"
     if gate.repeats:
         return f"shut: votes as {gate.repeats[0]}"
     return "shut" if gate.worse else "shut: not told"
@@ -467,8 +466,6 @@ def judge(
     """
     opened = open_study(study)
     if worth:
-        from prefjudge.steps.judge import find_worth
-
         return find_worth(opened, model)
     if url is None or model is None:
         raise InputError(

@@ -82,15 +82,19 @@ AUTHORS = (0, 3, 0.6666666666666666, 0.888888888888889)
 
 
 def test_few_votes_leave_the_gate_shut() -> None:
-    people, models = split_models(crowd(0.0, 0.0, people=2, pairs=200))
-    assert not gate_model(people, "m", models["m"]).enough
+    people, models = split_models(crowd(0.0, 0.0, people=2, pairs=984))
+    two = gate_model(people, "m", models["m"])
+    assert (two.enough, two.lacks) == (False, "1,968 votes by 2 people: a third person is missing")
     people, models = split_models(crowd(0.0, 0.0, people=6, pairs=14))  # 84 votes: two people of 42 each
     gate = gate_model(people, "m", models["m"])
     assert (gate.people, gate.enough, gate.open) == (2, False, False)
+    assert gate.lacks.startswith(
+        "84 votes by 6 people, 84 of them on pairs that another person judged: it ta"
+    )
     alone = votes_of({"w": [1] * 100}, [1] * 100)
     people, models = split_models(alone)
     gate = gate_model(people, "m", models["m"])
-    assert (gate.votes, gate.people) == (0, 0)
+    assert (gate.votes, gate.people, gate.lacks[-26:]) == (0, 0, "a second person is missing")
     assert np.isnan([gate.difference, gate.advantage, gate.winning_rate]).all()
     none = alternative_annotator("m", SharedVotes(*[], **dict.fromkeys(FIELDS, np.empty(0, np.int64))))
     assert not none.open
