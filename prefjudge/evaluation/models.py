@@ -1,8 +1,10 @@
-"""Models as judges: what their votes are worth beside people's."""
+"""Models as judges: what their votes are worth beside people's, and how far all who judge agree."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import atanh, isnan, sqrt, tanh
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -64,7 +66,7 @@ class ModelGate:
     """What a person may be better by, and the level."""
     cast: int = 0
     voters: int = 0
-    """All votes of people on pairs that the model judged, and by how many people."""
+    """All votes of people on pairs that the model judged, and by how many people, 0 where nobody is named."""
     repeats: tuple[str, ...] = ()
     """People whose votes the model repeats on every pair that both judged, where they are against most
     others, too: the model may be a copy of theirs."""
@@ -79,13 +81,14 @@ class ModelGate:
         """Say what is missing to say anything; empty where there is enough."""
         if self.enough:
             return ""
-        by = f"{many(self.cast, 'vote')} by {many(self.voters, 'person', 'people')}"
         if not self.cast:
-            by = "no vote of people on pairs that it judged"
-        elif self.voters < LEAST_PEOPLE:
+            return "people judged none of its pairs"
+        whose = f"by {many(self.voters, 'person', 'people')}" if self.voters else "of unknown people"
+        by = f"{many(self.cast, 'vote')} {whose}"
+        if 0 < self.voters < LEAST_PEOPLE:
             return f"{by}: a {('second', 'third')[self.voters - 1]} person is missing"
-        shared = f", {self.votes:,} of them on pairs that another person judged" if self.cast else ""
-        return f"{by}{shared}: it takes {LEAST_PEOPLE} people with {LEAST_VOTES} such votes each"
+        by += f", {self.votes:,} of them on pairs that another person judged"
+        return f"{by}: it takes {LEAST_PEOPLE} people with {LEAST_VOTES} such votes each"
 
     @told
     def winning_rate(self) -> float:
@@ -459,7 +462,8 @@ def gate_model(people: Judgments, model: str, votes: Judgments) -> ModelGate:
     )
     gate = alternative_annotator(model, shared)
     named = (code for code in repeated_people(shared) if code < len(people.workers))
-    return replace(gate, repeats=tuple(people.workers[code] for code in named))
+    known = np.unique(shared.person[shared.person < len(people.workers)]).size
+    return replace(gate, voters=known, repeats=tuple(people.workers[code] for code in named))
 
 
 def estimate_preferences(
@@ -532,3 +536,141 @@ def _both(people: Floats, model: Floats) -> PoweredMean | None:
     if not by_people.any():
         return None
     return prediction_powered_mean(people[by_people], model[by_people], model[elsewhere])
+
+
+# Assessors side by side: crowds, models and label sets, on the pairs and queries that they share.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessor:
+    """Who says which passages are better: a crowd or a model by its votes, a label set by its grades.
+
+    The best answers are the ``labels`` of the highest grade above 0. Label sets have no ``votes``.
+    """
+
+    name: str
+    kind: Literal["people", "model", "labels"]
+    labels: Qrels
+    votes: Judgments | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parting:
+    """A query on which two assessors have no best answer in common: one of each, and the first one's votes.
+
+    ``preferred`` is the first one's, and ``other`` that of the ``assessor``.
+    """
+
+    query: str
+    assessor: str
+    preferred: str
+    other: str
+    votes_for: int
+    votes_against: int
+    query_text: str = ""
+    preferred_text: str = ""
+    other_text: str = ""
+    """The texts, as people read them; empty where they are not known."""
+
+
+class Assessors:
+    """Assessors of one collection; the first has votes, and is whom the others are set beside."""
+
+    def __init__(self, assessors: Sequence[Assessor]) -> None:
+        self.all = tuple(assessors)
+        logs = {one.name: one.votes for one in self.all if one.votes is not None}
+        self._queries = tuple(sorted({query for log in logs.values() for query in log.queries}))
+        self._docs = tuple(sorted({doc for log in logs.values() for doc in log.docs}))
+        self._logs = {name: self._recoded(log) for name, log in logs.items()}
+        self._votes = {name: count_votes(log, self._queries, self._docs) for name, log in self._logs.items()}
+        key = np.unique(np.concatenate([votes.key for votes in self._votes.values()]))
+        query, greater = np.divmod(key, max(len(self._docs), 1))
+        self._pairs = (*np.divmod(query, max(len(self._docs), 1)), greater)
+        self._says = {one.name: self._signs(one) for one in self.all}
+        self._best = {one.name: _best_answers(one.labels) for one in self.all}
+
+    def on_pairs(self, other: Assessor) -> tuple[int, int]:
+        """Return how many pairs the first and another decide, by most votes or by grades, and how many alike.
+
+        Of the first itself: how often two of its votes are on one pair, and how often these are alike.
+        """
+        first = self.all[0].name
+        if other.name == first:
+            for_a, for_b, _ = self._votes[first].on(*self._pairs)
+            twice, for_one, for_other = (int((n * (n - 1) // 2).sum()) for n in (for_a + for_b, for_a, for_b))
+            return twice, for_one + for_other
+        both = self._says[first] * self._says[other.name]
+        return int(np.count_nonzero(both)), int((both > 0).sum())
+
+    def on_queries(self, other: Assessor) -> tuple[int, int]:
+        """Return on how many queries the first and another have best answers, and on how many one alike."""
+        one, theirs = self._best[self.all[0].name], self._best[other.name]
+        both = one.keys() & theirs.keys()
+        return len(both), sum(bool(one[query] & theirs[query]) for query in both)
+
+    def answered(self, one: Assessor) -> int:
+        """Return on how many queries an assessor has best answers."""
+        return len(self._best[one.name])
+
+    def gate(self, model: Assessor) -> ModelGate | None:
+        """Test whether a model may stand in for one of the people who come first; None where neither is."""
+        if model.kind != "model" or self.all[0].kind != "people":
+            return None
+        return gate_model(self._logs[self.all[0].name], model.name, self._logs[model.name])
+
+    def partings(self) -> tuple[Parting, ...]:
+        """Return the queries on which another has other best answers, those that votes tell most of first."""
+        found = [parting for other in self.all[1:] for parting in self._parted(other)]
+        return tuple(sorted(found, key=lambda one: (one.votes_against - one.votes_for, one.query)))
+
+    def _parted(self, other: Assessor) -> Iterator[Parting]:
+        first = self.all[0].name
+        one, theirs = self._best[first], self._best[other.name]
+        apart = [query for query in one if query in theirs and not one[query] & theirs[query]]
+        best, others = [min(one[query]) for query in apart], [min(theirs[query]) for query in apart]
+        query = encode(apart, self._queries).astype(np.int64)
+        a, b = (encode(docs, self._docs).astype(np.int64) for docs in (best, others))
+        votes_for, votes_against, _ = self._votes[first].on(query, a, b)
+        for row, name in enumerate(apart):
+            yield Parting(
+                query=name,
+                assessor=other.name,
+                preferred=best[row],
+                other=others[row],
+                votes_for=int(votes_for[row]),
+                votes_against=int(votes_against[row]),
+            )
+
+    def _signs(self, one: Assessor) -> Integers:
+        """Return 1 for each pair whose first passage is better, -1 where the second is, 0 where none is."""
+        query, a, b = self._pairs
+        if one.votes is not None:
+            for_a, for_b, _ = self._votes[one.name].on(query, a, b)
+            return (for_a > for_b).astype(np.int64) - (for_a < for_b)
+        # What a label set does not list is as good as what it calls not relevant.
+        grade = np.append(one.labels.grade, 0.0)
+        rows = (find_rows(one.labels, self._queries, self._docs, query, doc) for doc in (a, b))
+        of_a, of_b = (grade[found] for found in rows)
+        return (of_a > of_b).astype(np.int64) - (of_a < of_b)
+
+    def _recoded(self, log: Judgments) -> Judgments:
+        docs = encode(log.docs, self._docs)
+        query = encode(log.queries, self._queries)[log.query]
+        return replace(
+            log,
+            queries=self._queries,
+            docs=self._docs,
+            query=query,
+            left=docs[log.left],
+            right=docs[log.right],
+        )
+
+
+def _best_answers(labels: Qrels) -> dict[str, set[str]]:
+    """Return the documents of the highest grade above 0, by query."""
+    top = np.zeros(len(labels.queries))
+    np.maximum.at(top, labels.query, labels.grade)
+    best: dict[str, set[str]] = {}
+    for row in np.flatnonzero((labels.grade > 0) & (labels.grade == top[labels.query])).tolist():
+        best.setdefault(labels.queries[labels.query[row]], set()).add(labels.docs[labels.doc[row]])
+    return best

@@ -12,6 +12,8 @@ from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.models import (
     LEAST_JUDGED,
+    Assessor,
+    Assessors,
     PoweredMean,
     SharedVotes,
     alternative_annotator,
@@ -96,6 +98,8 @@ def test_few_votes_leave_the_gate_shut() -> None:
     gate = gate_model(people, "m", models["m"])
     assert (gate.votes, gate.people, gate.lacks[-26:]) == (0, 0, "a second person is missing")
     assert np.isnan([gate.difference, gate.advantage, gate.winning_rate]).all()
+    nameless = replace(people, worker=np.full(len(people), -1, np.int32))
+    assert gate_model(nameless, "m", models["m"]).lacks.startswith("100 votes of unknown people, 0 of them")
     none = alternative_annotator("m", SharedVotes(*[], **dict.fromkeys(FIELDS, np.empty(0, np.int64))))
     assert not none.open
 
@@ -388,3 +392,60 @@ def test_an_outcome_that_people_hardly_saw_leaves_the_model_out() -> None:
         left_out.append(found.weight == 0)
     assert np.mean(held) > 0.93
     assert np.mean(left_out) > 0.9
+
+
+def test_assessors_are_set_beside_the_first_on_what_both_know() -> None:
+    """Each judges other pairs of other queries; a label set decides pairs by its grades."""
+
+    def voted(*rows: tuple[str, str, str, int], name: str, kind: str, **best: str) -> Assessor:
+        queries, docs = (tuple(sorted({row[place] for row in rows})) for place in (0, 1))
+        docs = tuple(sorted({*docs, *(row[2] for row in rows)}))
+        votes = Judgments.of_nobody(
+            queries=queries,
+            docs=docs,
+            query=np.array([queries.index(row[0]) for row in rows], np.int32),
+            left=np.array([docs.index(row[1]) for row in rows], np.int32),
+            right=np.array([docs.index(row[2]) for row in rows], np.int32),
+            choice=np.array([row[3] for row in rows], np.int8),
+        )
+        return Assessor(name=name, kind=kind, labels=graded(dict.fromkeys(best.items(), 1)), votes=votes)
+
+    def graded(grades: dict[tuple[str, str], float]) -> Qrels:
+        queries = tuple(sorted({query for query, _ in grades}))
+        docs = tuple(sorted({doc for _, doc in grades}))
+        return Qrels(
+            name="labels",
+            queries=queries,
+            docs=docs,
+            query=np.array([queries.index(query) for query, _ in grades], np.int32),
+            doc=np.array([docs.index(doc) for _, doc in grades], np.int32),
+            grade=np.array([*grades.values()], float),
+        )
+
+    people = voted(
+        ("q1", "a", "b", 1), ("q1", "b", "a", -1), ("q1", "a", "b", -1),  # two of three for a
+        ("q1", "b", "c", 1), ("q2", "x", "y", 1), ("q3", "u", "v", 0),
+        name="people", kind="people", q1="a", q2="x",
+    )  # fmt: skip
+    model = voted(
+        ("q0", "a", "b", 1), ("q1", "b", "a", 1), ("q1", "c", "b", -1), ("q2", "y", "x", -1),
+        ("q3", "u", "v", 1), name="model", kind="model", q0="a", q1="b", q2="x",
+    )  # fmt: skip
+    labels = Assessor(
+        name="labels", kind="labels",
+        labels=graded({("q1", "a"): 2, ("q1", "c"): 2, ("q1", "b"): 0, ("q2", "y"): 1, ("q9", "x"): 1}),
+    )  # fmt: skip
+    found = Assessors([people, model, labels])
+    assert found.on_pairs(people) == (3, 1), "of three votes on one pair, three are two, and one alike"
+    assert found.on_pairs(model) == (3, 2), "a tie decides no pair"
+    assert found.on_pairs(labels) == (3, 1), "a before b; but c before b, and y before x, which has no label"
+    assert [found.on_queries(one) for one in (model, labels)] == [(2, 1), (2, 1)]
+    assert [(one.query, one.assessor, one.preferred, one.other) for one in found.partings()] == [
+        ("q1", "model", "a", "b"),
+        ("q2", "labels", "x", "y"),
+    ]
+    assert [(one.votes_for, one.votes_against) for one in found.partings()] == [(2, 1), (1, 0)]
+    assert found.gate(labels) is None
+    gate = found.gate(model)
+    assert gate is not None
+    assert (gate.cast, gate.lacks[:26]) == (6, "6 votes of unknown people,")

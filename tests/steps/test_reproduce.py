@@ -14,11 +14,15 @@ from typer.testing import CliRunner
 
 import prefjudge
 from prefjudge.cli.app import app
+from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError
 from prefjudge.resources import resource_dir
 from prefjudge.steps.demo import demo
 from prefjudge.steps.reproduce.exhibits import hits_of, paper_price
 from prefjudge.steps.reproduce.papers import PAPERS, Exhibit, Paper, load_paper
+from prefjudge.study.imports import save_votes
+from prefjudge.study.pools import load_pairs_by_number
+from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
@@ -50,6 +54,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("papers")
     demo(folder / "demo")
     prefjudge.release(folder / "demo" / "study", out=folder / "release", rehearsal=True)
+    with Study(folder / "demo" / "study").transaction() as db:  # a model that prefers what has the lesser id
+        pairs = load_pairs_by_number(db)
+        save_votes(db, "gpt-4o", [(n, ModelVote(pair=p, a_first=1, b_first=1)) for n, p in pairs.items()])
     (folder / "JUDGMENTS").write_bytes((folder / "release" / "judgments.txt").read_bytes())
     (folder / "LEADERBOARD.csv").write_text(BOARD)
     (folder / "QUERIES").write_text("q01\nq02\nq03\nq04\n")
@@ -104,7 +111,48 @@ GIVEN = {
         "leaderboard": "LEADERBOARD.csv",
         "highlight": "bert",
     },
+    "assessors": {"study": "demo/study"},
 }
+
+
+@pytest.mark.usefixtures("unfigured")
+def test_people_models_and_labels_stand_side_by_side(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a study, and in files; a second crowd that votes as the first does agrees with it in all."""
+    monkeypatch.chdir(home)
+    prefjudge.reproduce("assessors", study="demo/study", out=tmp_path / "study")
+    rows = _table(tmp_path / "study" / "table-1.csv")
+    assert [(row["assessor"], row["kind"]) for row in rows] == [
+        ("people", "people"),
+        ("gpt-4o", "model"),
+        ("original", "labels"),
+    ]
+    assert rows[1]["stands_in"].startswith("not told: ")
+    assert 0 < float(rows[1]["same"]) < 1 > float(rows[1]["tau"]) > -1
+    assert float(rows[1]["two_votings"]) == float(rows[2]["two_votings"])
+    parted = _table(tmp_path / "study" / "table-3.csv")
+    assert {row["assessor"] for row in parted} == {"gpt-4o", "original"}
+    assert all(row["question"] and row["preferred_text"] != row["other_text"] for row in parted)
+    file = told("assessors", runs=["runs"], qrels=["QRELS"])
+    crowds = "[experiments.one]\njudgments = 'JUDGMENTS'\n[experiments.two]\njudgments = 'JUDGMENTS'\n"
+    file.write_text(file.read_text().replace("[[exhibits]]", f"{crowds}[[exhibits]]", 1))
+    prefjudge.reproduce(file, out=tmp_path / "files")
+    same = _table(tmp_path / "files" / "table-1.csv")[1]
+    assert [same["assessor"], float(same["alike"]), float(same["same"]), float(same["tau"])] == [
+        "two",
+        1,
+        1,
+        1,
+    ]
+    assert same["stands_in"] == same["own_kind"] == ""
+    with pytest.raises(InputError, match="a model's votes, or another crowd's"):
+        prefjudge.reproduce("assessors", runs="runs", judgments="JUDGMENTS", out=tmp_path / "alone")
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return [*csv.DictReader(file)]
 
 
 def afm(name: str) -> dict[str, float]:

@@ -1,22 +1,27 @@
 """Makes the exhibits of the papers: tables and figures, by the names that ``configs/papers`` calls them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import starmap
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from prefjudge.core.judgments import kin_among
 from prefjudge.core.pools import Pools, top_pairs
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
+from prefjudge.evaluation.models import Assessor, ModelGate
 from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
 from prefjudge.evaluation.winratios import PERFECT, WinRatios, draw_examples, runs_to_show
+from prefjudge.field.trust import why_shut
 from prefjudge.findings.boards import official_scores, runs_left_out
 from prefjudge.reading.labels import write_judgments
 from prefjudge.show import boards, plots, statistics
@@ -315,6 +320,105 @@ def _outcomes(of: Material) -> Made:
     return Made(tables=(statistics.outcomes_table(rows),), words=words)
 
 
+# People, models and label sets.
+
+
+def _assessors(of: Material) -> Made:
+    found, taus = of.assessors, of.taus
+    first, rows = found.all[0], list[dict[str, object]]()
+    for one in found.all:
+        tau, (pairs, alike), (both, same) = taus.get(one.name), found.on_pairs(one), found.on_queries(one)
+        row: dict[str, object] = {
+            "assessor": one.name,
+            "kind": one.kind,
+            "votes": one.votes and len(one.votes),
+        }
+        row |= {"queries": found.answered(one), "tau": tau and tau.tau, "votings": tau and tau.two_votings}
+        row |= {"pairs": pairs, "alike": alike / pairs if pairs else None, "both": both}
+        row |= {"same": same / both if both and one is not first else None}
+        rows.append(row | {"own_kind": _own_kind(one, of), "stands_in": _stands_in(found.gate(one))})
+    votings = [tau.two_votings for tau in taus.values()]
+    columns = {
+        "assessor": Column(priority=0),
+        "kind": Column(priority=3),
+        "votes": Column("integer", priority=4),
+        "queries": Column("integer", "answered", priority=4),
+        "tau": Column("number", "τ", digits=3),
+        **(boards.two_votings_columns(itemgetter("votings")) if any(votings) else {}),
+        "pairs": Column("integer", priority=2),
+        "alike": Column("percent", digits=1),
+        "both": Column("integer", "both answer", priority=3),
+        "same": Column("percent", "same best", digits=1),
+        "own_kind": Column(head="its own kind", priority=4),
+        "stands_in": Column(head="stands in for a person", priority=3),
+    }
+    notes = (
+        f"Each beside {first.name}: τ between their boards by RR@10; pairs that both decide, by most votes "
+        "or by grades, and the share that they decide alike; queries on which both have best answers, and "
+        f"the share with one in common. Of {first.name}: how often two of its votes on one pair are alike.",
+        *boards.votings_notes(votings),
+    )
+    if any(row["own_kind"] for row in rows):
+        notes += ("Its own kind: runs of its maker, and how many places each rises on its board.",)
+    return Made(tables=(table(f"Who judges as {first.name} judge", rows, columns, notes=notes),))
+
+
+def _own_kind(one: Assessor, of: Material) -> str:
+    """Say how far runs of a model's maker rise on its board, in places; nothing of people and labels."""
+    tau = of.taus.get(one.name)
+    if one.kind != "model" or tau is None:
+        return ""
+    kin = kin_among(one.name, [shift.run for shift in tau.shifts])
+    up = 1 if tau.qrels[1] == one.name else -1
+    risen = [f"{of.called(shift.run)} {up * shift.shift:+d}" for shift in tau.shifts if shift.run in kin]
+    return ", ".join(risen) or "no run"
+
+
+def _stands_in(gate: ModelGate | None) -> str:
+    if gate is None:
+        return ""
+    return "yes" if gate.open else f"not told: {why_shut(gate)}"
+
+
+def _all_boards(of: Material) -> Made:
+    first = of.assessors.all[0]
+    found = sorted(of.assessed.all, key=lambda one: one.leaderboard.qrels != first.labels.name)
+    named = [
+        replace(one, qrels=first.name) if one.qrels == first.labels.name else one
+        for one in (of.called(board.leaderboard) for board in found)
+    ]
+    alike = len({frozenset(one.scores.queries) for one in found}) == 1
+    return Made(tables=(boards.side_by_side_table(named, same_queries=alike),))
+
+
+_PARTINGS = 50
+"""Queries that are shown."""
+
+
+def _partings(of: Material) -> Made:
+    found, first = of.assessors.partings(), of.assessors.all[0].name
+    shown = with_texts(found[:_PARTINGS], of.found.study)
+    texts = any(one.query_text for one in shown)
+    columns = {
+        "query": Column(priority=0),
+        "question": Column(priority=3, value=lambda one: one.query_text) if texts else None,
+        "assessor": Column(priority=0),
+        "preferred": Column(head=f"best by {first}"),
+        "preferred_text": Column(head="its text", priority=3) if texts else None,
+        "other": Column(head="best by the assessor"),
+        "other_text": Column(head="its text", priority=3) if texts else None,
+        "votes_for": Column("integer", "votes for"),
+        "votes_against": Column("integer", "against"),
+    }
+    counts = Counter(one.assessor for one in found)
+    told = ", ".join(f"{many(count, 'query')} with {name}" for name, count in counts.items()) or "none"
+    notes = (
+        f"Queries without a best answer in common with {first}: {told}. The votes are those of {first}; "
+        f"where they say most comes first, {_PARTINGS} at most. Of several best answers one is named.",
+    )
+    return Made(tables=(table(f"Where others part from {first}", shown, columns, notes=notes),))
+
+
 MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "categories": _categories,
     "preferred": lambda of: replace(_shares(of), figures=()),
@@ -342,5 +446,8 @@ MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "institutions": lambda of: Made(tables=(statistics.institutions_table(_audited(of).audit),)),
     "result-lists": lambda of: Made(tables=(result_lists_table(score_lists("RR@10")),)),
     "agreement": _agreement,
+    "assessors": _assessors,
+    "all-boards": _all_boards,
+    "partings": _partings,
 }
 """What makes an exhibit, by the name that its paper's description gives it."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from prefjudge.core.judgments import Judgments, only_queries
+from prefjudge.core.judgments import Judgments, only_queries, split_models
 from prefjudge.core.pools import (
     PoolDesign,
     Pools,
@@ -20,15 +20,18 @@ from prefjudge.core.pools import (
     sample_queries,
     select_queries,
 )
-from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, to_qrels
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, resolved, to_qrels
 from prefjudge.core.runs import Heads, Qrels, Scores, select_labels, without_runs
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board
+from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.models import Assessor, Assessors
 from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
 from prefjudge.evaluation.winratios import TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
+from prefjudge.field.trust import study_votes
 from prefjudge.findings.boards import Boards, RunOrder, unrestricted
 from prefjudge.findings.findings import Findings, gather, named_source
 from prefjudge.reading.held import Held
@@ -43,7 +46,7 @@ from prefjudge.study.store import Study
 from prefjudge.words import many
 
 ORIGINAL = "original"
-_OPENED = ("found", "boards", "common")
+_OPENED = ("found", "boards", "common", "assessed")
 MEASURES = ("RR@100", "nDCG@10")
 T = TypeVar("T")
 
@@ -63,6 +66,7 @@ class Material:
         opened: ExitStack,
     ) -> None:
         self.told, self.study, self.names, self.how = told, study, names, how
+        self.beside: Mapping[str, Material] = {}
         self._notices: list[str] = []
         self._opened = opened
 
@@ -144,8 +148,8 @@ class Material:
             )
         return self._opened.enter_context(found.reading(digest=False))
 
-    def _boards(self, *, common: bool = False) -> Boards:
-        labels = self.labels
+    def _boards(self, *others: Qrels, common: bool = False) -> Boards:
+        labels = (*self.labels, *(Held(one.name, one) for one in others))
         if self.preference is not None:
             labels = (*labels, Held(PREFERENCE_NAME, self.preference))
         return Boards(self._open(labels, common=common), ["RR@10"])
@@ -273,6 +277,56 @@ class Material:
         if not found:
             raise CannotMakeError(f"there are no {qrels} qrels", "Give --judgments or --study.")
         return found[0]
+
+    @cached_property
+    def assessors(self) -> Assessors:
+        """Who judged: each experiment's crowd or model, models in its study, and this one's label sets."""
+        found: list[Assessor] = []
+        for name, one in sorted(self.beside.items(), key=lambda told: told[1] is not self):
+            if one.has("judgments"):
+                found += one.voters(name or "people")
+        found += [
+            Assessor(name=labels.name, kind="labels", labels=labels)
+            for labels in self.found.qrels
+            if labels.name != PREFERENCE_NAME
+        ]
+        silent = [one.name for one in found if not one.labels.queries]
+        if silent:
+            self._notices.append(f"no best answer by the rule {self.found.how.rule}: {', '.join(silent)}")
+        if len(found) < 2 or found[0].name in silent:
+            raise CannotMakeError(
+                "it sets two beside each other", "Give qrels, a model's votes, or another crowd's."
+            )
+        return Assessors([one for one in found if one.name not in silent])
+
+    def voters(self, name: str) -> list[Assessor]:
+        """Return whose votes the experiment has, and the models that judged in its study."""
+        models = split_models(study_votes(self.study))[1] if self.study and not self.told.stage else {}
+        best = self.found.best.qrels if self.found.best else self.preference
+        logs = [(name, self.votes, best), *((model, log, None) for model, log in models.items())]
+        return [
+            Assessor(
+                name=called,
+                kind="model" if called in models or self.told.model else "people",
+                labels=best or to_qrels(resolved(log, self.found.how, pools=self.found.pools), name=called),
+                votes=log,
+            )
+            for called, log, best in logs
+        ]
+
+    @cached_property
+    def assessed(self) -> Boards:
+        """The boards of the label sets, of the votes, and of all other assessors."""
+        first, *others = [one for one in self.assessors.all if one.votes is not None]
+        own = () if first.labels.name == PREFERENCE_NAME else (first.labels,)
+        return self._boards(*own, *(replace(one.labels, name=one.name) for one in others))
+
+    @cached_property
+    def taus(self) -> dict[str, RankCorrelation]:
+        """How far the board of each assessor agrees with the first one's, by the assessor's name."""
+        first = self.assessors.all[0].labels.name
+        pairs = (({*one.qrels} - {first}, one) for one in self.assessed.tau if first in one.qrels)
+        return {other.pop(): one for other, one in pairs}
 
     @cached_property
     def reciprocal(self) -> Scores:

@@ -42,8 +42,9 @@ class Experiment(_Told):
     """What one experiment of a paper is made from; what it does not say is as the whole paper has it.
 
     ``design`` is which pairs were judged. ``judgments``, ``pool``, ``held_out`` and ``leaderboard`` are
-    files; ``stage`` names phases of a study whose votes alone count. Runs are called by their tags or the
-    paper's names: ``pooled`` gave the pools, ``shown`` are drawn, ``tested`` are pairs that are compared.
+    files; ``stage`` names phases of a study whose votes alone count; a ``model`` cast them, or people. Runs
+    are called by their tags or the paper's names: ``pooled`` gave the pools, ``shown`` are drawn, ``tested``
+    are pairs that are compared.
     """
 
     design: PoolDesign = PoolDesign.SHALLOW
@@ -52,6 +53,7 @@ class Experiment(_Told):
     qrels: _Names = ()
     judgments: str | None = None
     stage: _Names = ()
+    model: bool = False
     pool: str | None = None
     leaderboard: str | None = None
     until: str | None = None
@@ -142,6 +144,7 @@ PAPERS = (
     "significant-improvements",
     "significant-improvements-preprint",
     "benchmarking",
+    "assessors",
     "trec-2020-deep-learning-guidelines",
 )
 """What comes with prefjudge, and what the page of recipes holds: guidelines have no results to make again."""

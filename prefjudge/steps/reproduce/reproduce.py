@@ -111,8 +111,9 @@ def reproduce(
     Parameters
     ----------
     paper : str or Path
-        ``shallow-pooling``, ``significant-improvements`` or ``benchmarking``; or a file that tells a paper's
-        experiments, each with its own runs and votes, and its exhibits: ``paper.toml``.
+        ``shallow-pooling``, ``significant-improvements`` or ``benchmarking``; ``assessors``, which
+        sets people, models and label sets side by side; or a file that tells a paper's experiments, each with
+        its own runs and votes, and its exhibits: ``paper.toml``.
     out : Path, optional
         The folder for the tables, the figures and ``index.html``; by default named after the paper. Tables
         are written as CSV, TeX and Markdown, figures as SVG and PNG, under the paper's names
@@ -193,6 +194,8 @@ class _Reproduction:
         self.experiments = {
             name: Material(one, self.studies[one.study], tags, how, opened) for name, one in told.items()
         }
+        for one in self.experiments.values():
+            one.beside = self.experiments
 
     def made(self) -> ReproduceResult:
         """Make the exhibits, and the page that shows them."""
@@ -218,7 +221,9 @@ class _Reproduction:
                 write_qrels(self._claim(file)[0], answers, rehearsal=one.found.rehearsal)
         notices = tuple(dict.fromkeys(said for one in experiments for said in one.noticed))
         of = {stamp: f" ({', '.join(names)})" if len(said) > 1 else "" for stamp, names in said.items()}
-        also = "".join(f"{stamp}{of[stamp]}. " for stamp in said if stamp) + f"After: {paper.citation}"
+        also = "".join(f"{stamp}{of[stamp]}. " for stamp in said if stamp) + (
+            paper.citation and f"After: {paper.citation}"
+        )
         first = FirstScreen(result=paper.lead, also=also)
         sections += [section for _, section in made]
         (index,) = self._claim(INDEX_FILE)
