@@ -25,6 +25,24 @@ def test_what_only_looks_like_it_is_not(text: str) -> None:
     assert markup_in({"q1": text}, "topics.tsv") == []
 
 
+def test_what_turns_letters_is_told_below_a_passage_too(tmp_path: Path) -> None:
+    (notice,) = markup_in({"d1": "one", "d2": "two \u202e"}, "c")
+    assert str(notice).startswith(
+        r"c: 1 text of 2 holds characters that turn the reading direction, such as '\u202e'"
+    )
+    (tmp_path / "c.jsonl").write_text(
+        '{"id": "d1", "text": "a", "date": "1 \\u202e 2"}\n{"id": "d2", "text": "b", "date": "\\u0000"}\n'
+    )
+    (tmp_path / "q.tsv").write_text("q1\tone\n")
+    for doc in ("d1", "d2"):
+        (tmp_path / f"{doc}.run").write_text(f"q1 Q0 {doc} 1 2.0 {doc}\n")
+    init(tmp_path / "study")
+    given = {"queries": tmp_path / "q.tsv", "collection": tmp_path / "c.jsonl", "dataset": "show=date"}
+    found = pool(tmp_path / "study", runs=[tmp_path / "d1.run", tmp_path / "d2.run"], **given)
+    assert any("turn the reading direction" in one and "'d1'" in one for one in found.notices)
+    assert any("field date: the text holds NUL" in one for one in found.notices)
+
+
 def test_pool_says_so(tmp_path: Path) -> None:
     init(tmp_path / "study", config="demo")
     queries = (COLLECTION / "queries.tsv").read_text().splitlines()

@@ -304,7 +304,8 @@ class _Search:
     def passage(self, record: Record, where: str) -> Passage:
         """Return a document as people see it."""
         shown = [
-            (name, readable(text.encode("utf-8", "replace"), where, None)) for name, text in record.shown
+            (name, readable(text.encode("utf-8", "replace"), f"{where}, field {name}", self.notices))
+            for name, text in record.shown
         ]
         return Passage(readable(record.text, where, self.notices), tuple(shown))
 
@@ -358,14 +359,19 @@ _MARKUP = re.compile(
     r"(?:\s[^<>]*)?/?>|&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,7}|#x[0-9a-f]{1,6});",
     re.IGNORECASE,
 )
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def markup_in(texts: Mapping[str, str], path: str | Path) -> list[Notice]:
-    """Return a notice where texts hold tags or entities of HTML; else none."""
-    marked = {name: found for name, text in texts.items() if (found := _MARKUP.search(text))}
-    if not marked:
-        return []
-    name, found = next(iter(marked.items()))
-    hold = "holds" if len(marked) == 1 else "hold"
-    what = f"{many(len(marked), 'text')} of {len(texts):,} {hold} HTML, such as {found[0][:40]!r} in {name!r}"
-    return [Notice(where=str(path), what=f"{what}: people see it as it stands")]
+    """Return a notice where texts hold HTML, and one where they hold characters that turn letters round."""
+    notices = []
+    for kind, pattern, seen in (
+        ("HTML", _MARKUP, "people see it as it stands"),
+        ("characters that turn the reading direction", _TURNING, "people may read other words than programs"),
+    ):
+        marked = {name: found[0] for name, text in texts.items() if (found := pattern.search(text))}
+        for name, found in [*marked.items()][:1]:
+            hold = "holds" if len(marked) == 1 else "hold"
+            said = f"{many(len(marked), 'text')} of {len(texts):,} {hold} {kind}, such as {found[:40]!a}"
+            notices.append(Notice(where=str(path), what=f"{said} in {name!r}: {seen}"))
+    return notices
