@@ -63,7 +63,8 @@ class Import:
 
     def save_texts(self, db: Connection) -> None:
         """Store the texts of the votes."""
-        passages = {doc: Passage(text) for doc, text in self.votes.passages.items()}
+        shown = self.votes.shown
+        passages = {doc: Passage(text, shown.get(doc, ())) for doc, text in self.votes.passages.items()}
         save_texts(db, self.votes.queries, passages)
 
 

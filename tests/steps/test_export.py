@@ -132,6 +132,9 @@ def test_what_people_saw_below_a_passage_goes_with_its_text(tmp_path: Path) -> N
         assert (texts["d1"], texts["d4"]) == ("for that reason\ndate: 1999", "a thing")
     again = read_passages(folder / "passages.jsonl", shown, fields=text_fields({"dataset": "show=date"}))
     assert again == shown
+    import_votes(tmp_path / "again", folder)
+    with Study(tmp_path / "again").transaction(write=False) as db:
+        assert load_shown(db) == shown, "the study that a release becomes shows it, too"
     assert "1999" not in (folder / "passages.tsv").read_text(), "which programs read as texts alone"
 
 

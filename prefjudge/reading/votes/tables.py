@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.hits import Shown
 from prefjudge.core.judgments import Judgments, ModelVote
 from prefjudge.core.runs import encode
 from prefjudge.errors import InputError
@@ -400,6 +401,8 @@ class Votes:
     queries: Mapping[str, str] = field(default_factory=dict)
     passages: Mapping[str, str] = field(default_factory=dict)
     """The texts."""
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    """What people saw below passages."""
     pooled: Sequence[tuple[str, str, str]] = ()
     """The candidates, and which system each is from; ``""`` where the file does not say."""
     carried: Sequence[tuple[str, Mapping[str, Any]]] = ()

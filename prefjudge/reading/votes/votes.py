@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from prefjudge.core.hits import Shown
 from prefjudge.core.judgments import ModelVote
 from prefjudge.errors import InputError, PluginError
 from prefjudge.reading.files import Notice, Problems, is_text
@@ -19,7 +20,8 @@ from prefjudge.reading.held import Held
 from prefjudge.reading.labels import TIES, read_judgments, stamps_beside
 from prefjudge.reading.lines import Holds, blocks
 from prefjudge.reading.pools import read_pool
-from prefjudge.reading.texts.collections import read_texts
+from prefjudge.reading.texts.collections import MOST_SHOWN, read_texts
+from prefjudge.reading.texts.records import TextFields, below
 from prefjudge.reading.texts.texts import read_queries
 from prefjudge.reading.votes.tables import (
     Context,
@@ -97,6 +99,7 @@ def with_release(votes: Votes, folder: Path, notices: list[Notice]) -> Votes:
         pooled=pooled,
         queries=queries,
         passages=passages,
+        shown=dict(_made(_shown, "a passage", _lines(folder / "passages.jsonl", notices))),
     )
 
 
@@ -137,6 +140,16 @@ def _work(row: JsonObject) -> tuple[str, Work]:
     if not all(0 <= number < _MOST for number in (*numbers.values(), work.seconds)):
         raise ValueError
     return str(row["assignment"]), work
+
+
+def _shown(row: JsonObject) -> tuple[str, Shown]:
+    """Return the fields that people saw below a passage."""
+    fields = TextFields(shown=tuple(name for name in row if name not in ("id", "text")))
+    found = below(fields, row)
+    said = (word for field in found for word in field)
+    if not all(is_text(word) and "\0" not in word and len(word) <= MOST_SHOWN for word in said):
+        raise ValueError
+    return str(row["id"]), found
 
 
 def _model_vote(row: JsonObject) -> tuple[str, ModelVote]:
