@@ -652,7 +652,13 @@ def _say_rest(more: int) -> None:
 def _after_status(result: "StatusResult", study: Path) -> str:
     """Return what to type next, by what the study lacks."""
     if result.challenge or (result.hits.get("open") and opened(study).setting("strategy")):
-        return advice(study, "run")  # which drives it
+        if result.rehearsal is None or result.target == "live":
+            return advice(study, "run")  # which drives it
+        from prefjudge.study.people import load_workers
+
+        with opened(study).transaction(write=False) as db:
+            came = len(load_workers(db))
+        return f"prefjudge run {_as_typed(study, came, 0.2, None)}"
     if not result.queries:
         return f"prefjudge pool {quoted(study)} --runs …"
     if result.version:

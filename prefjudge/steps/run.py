@@ -257,7 +257,9 @@ def run(
                 f"of {many(waiting, 'query')}"
             )
             try:
-                publish(opened, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
+                sent = publish(opened, sandbox=not live, live=live, yes=yes or rounds > 1, confirm=confirm)
+                for warning in sent.warnings if yes and rounds == 1 else ():  # which nobody was shown
+                    tell(f"note: {warning}")
             except BudgetError as refused:
                 stopped_by = f"the budget ({refused.message})"
     log = _log(opened, target)

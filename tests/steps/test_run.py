@@ -282,7 +282,10 @@ def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
     assert stopped.stderr.count("next: ") == 0
     again = re.findall(r"Run: prefjudge (run .* --workers (\d+) --error 0 --truth .*);", stopped.stderr)
     assert int(again[0][1]) > 2
-    assert prefjudge("status", young).stderr.splitlines()[-1] == f"next: prefjudge run {young}"
+    assert (
+        prefjudge("status", young).stderr.splitlines()[-1]
+        == f"next: prefjudge run {young} --workers {again[0][1]}"
+    )
     assert prefjudge(*again[0][0].split(), "--yes").returncode == 0
 
 
@@ -384,11 +387,17 @@ def test_a_published_study_is_not_driven(young: Path) -> None:
 
 
 def test_the_verb_exits_with_3_where_the_budget_ended_it(young: Path) -> None:
+    typed = ("run", young, "--workers", 6, "--error", 0, "--yes")
     edit(young, ("budget = 100.00", "budget = 2.39"))
-    ended = prefjudge("run", young, "--workers", 6, "--error", 0, "--yes", "--json")
+    ended = prefjudge(*typed, "--json")
     assert ended.returncode == 3
     assert json.loads(ended.stdout)["judgments"] == 0
     assert "not finished: 13 of 15 queries are not finished\n" in ended.stderr
+    edit(young, ("budget = 2.39", "budget = 10.00"))
+    assert "ended by the budget" in prefjudge(*typed).stderr
+    edit(young, ("budget = 10.00", "budget = 100.00"), ("reward = 2.00", "reward = 2.50"))
+    dearer = "note: a HIT pays $2.50 now; the last ones paid $2.00\n"
+    assert prefjudge(*typed).stderr.count(dearer) == 1, "--yes asks nothing, and is told"
 
 
 def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -> None:
