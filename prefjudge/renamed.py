@@ -20,7 +20,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
     },
     "option": {
         "--careless": "--temper careless, once for each of them",
-        "--cache": "gone: copies of large runs are made unasked; PREFJUDGE_COPIES=0 turns them off",
+        "--cache": "gone: copies of large runs are made automatically; PREFJUDGE_COPIES=0 turns them off",
         "--every": "gone: each minute there is a new look, and at once when work is submitted",
         "--download": "--dataset download",
         "--field": "--dataset field=…",
@@ -29,7 +29,7 @@ NOW: Mapping[str, Mapping[str, str]] = {
         "--moves": "--history, which reads the runs",
         "--no-moves": "--history, which reads the runs",
         "--text-field": "--dataset text=…",
-        "--trust": "gone: copies of large runs are made unasked, so that the next reading is fast",
+        "--trust": "gone: copies of large runs are made automatically, so that the next reading is fast",
         **dict.fromkeys(
             (
                 f"reproduce --{name}"

@@ -128,7 +128,7 @@ def pool(
             say(
                 _after_pool(study, texts=bool(queries and collection))
                 if result.changed
-                else "the study has this pool already; where its files are was noted"
+                else "the study has this pool already; the places of its files were updated"
             )
 
 

@@ -158,7 +158,7 @@ def _follow_rules(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) -> It
 
 
 def _follow_mixtures(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) -> Iterator[Shortcut]:
-    """Find whose votes a linear model of what is seen foretells, each from the worker's other votes."""
+    """Find whose votes a linear model of what is seen predicts, each from the worker's other votes."""
     features = [one / np.sqrt(np.mean(one**2)) for one in seen.values() if one.any()]
     if len(features) < 2:
         return
@@ -170,7 +170,7 @@ def _follow_mixtures(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) ->
         solved = np.linalg.solve(x.T @ x + np.eye(x.shape[1]), x.T)
         foretold = x @ (solved @ y) - np.einsum("ij,ji->i", x, solved) * y  # without the vote itself
         votes[worker], followed[worker] = y.size, np.count_nonzero(np.sign(foretold) == y)
-    words = "voted as side, length and the question's words foretell"
+    words = "voted as side, length and the question's words predict"
     yield from _against_others(MIXTURE, words, followed, votes)
 
 

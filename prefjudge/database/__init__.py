@@ -43,7 +43,7 @@ __all__ = [
     "row_of",
 ]
 
-NEWER = "Upgrade prefjudge. A store of a development version, from before 0.1, cannot be opened: begin anew."
+NEWER = "Upgrade prefjudge. A store of a development version, from before 0.1, cannot be opened: start over."
 """What to do with a store of more steps than prefjudge knows."""
 _SERIAL = {
     "sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT",

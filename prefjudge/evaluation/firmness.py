@@ -273,7 +273,7 @@ class Recount:
     why: str = ""
 
 
-VOTES = f"the first run stays first if any {_MOST} votes turn"
+VOTES = f"the first run stays first if any {_MOST} votes are reversed"
 WORKERS = f"the first run stays first without any {_MOST} workers"
 
 
@@ -406,16 +406,13 @@ def _turned_votes(again: _Again) -> Check:
         for parts in _PARTS[count]:
             lost = [most.of(one) for one in parts]
             if any(one is None for one in lost):
-                untried = (
-                    untried or f"{count} votes of one query were not turned in every way: these are too many"
-                )
+                untried = untried or f"{count} votes of one query are too many to reverse in every way"
                 continue
             if found := _first_over(again, [one for one in lost if one is not None]):
                 rival, rows = found
                 where = ", ".join(again.scores.queries[row] for row in rows)
-                words = (
-                    f"if {many(count, 'vote turns', 'votes turn')} ({where}) {again.names[rival]} is first"
-                )
+                turned = f"{many(count, 'vote is', 'votes are')} reversed ({where})"
+                words = f"{again.names[rival]} is first if {turned}"
                 return Check(check=VOTES, holds=False, words=words)
     if untried:
         return Check(check=VOTES, holds=None, words=untried)

@@ -253,7 +253,7 @@ def _over_queries(values: Floats, query: Integers) -> tuple[float, float, int]:
 #
 # Angelopoulos, Duchi and Zrnic, "PPI++: Efficient prediction-powered inference" (2023). The model's mean
 # over all queries is corrected by what it gets wrong where people judged, and weighted by how well it
-# foretells them. A model that is biased, or useless, costs nothing: its weight goes to 0.
+# predicts them. A model that is biased, or useless, costs nothing: its weight goes to 0.
 
 LEAST_JUDGED = 30
 """With fewer queries of people's the weight is too unsure: with 15, a 95 % interval held in 89 % of cases."""

@@ -238,8 +238,8 @@ class ChallengeDrive:
             return ""
         return (
             f"answers below P(best) = {level:g}: {int(unsure.sum()):,} of {len(unsure):,} challenged; in "
-            f"{int(old.sum()):,} of them the doubt is between earlier candidates, who need more votes than "
-            "their newcomers ask for"
+            f"{int(old.sum()):,} of them the doubt is between earlier candidates, where the challenge asks "
+            "for too few votes"
         )
 
 
@@ -276,7 +276,7 @@ def find_drive(
     if challenge is not None:
         _refuse_other_rule(study, challenge, strategy)
         if gone := taken_out(challenge.strategy):
-            tell(f"the challenge began by {gone}, which is gone; it goes on as usual, with all its votes")
+            tell(f"the challenge began with {gone}, which is gone; it goes on as usual, with all its votes")
         return ChallengeDrive(study, challenge)
     if not pools.queries:
         raise lacking(study, Stage.POOL)
@@ -313,7 +313,7 @@ def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | N
     known = {rule} if taken_out(driven) else {rule, parse_strategy(driven).name}
     if read_strategy(strategy).name not in known:
         raise StudyError(
-            f"a challenge is under way by {rule}, not {strategy}",
+            f"the challenge is under way by {rule}, not {strategy}",
             "Leave out --strategy and --sure; `pool --challenge --sure P` is for the next challenge.",
         )
 

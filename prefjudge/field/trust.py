@@ -290,7 +290,7 @@ def why_stopped(study: Study, target: str) -> str:
         return ""
     return (
         f"{dropped} of the last {came} assignments were dropped, more than {limit:.0%}: nothing is published "
-        "until others come, or most_dropped in [screening] of study.toml allows it"
+        "until better work comes in, or most_dropped in [screening] of study.toml allows it"
     )
 
 

@@ -121,9 +121,9 @@ def _dataset(path: str, part: Part) -> Any:
         from difflib import get_close_matches
 
         close = get_close_matches(name, list(ir_datasets.registry), 3)
-        hint = f"Was one of these meant? {', '.join(PREFIX + one for one in close)}. " if close else ""
+        hint = f"Did you mean one of these? {', '.join(PREFIX + one for one in close)}. " if close else ""
         raise InputError(
-            f"ir_datasets knows no dataset {name!r}", f"{hint}It lists them: ir_datasets list"
+            f"ir_datasets knows no dataset {name!r}", f"{hint}To list them: ir_datasets list"
         ) from None
     if not dataset.has(part):
         below = [one for one in ir_datasets.registry if one.startswith(f"{name}/")]

@@ -298,7 +298,7 @@ class Numbering:
         if ends.size and ends[-1] >= LIMIT:
             raise InputError(
                 f"the documents have more than {LIMIT >> 30} GiB of ids",
-                "Look less deep, or at fewer runs or queries at once.",
+                "Use a smaller depth, or fewer runs or queries at once.",
             )
         self._text[size:] = b"".join([ids.symbols().data, _PADDING])
         self._ends.extend(ends.astype(np.uint32).data)

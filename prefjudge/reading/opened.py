@@ -396,7 +396,7 @@ def beside_each_other(
     return [
         *_said("missing queries", _counts(missing), len(queries), "each counts as 0"),
         *_said("few documents", _counts(short), len(queries), f"others return more of the first {depth:,}"),
-        *_said("ties", tied, len(queries), "the order of documents with one score changes a number"),
+        *_said("ties", tied, len(queries), "the order of tied documents changes a score"),
         *_same(alike, "place all judged documents alike: no number tells them apart"),
     ]
 

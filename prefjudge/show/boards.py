@@ -589,7 +589,7 @@ def _cost_words(queries: float, votes: float | None, dollars: float | None) -> s
 
 
 FEWEST = 10
-"""Fewer queries say nothing of which run is better."""
+"""Fewer queries say nothing about which run is better."""
 
 
 def too_few_words(board: Leaderboard, votes: float | None, dollars: float | None) -> str:
@@ -598,7 +598,7 @@ def too_few_words(board: Leaderboard, votes: float | None, dollars: float | None
         return ""
     lacks = _cost_words(FEWEST - board.queries, votes, dollars)
     have = many(board.queries, "query says", "queries say")
-    return f"{have} nothing of which run is better: have {FEWEST} judged at least{lacks}."
+    return f"{have} nothing about which run is better: have at least {FEWEST} judged{lacks}."
 
 
 def main_boards(boards: Sequence[Board]) -> tuple[Board, Board | None]:

@@ -115,7 +115,7 @@ _PAIR = {
     "b": Column(priority=0, value=lambda _, row: row.b),
     "difference": Column("number", "Δ", value=lambda _, row: row.difference),
 }
-_DIFFERENCE = "Δ: the score of b less that of a."
+_DIFFERENCE = "Δ: b's score minus a's."
 
 
 def outcomes_table(

@@ -68,8 +68,8 @@ class GoldResult(Shown):
         if self.hits_before_repeat is None or self.hits <= self.hits_before_repeat:
             return ""
         return (
-            f"these last one worker for {many(self.hits_before_repeat, 'HIT')} of the study's {self.hits:,}, "
-            "who then waits until half of the workers have done as many: to let people do more, add gold "
+            f"a worker may do {self.hits_before_repeat:,} of the study's {many(self.hits, 'HIT')}, "
+            "and then waits until half of the workers have done as many: to let people do more, add gold "
             "pairs, or set most_hits in [workers]"
         )
 

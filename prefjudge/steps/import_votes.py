@@ -152,7 +152,9 @@ def without_known_ids(
                 "A vote never changes. Import the newer file into a new study.",
             )
     if result.known:
-        result.notices.append(f"{many(result.known, 'vote was', 'votes were')} imported before, by their ids")
+        result.notices.append(
+            f"{many(result.known, 'vote was', 'votes were')} imported before, under the same ids"
+        )
     return fresh
 
 
@@ -175,7 +177,9 @@ def without_repeats(
             fresh.append(row)
     if len(fresh) < len(rows):
         said = many(len(rows) - len(fresh), "vote", "votes")
-        result.notices.append(f"{said} left out: imported before, of the same workers on the same pairs")
+        result.notices.append(
+            f"{said} left out: the same workers' votes on the same pairs were imported before"
+        )
     if alike:
         said = many(alike, "vote is", "votes are")
         result.notices.append(

@@ -107,7 +107,7 @@ def publish(
     yes : bool
         Do not ask for confirmation. Otherwise ``confirm`` is called.
     stop : bool, optional
-        Let nobody come from Prolific any more, or, with False, let people come again.
+        Let nobody come from Prolific any more, or let people come again (False).
     places : int, optional
         Let so many people take part on Prolific in all, which lets a stopped study go on.
     confirm : callable, optional
@@ -234,7 +234,7 @@ def _warn(study: Study, target: str, crowd: Crowd, cost: Estimate, account: Deci
     if isinstance(crowd, Recruiting):
         asked, currency = crowd.quote(study.config.hit.reward, cost.assignments)
         if currency != "USD":
-            yield f"the account is in {currency}, and so is every amount here, whatever sign stands before it"
+            yield f"the account is in {currency}, and so are all amounts here, even those with a $"
         if asked != cost.total:
             yield (
                 f"{cost.assignments} together cost {asked} {currency} there, and {cost.total} here, where "

@@ -196,7 +196,7 @@ def run(
     yes : bool
         Do not ask. Else ``confirm`` is asked, once.
     workers : int
-        Let this many simulated workers judge, as ``work`` does (sandbox only); with 0 people do.
+        Let this many simulated workers judge, as ``work`` does (sandbox only); with 0, people judge.
     error : float
         How often a simulated choice is wrong.
     truth : Path, optional

@@ -491,7 +491,7 @@ class _Rehearsal:
         pid = f"5f{number:022x}"
         place = self._platform.arrive(pid) if self._platform.studies else None
         if place is None:
-            self._said.append(f"who {who} finds no place on Prolific")
+            self._said.append(f"the participant who {who} finds no place on Prolific")
             return
         link = str(self._platform.study.made["external_study_url"]).partition("?")[0]
         query = f"PROLIFIC_PID={pid}&STUDY_ID={place.study}&SESSION_ID={place.id}"
@@ -507,7 +507,9 @@ class _Rehearsal:
         self._sessions[who] = place.id
         while not (shown := worker.get("/hits").get("completion")) and worker.take_hit():
             pass
-        self._said.append(f"who {who} goes back with: {shown['outcome'] if shown else 'nothing'}")
+        self._said.append(
+            f"the participant who {who} goes back with: {shown['outcome'] if shown else 'nothing'}"
+        )
         if shown:
             self._platform.complete(place.id, shown["code"])
 

@@ -603,13 +603,13 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bo
     )
     if not repeated and compared:
         words.append(
-            "no pair was judged twice, but for those that were asked for again when work was dropped: alpha "
+            "no pair was judged twice, except those asked for again after work was dropped: alpha "
             f"says nothing, and {compared} of {len(rows)} workers are compared with others on such pairs "
             "alone. The estimates of the rest lean on what the models assume of everybody. " + overlap
         )
     elif not repeated:
         words.append(
-            "no pair was judged twice, so that nobody can be compared with anybody on the same pair: "
+            "no pair was judged twice, so nobody can be compared with anybody on the same pair: "
             "agreement and alpha say nothing, the accuracy of Dawid and Skene "
             + ("rests on gold pairs alone, " if golds else "is not estimated, ")
             + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "

@@ -127,8 +127,10 @@ def test_runs_that_score_alike_are_not_said_to_be_in_an_order_nor_a_likely_order
     (same,) = find_neighbours(gains_of((0.5, 0.5), (1.0, 1.0)), query, chance).orders
     assert same.words == "runs one and other score the same, whatever the best answers are"
     (likely,) = find_neighbours(gains_of((1.0, 0.5), (0.5, 1.0)), query, chance).orders
-    assert likely.words.endswith("by 0.499; this order on these queries has a probability above 0.99")
+    assert likely.words.endswith(
+        "by 0.499; this order is right on these queries with a probability above 0.99"
+    )
     (even,) = find_neighbours(gains_of((1.0, 0.5), (0.5, 1.0)), query, np.array([0.5, 0.5])).orders
-    assert even.words.endswith("has the probability 0.50"), "a coin is not an order that is the same"
+    assert even.words.endswith("with a probability of 0.50"), "a coin is not an order that is the same"
     (certain,) = find_neighbours(gains_of((1.0, 0.5), (0.7, 0.2)), query, np.array([0.5, 0.5])).orders
-    assert certain.words.endswith("has the probability 1.00")
+    assert certain.words.endswith("with a probability of 1.00")

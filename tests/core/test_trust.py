@@ -157,7 +157,7 @@ def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
     assert doubts(assess(gang(share=0.0, right=0.95))) == ()
     (said,) = doubts(assess(replace(gang(share=0.5, right=0.95, votes=3), gold=None)))
     assert said.startswith("do not trust these answers yet: no gold tells who is right, and 1")
-    assert " of 20 workers count for little beside a few who agree more, and cast " in said
+    assert " of 20 workers count for little beside a few who agree more and cast " in said
 
 
 def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:

@@ -61,7 +61,7 @@ def test_one_that_must_not_be_made_again_is_not(api: Client, platform: Platform,
     bulk = _bonus(api, platform)
     broken(platform, kind)
     with pytest.raises(
-        LostReplyError, match="did not say what came of POST /api/v1/bulk-bonus-payments/…/pay/"
+        LostReplyError, match="did not say whether it carried out POST /api/v1/bulk-bonus-payments/…/pay/"
     ):
         api.call("POST", f"/api/v1/bulk-bonus-payments/{bulk}/pay/", again=False)
     assert len(platform.paid) == (kind == "drop after")

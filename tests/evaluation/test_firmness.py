@@ -163,7 +163,7 @@ def votes(*of_queries: tuple[str, str]) -> Judgments:
 
 def test_one_vote_and_one_worker_overturn_a_close_board() -> None:
     turned, _ = checks_of(votes(("ab", "aab"), ("ab", "aaa")), {"one": ["a", "a"], "two": ["b", "a"]})
-    assert (turned.holds, turned.words) == (False, "if 1 vote turns (q0) two is first")
+    assert (turned.holds, turned.words) == (False, "two is first if 1 vote is reversed (q0)")
     # without w0 the first query is even, and the second goes to the other run
     _, without = checks_of(votes(("ab", "aab"), ("ab", "ab")), {"one": ["a", "a"], "two": ["b", "b"]})
     assert (without.holds, without.words) == (False, "without 1 worker two is first")

@@ -101,7 +101,7 @@ def test_nothing_is_downloaded_unasked(vaswani, tmp_path, monkeypatch):
 
 def test_names_that_are_wrong_are_explained(vaswani, monkeypatch):
     for name, said in (
-        ("irds:vaswanni", "knows no dataset 'vaswanni'\nWas one of these meant? irds:vaswani"),
+        ("irds:vaswanni", "knows no dataset 'vaswanni'\nDid you mean one of these? irds:vaswani"),
         ("irds:beir/scifact", "irds:beir/scifact has no qrels\nParts of it have: irds:beir/scifact/test"),
     ):
         with pytest.raises(InputError) as error:

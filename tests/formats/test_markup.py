@@ -28,7 +28,7 @@ def test_what_only_looks_like_it_is_not(text: str) -> None:
 def test_what_turns_letters_is_told_below_a_passage_too(tmp_path: Path) -> None:
     (notice,) = markup_in({"d1": "one", "d2": "two \u202e"}, "c")
     assert str(notice).startswith(
-        r"c: 1 text of 2 holds characters that turn the reading direction, such as '\u202e'"
+        r"c: 1 text of 2 holds characters that reverse the reading order, such as '\u202e'"
     )
     (tmp_path / "c.jsonl").write_text(
         '{"id": "d1", "text": "a", "date": "1 \\u202e 2"}\n{"id": "d2", "text": "b", "date": "\\u0000"}\n'
@@ -39,7 +39,7 @@ def test_what_turns_letters_is_told_below_a_passage_too(tmp_path: Path) -> None:
     init(tmp_path / "study")
     given = {"queries": tmp_path / "q.tsv", "collection": tmp_path / "c.jsonl", "dataset": "show=date"}
     found = pool(tmp_path / "study", runs=[tmp_path / "d1.run", tmp_path / "d2.run"], **given)
-    assert any("turn the reading direction" in one and "'d1'" in one for one in found.notices)
+    assert any("reverse the reading order" in one and "'d1'" in one for one in found.notices)
     assert any("field date: the text holds NUL" in one for one in found.notices)
 
 

@@ -209,10 +209,10 @@ def test_a_board_says_what_would_settle_it_in_votes_and_dollars() -> None:
         for queries in (4, 10)
     )
     assert too_few_words(few.leaderboard, 30.0, 2.5) == (
-        "4 queries say nothing of which run is better: have 10 judged at least: 6 more, "
+        "4 queries say nothing about which run is better: have at least 10 judged: 6 more, "
         "about 180 votes and $15."
     )
-    assert too_few_words(few.leaderboard, None, None).endswith("at least, 6 more.")
+    assert too_few_words(few.leaderboard, None, None).endswith("10 judged, 6 more.")
     assert too_few_words(enough.leaderboard, 30.0, 2.5) == ""
     firm = enough.firmness
     assert firm is not None

@@ -195,11 +195,11 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "a program": (program, "is a program, and not a plain file"),
     "too large": (
         rows("q1 Q0 d1 1 2.5 {name}\n" * 2000),
-        "bytes, and at most 20,000 are taken",
+        "bytes; at most 20,000 are allowed",
     ),
     "unpacks to more": (packed, "has more than 0.05 MB unpacked"),
     "torn": (torn, "the gz data ends before its end"),
-    "another's tag": (rows("q1 Q0 d1 1 2.5 bm25\n"), f"its tag is 'bm25', and is to be '{NEW}'"),
+    "another's tag": (rows("q1 Q0 d1 1 2.5 bm25\n"), f"its tag is 'bm25', and should be '{NEW}'"),
     "not a run": (rows("<html>\n"), ""),
     "two runs": (both(new(), file(f"{FOLDER}/{NEW}.txt.gz")), "is its run already"),
     "no metadata": (file(f"{FOLDER}/{NEW}.txt", "q1 Q0 d1 1 2.5 x\n"), "-metadata.json is missing"),
@@ -207,7 +207,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "not JSON": (both(new(), file(ABOUT, "[" * 60_000)), "not JSON"),
     "a key twice": (
         both(new(), file(ABOUT, '{"team": "a", "team": "b"}')),
-        "a key is there twice",
+        "a key appears twice",
     ),
     "unknown key": (new(score=1), "score: there is no such key"),
     "not text": (new(team=3), "team: Input should be a valid string (got '3')"),
@@ -230,7 +230,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     ),
     "withdrawn on a day to come": (
         said(withdrawn="2099-01-01", withdrawn_because="x"),
-        "withdrawn 2099-01-01 is a day to come",
+        "withdrawn 2099-01-01 is in the future",
     ),
     "withdrawn without a word": (said(withdrawn="2026-01-01"), "go together"),
     "a longer embargo": (said(embargo_until=LATER), "an embargo may be shortened, not added or made longer"),
@@ -258,7 +258,7 @@ ATTACKS: dict[str, tuple[Change, str]] = {
     "no log": (without(LOG_FILE), "the log of judgments must stay"),
     "many teams of one": (
         many_teams,
-        "3 submissions within 30 days: at most 2 are taken, unless a maintainer submits them",
+        "3 submissions within 30 days: at most 2 are allowed, unless a maintainer submits them",
     ),
     "a store by its name": (file("study.db"), "named like a store"),
     "gold": (file(f"{FOLDER}/gold.tsv"), "named like a store, a secret, gold pairs"),
@@ -323,7 +323,7 @@ def test_rules_that_cannot_be_read_do_not_come_in_and_can_be_mended(repository: 
         git(repository, "add", "-A")
         git(repository, "commit", "-q", "--no-verify", "-m", "On it")
         found = board("check", repository, base="broken", submitter=submitter)
-        assert "cannot be read in the base, and so the rules of" in found.warnings[0].what
+        assert "cannot be read in the base, so the rules of" in found.warnings[0].what
         assert len(found.problems) == problems, submitter
 
 
@@ -341,7 +341,7 @@ def test_a_new_run_is_held_beside_those_that_are_in(repository: Path) -> None:
     commit_all(repository)
     found = board("check", repository, base="torn", submitter="eve")
     assert (found.ok, found.audit) == (True, ())
-    assert "not every run that is in can be read" in str(found.warnings)
+    assert "some runs of the board cannot be read" in str(found.warnings)
 
 
 def test_logins_and_teams_are_the_same_in_other_letters(repository: Path) -> None:
@@ -455,7 +455,7 @@ def test_two_that_are_merged_at_once_are_found_on_the_main_branch(repository: Pa
     git(repository, "merge", "-q", "--no-edit", "two")
     found = board("check", repository)
     assert any("has 3 submissions within 30 days" in one.what for one in found.problems)
-    with pytest.raises(StudyError, match="things are wrong with what is in"):
+    with pytest.raises(StudyError, match="things are wrong with what is there"):
         board("runs", repository)
     # the second one, checked again once the first is in, does not come in
     late = board("check", repository, base="one^", head="two", submitter="eve")

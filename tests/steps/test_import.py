@@ -193,7 +193,7 @@ def test_a_longer_file_without_ids_adds_what_is_new(tmp_path: Path) -> None:
     brought(tmp_path, rows, "one.csv")
     longer = brought(tmp_path, rows + "q,a,b,a,ann\nq,a,b,b,ben\n", "two.csv")
     assert (longer.votes, longer.known) == (2, 3)
-    assert "left out: imported before" in " ".join(longer.notices)
+    assert "left out: the same workers' votes" in " ".join(longer.notices)
     assert len(took(tmp_path / "study")) == 5
     nobody = "qid,left,right,winner\nq,a,b,a\n"
     brought(tmp_path, nobody, "three.csv")  # nobody knows whether this is the same person

@@ -560,11 +560,11 @@ def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
     assert "lexical" not in rows
     assert rows["B"] == pytest.approx(scores["lexical"])
     assert rows["A"] == pytest.approx(scores["reranker-large"])
-    assert not any("one pair alone" in one for one in made.notices)
+    assert not any("a single pair" in one for one in made.notices)
     joined = prefjudge.reproduce(
         "shallow-pooling", runs="runs", qrels="QRELS", judgments="joined", out=tmp_path / "joined"
     )
-    assert any("one pair alone" in one for one in joined.notices)
+    assert any("a single pair" in one for one in joined.notices)
 
 
 @pytest.mark.usefixtures("unfigured")

@@ -342,7 +342,7 @@ def test_a_challenge_by_a_lead_goes_on_by_probability(young: Path) -> None:
         db.execute("UPDATE challenges SET strategy = 'lead:5'")
     said: list[str] = []
     result = run(young, tell=said.append, **HONEST)  # type: ignore[arg-type]
-    assert "the challenge began by lead, which is gone; it goes on as usual, with all its votes" in said
+    assert "the challenge began with lead, which is gone; it goes on as usual, with all its votes" in said
     assert (result.strategy, result.unfinished, result.version) == ("sure:90/400", 0, 2)
     assert not any("P(best)" in words for words in said), "nobody erred"
 

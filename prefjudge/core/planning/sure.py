@@ -192,10 +192,10 @@ class OrderChance:
         if self.chance == 1.0 and not self.difference:
             return f"runs {self.better} and {self.other} score the same, whatever the best answers are"
         nearly = self.deviation > 0 and self.chance >= 0.995  # what is not certain does not look so
-        chance = "a probability above 0.99" if nearly else f"the probability {self.chance:.2f}"
+        chance = "a probability above 0.99" if nearly else f"a probability of {self.chance:.2f}"
         return (
             f"run {self.better} is above {self.other} by {self.difference:.3f}; "
-            f"this order on these queries has {chance}"
+            f"this order is right on these queries with {chance}"
         )
 
 

@@ -168,7 +168,7 @@ class Trust:
             if 2 * np.count_nonzero(lesser) > people:
                 return (
                     f"do not trust these answers yet: no gold tells who is right, and {lesser.sum():,} of "
-                    f"{people:,} workers count for little beside a few who agree more, and cast "
+                    f"{people:,} workers count for little beside a few who agree more and cast "
                     f"{share[~lesser].sum():.0%} of the votes. See prefjudge workers",
                 )
             less, half = share[lesser].sum(), 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))

@@ -113,7 +113,7 @@ class Client:
                 return found
             if not (again or found.undone):
                 raise LostReplyError(
-                    f"{self.url} did not say what came of {method} {_bare(path)}: {found.what}",
+                    f"{self.url} did not say whether it carried out {method} {_bare(path)}: {found.what}",
                     "It may have been carried out, and is not repeated. Look at it on Prolific's pages.",
                 )
             if attempt + 1 < _ATTEMPTS:

@@ -82,7 +82,7 @@ def leave(tx: Transaction, number: int | None, *, refused: bool = False) -> None
     With ``refused`` they do not agree to what a page asks consent to.
     """
     if number is None:
-        raise Refusal("no_visit", "No panel has sent you.", 404)
+        raise Refusal("no_visit", "You did not come from a panel.", 404)
     visit = panels.find_visit(tx, number, lock=True)
     work = work_of(tx, visit)
     enough = work.done and not work.wanted

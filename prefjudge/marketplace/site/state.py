@@ -356,10 +356,10 @@ class PanelTokens:
                     known = _fetch_keys(url, inside=inside)
                 except Exception as error:
                     # the library's own, for whatever the network or the answer has; yesterday's keys may do
-                    _LOG.warning("the keys at %s cannot be had: %s", url, error)
+                    _LOG.warning("the keys at %s cannot be fetched: %s", url, error)
                 self._known[url] = (known, now)
         if not known:
-            raise Refusal("keys", "Your panel cannot be asked at the moment. Try again in a minute.", 503)
+            raise Refusal("keys", "Your panel does not answer at the moment. Try again in a minute.", 503)
         return known
 
 

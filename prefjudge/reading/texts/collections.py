@@ -363,13 +363,14 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def markup_in(texts: Mapping[str, str], path: str | Path) -> list[Notice]:
-    """Return a notice where texts hold HTML, and one where they hold characters that turn letters round."""
+    """Return a notice where texts hold HTML, and one where they reverse the reading order."""
     notices = []
     for kind, pattern, seen in (
         ("HTML", _MARKUP, "people see it as it stands"),
-        ("characters that turn the reading direction", _TURNING, "people may read other words than programs"),
+        ("characters that reverse the reading order", _TURNING, "people may read other words than programs"),
     ):
-        marked = {name: found[0] for name, text in texts.items() if (found := pattern.search(text))}
+        every = ((name, pattern.search(text)) for name, text in texts.items())
+        marked = {name: found[0] for name, found in every if found}
         for name, found in [*marked.items()][:1]:
             hold = "holds" if len(marked) == 1 else "hold"
             said = f"{many(len(marked), 'text')} of {len(texts):,} {hold} {kind}, such as {found[:40]!a}"

@@ -175,7 +175,7 @@ def _runs(git: Git, head: str, today: date, *, new: bool) -> BoardResult:
     change, problems, _ = examine(git, None, head, rules, "", today)
     if problems:
         raise StudyError(
-            f"{many(len(problems), 'thing is', 'things are')} wrong with what is in, such as {problems[0]}",
+            f"{many(len(problems), 'thing is', 'things are')} wrong with what is there: {problems[0]}",
             "See them all: prefjudge board check DIR",
         )
     met: set[str] = set()

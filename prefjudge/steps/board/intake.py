@@ -102,7 +102,7 @@ def rules_for(git: Git, base: str) -> tuple[BoardConfig, list[Problem]]:
         for before in git.changes(base, CONFIG_FILE):
             with suppress(PrefjudgeError):
                 why = " ".join(error.message.split())
-                what = f"cannot be read in the base, and so the rules of {before[:12]} hold: {why}"
+                what = f"cannot be read in the base, so the rules of {before[:12]} hold: {why}"
                 return rules_of(git, before), [Problem(path=CONFIG_FILE, what=what)]
         raise
 
@@ -232,7 +232,7 @@ def _to_come(change: Change, today: date) -> Iterator[Problem]:
     for one in change.after.values():
         day = one.about.withdrawn
         if one.metadata in change.changed and day and date.fromisoformat(day) > today + timedelta(days=1):
-            yield Problem(path=one.metadata, what=f"withdrawn {day} is a day to come: give today, {today}")
+            yield Problem(path=one.metadata, what=f"withdrawn {day} is in the future: give today, {today}")
 
 
 def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Problem]:
@@ -248,7 +248,7 @@ def _too_many(change: Change, rules: BoardConfig, *, whole: bool) -> Iterator[Pr
             if most > rules.per_team:
                 what = (
                     f"{kind} {getattr(one.about, kind)!r} has {most} submissions within {rules.days} days: "
-                    f"at most {rules.per_team} are taken, unless a maintainer submits them"
+                    f"at most {rules.per_team} are allowed, unless a maintainer submits them"
                 )
                 yield Problem(path=one.metadata, what=what)
 
@@ -356,7 +356,7 @@ def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(git.blob(change.entries[run]))
             if _is_long(path, rules.unpacked_megabytes):
-                what = f"has more than {rules.unpacked_megabytes:g} MB unpacked, and no more are taken"
+                what = f"has more than {rules.unpacked_megabytes:g} MB unpacked, the most that is allowed"
                 problems.append(Problem(path=run, what=what))
                 continue
             found = _located(check(path, kind="run").files[0], f"{place}/")
@@ -401,7 +401,7 @@ def _tag(found: FileCheck, name: str) -> list[str]:
     """Return why a run goes by another name than its file: boards would list it under that."""
     if found.health is None or found.health.columns != 6 or found.health.tag == name:
         return []
-    return [f"its tag is {found.health.tag!r}, and is to be {name!r}"]
+    return [f"its tag is {found.health.tag!r}, and should be {name!r}"]
 
 
 def _is_long(path: Path, megabytes: float) -> bool:
@@ -450,7 +450,7 @@ def _audit(
         warnings += _unanswered(change, heads) if heads and beside else []
     except InputError:
         heads = _top(runs)
-        what = "not every run that is in can be read, as `board check .` says: the new ones are beside none"
+        what = "some runs of the board cannot be read (`board check .` names them): the new ones stand alone"
         warnings.append(Problem(path=FOLDER, what=what))
     fresh = {one.name for one in change.fresh}
     board = [

@@ -60,7 +60,7 @@ class Metadata(BaseModel):
         for word in re.findall(r"\w+", normalize("NFKC", text)):
             if len(alphabets := {unicode_name(letter, "").split(" ")[0] for letter in word} & _ALIKE) > 1:
                 mixed = " and ".join(sorted(alphabets))
-                raise ValueError(f"has letters of {mixed} in one word, of which some look alike")
+                raise ValueError(f"has letters of {mixed} in one word, some of which look alike")
         return text
 
     @field_validator("embargo_until", "withdrawn")
@@ -170,7 +170,7 @@ def _wrong_file(entry: Entry, rules: BoardConfig) -> str:
         kinds = {LINK: "a symbolic link", MODULE: "another repository"}
         return f"is {kinds.get(entry.mode, 'a program')}, and not a plain file (mode {entry.mode})"
     most = MOST_METADATA if entry.path.endswith(METADATA) else int(rules.megabytes * 1_000_000)
-    return f"has {entry.size:,} bytes, and at most {most:,} are taken" if entry.size > most else ""
+    return f"has {entry.size:,} bytes; at most {most:,} are allowed" if entry.size > most else ""
 
 
 def _day_of(name: str) -> date | None:
@@ -226,5 +226,5 @@ def _explained(error: Any) -> str:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key appears twice")
     return found

@@ -419,7 +419,7 @@ def release(
     runs : bool
         Add the top of each run, as deep as the study's measures look, and the leaderboard that it makes.
     parquet : bool
-        Write the tables as Parquet, too; this needs the package pyarrow, from the extra ``parquet``.
+        Write the tables as Parquet, too; this needs the package pyarrow (pip install ".[parquet]").
     public : sequence of str
         Words that may be in it though they look private, such as an address in a run's tag.
     rehearsal : bool

@@ -204,7 +204,7 @@ class Material:
             if most > 2 and 2 * alone > len(pools.queries):
                 self._notices.append(
                     f"{alone:,} of {many(len(pools.queries), 'judged query', 'judged queries')} have "
-                    "one pair alone: if another experiment asked it, give its votes apart, or --pool"
+                    "a single pair: if it belongs to another experiment, give its votes separately, or --pool"
                 )
             return pools
         pools = self.pools(heads)

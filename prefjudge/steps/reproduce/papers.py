@@ -192,7 +192,7 @@ def _read(text: str, where: str) -> Paper:
         raise InputError(what, "Tell the names of these exhibits apart by a letter or a digit.")
     unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
     if unknown:
-        raise InputError(f"{where} tells of no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
+        raise InputError(f"{where} has no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
     return paper
 
 
@@ -220,7 +220,7 @@ def _each(said: Any, place: Callable[[str], str]) -> Any:
 
 def start_paper(name: str, given: Experiment, folder: Path) -> str:
     """Return a paper's own file for a folder, with what is given above the paper."""
-    lines = ["# Seen from this file; an experiment may say its own."] if given.given else []
+    lines = ["# Relative to this file; an experiment may have its own."] if given.given else []
     for key in given.given:
         said = getattr(given, key)
         if any(map(in_memory, said if isinstance(said, tuple) else [str(said)])):
