@@ -13,12 +13,14 @@ import numpy as np
 from annotated_types import Ge
 
 from prefjudge.core.copies import copies_in
-from prefjudge.core.runs import Order, OrderLike, Qrels
+from prefjudge.core.pools import find_rows
+from prefjudge.core.runs import Names, Order, OrderLike, Qrels
 from prefjudge.errors import InputError
-from prefjudge.reading.files import Notice, Problems, paths_of
+from prefjudge.reading.files import Notice, Problems, decode, paths_of
 from prefjudge.reading.given import expand, given_file, several
 from prefjudge.reading.inputs import OneLabelSet, Texts, maybe, take_one_qrels, take_texts
 from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.lines import Holds, blocks
 from prefjudge.reading.manifest import FoundFile, find_listed, read_manifest
 from prefjudge.reading.opened import (
     copies_labelled,
@@ -45,6 +47,8 @@ CheckedKind = Literal["auto", "run", "qrels", "judgments", "texts"]
 
 _MOST_IDS = 1_000_000
 """Of so many texts the ids are held, to find those that are there twice."""
+_MOST_RESULTS = 1_000_000
+"""No run has more for a query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,7 @@ def check(
     qrels: OneLabelSet | None = None,
     queries: Texts | None = None,
     collection: Texts | None = None,
+    candidates: str | Path | None = None,
     cutoff: Annotated[int, Ge(1)] = 10,
     order: OrderLike | None = None,
     workers: Annotated[int, Ge(1)] | Executor | None = 1,
@@ -194,6 +199,8 @@ def check(
         The queries that a run should have.
     collection : Path, optional
         The texts of the passages: says which copies of a text have different labels in qrels.
+    candidates : Path, optional
+        What a run may hold that re-ranks: a run, or lines of query, document and texts, between tabs.
     cutoff : int
         The depth at which ties and judged documents matter.
     order : Order, optional
@@ -228,6 +235,7 @@ def check(
         qrels=judged,
         queries=expected,
         collection=partial(read_texts, collection, fields=text_fields(how)) if collection else None,
+        only=partial(_refuse_others, _read_candidates(candidates)) if candidates else None,
         cutoff=cutoff,
         order=Order(order or Order.SCORE),
     )
@@ -267,12 +275,43 @@ def _count_texts(path: str, notices: list[Notice]) -> int:
     return count
 
 
+def _read_candidates(path: str | Path) -> Qrels:
+    """Read the candidates that a track gives to re-rank."""
+    if sniff(path).kind == "run":
+        with reading([path], Order.SCORE, []) as reader:
+            held = reader.top(_MOST_RESULTS)
+        return Qrels.all_relevant("candidates", held.queries, held.docs, held.query, held.doc)
+    queries, docs, parts = Names(), Names(), [np.zeros((2, 0), np.int32)]
+    with Problems(str(path), "file of candidates") as problems:
+        for block in blocks(path, Holds.TEXTS):
+            rows = [(number, line.split(b"\t", 2)) for number, line in block.lines()]
+            for number in [number for number, cells in rows if len(cells) < 2]:
+                problems.add(number, 1, "there is no tab", b"", "Write each line as: query, tab, document.")
+            of_query, of_doc = ([decode(cells[place]) for _, cells in rows if cells[1:]] for place in (0, 1))
+            parts.append(np.stack([queries.encode(of_query), docs.encode(of_doc)]))
+    query, doc = np.concatenate(parts, axis=1)
+    return Qrels.all_relevant("candidates", tuple(queries), tuple(docs), query, doc)
+
+
+def _refuse_others(candidates: Qrels, path: str | Path) -> None:
+    """Refuse a run that holds more than the candidates."""
+    with reading([path], Order.SCORE, []) as reader:
+        held = reader.top(_MOST_RESULTS)
+    others = np.flatnonzero(find_rows(candidates, held.queries, held.docs, held.query, held.doc) < 0)
+    if others.size:
+        query, doc = held.queries[held.query[others[0]]], held.docs[held.doc[others[0]]]
+        of = many(np.unique(held.query[others]).size, "query")
+        what = f"{many(others.size, 'result')} of {of} are no candidates, such as {doc!r} of query {query!r}"
+        raise InputError(f"{path}: {what}", "Re-rank the given candidates alone.")
+
+
 def _check_file(
     path: str | Path,
     kind: str,
     qrels: Qrels | None,
     queries: tuple[str, ...] | None,
     collection: Callable[[Sequence[str]], dict[str, str]] | None,
+    only: Callable[[str | Path], None] | None,
     cutoff: int,
     order: Order,
 ) -> FileCheck:
@@ -297,6 +336,8 @@ def _check_file(
             found = health(path, qrels, queries, cutoff, order=order)
             notices += found.notices
             warnings = run_surprises(found)
+            if only is not None:
+                only(path)
         elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
             relevant = np.bincount(labels.query[labels.grade >= 1], minlength=len(labels.queries))

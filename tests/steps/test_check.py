@@ -31,6 +31,18 @@ def test_sound_files_are_told_apart_and_have_no_errors() -> None:
     assert result.files[6].counts["queries"] == 15
 
 
+def test_a_run_that_re_ranks_holds_the_candidates_alone(tmp_path: Path) -> None:
+    texts = write(tmp_path / "top.tsv", "q1\ta\twhat?\ttext", "q1\tb\twhat?\tmore text", "q2\ta\twho?\ttext")
+    run = write(tmp_path / "top.run", "q1 Q0 a 1 2 r", "q1 Q0 b 2 1 r", "q2 Q0 a 1 1 r")
+    other = write(tmp_path / "other", "q1 Q0 b 1 3 r", "q1 Q0 c 2 2 r", "q2 Q0 b 1 1 r", "q3 Q0 a 1 1 r")
+    for candidates in (texts, run):
+        good, bad = check([run, other], candidates=candidates).files
+        assert (good.ok, bad.ok) == (True, False)
+        assert "3 results of 3 queries are no candidates, such as 'c' of query 'q1'" in bad.errors[0]
+    with pytest.raises(InputError, match="there is no tab"):
+        check([run], candidates=write(tmp_path / "odd", "q1\ta\twhat?\ttext", "q1 a"))
+
+
 def test_a_bad_file_is_a_result_with_every_problem(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.txt", "q1 Q0 d1 1 0.5 r", "q1 Q0 d2 2 abc r", "q1 Q0 d3 3 x,y r")
     result = check([bad])

@@ -63,6 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "LABELLED.tsv").write_bytes((COLLECTION / "queries.tsv").read_bytes())
     prefjudge.pool(runs=RUNS, qrels=QRELS, out=folder / "POOL")
     (folder / "runs").symlink_to(RUNS)
+    (folder / "CANDIDATES").write_bytes((RUNS / "lexical.txt").read_bytes())
     for name in ("QRELS", "NIST"):
         (folder / name).write_bytes(QRELS.read_bytes())
     (folder / "PREFERENCE.qrels").write_bytes((folder / "demo" / "study" / "preference.qrels").read_bytes())
