@@ -1,6 +1,6 @@
 """Models as judges: what their votes are worth beside people's, and how far all who judge agree."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import atanh, isnan, sqrt, tanh
@@ -565,12 +565,27 @@ class Parting:
     assessor: str
     preferred: str
     other: str
-    votes_for: int
-    votes_against: int
+    votes_for: int = 0
+    votes_against: int = 0
     query_text: str = ""
     preferred_text: str = ""
     other_text: str = ""
     """The texts, as people read them; empty where they are not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetsCompared:
+    """How two sets of judgments agree: on pairs that both decide, and on the best answers of queries.
+
+    ``queries`` counts those in which both find best answers; in those of ``parted`` they share none.
+    """
+
+    a: str
+    b: str
+    pairs: int
+    agree: int
+    queries: int
+    parted: tuple[str, ...]
 
 
 class Assessors:
@@ -578,79 +593,81 @@ class Assessors:
 
     def __init__(self, assessors: Sequence[Assessor]) -> None:
         self.all = tuple(assessors)
-        logs = {one.name: one.votes for one in self.all if one.votes is not None}
-        self._queries = tuple(sorted({query for log in logs.values() for query in log.queries}))
-        self._docs = tuple(sorted({doc for log in logs.values() for doc in log.docs}))
-        self._logs = {name: self._recoded(log) for name, log in logs.items()}
-        self._votes = {name: count_votes(log, self._queries, self._docs) for name, log in self._logs.items()}
-        key = np.unique(np.concatenate([votes.key for votes in self._votes.values()]))
+        logs = [one.votes for one in self.all if one.votes is not None]
+        self._queries = tuple(sorted({query for log in logs for query in log.queries}))
+        self._docs = tuple(sorted({doc for log in logs for doc in log.docs}))
+        self._logs = [None if one.votes is None else self._recoded(one.votes) for one in self.all]
+        self._votes = [
+            log if log is None else count_votes(log, self._queries, self._docs) for log in self._logs
+        ]
+        key = np.unique(np.concatenate([votes.key for votes in self._votes if votes]))
         query, greater = np.divmod(key, max(len(self._docs), 1))
         self._pairs = (*np.divmod(query, max(len(self._docs), 1)), greater)
-        self._says = {one.name: self._signs(one) for one in self.all}
-        self._best = {one.name: _best_answers(one.labels) for one in self.all}
+        self._says = [*map(self._signs, self.all, self._votes)]
+        self.best = [_best_answers(one.labels) for one in self.all]
+        """The best answers of each, by query."""
 
-    def on_pairs(self, other: Assessor) -> tuple[int, int]:
-        """Return how many pairs the first and another decide, by most votes or by grades, and how many alike.
+    def beside(self, number: int) -> SetsCompared:
+        """Return how the first and another agree, on pairs by most votes or by grades."""
+        one, other = self.best[0], self.best[number]
+        alike = self._says[0] * self._says[number]
+        both = sorted(one.keys() & other.keys())
+        return SetsCompared(
+            a=self.all[0].name,
+            b=self.all[number].name,
+            pairs=int(np.count_nonzero(alike)),
+            agree=int((alike > 0).sum()),
+            queries=len(both),
+            parted=tuple(query for query in both if not one[query] & other[query]),
+        )
 
-        Of the first itself: how often two of its votes are on one pair, and how often these are alike.
-        """
-        first = self.all[0].name
-        if other.name == first:
-            for_a, for_b, _ = self._votes[first].on(*self._pairs)
-            twice, for_one, for_other = (int((n * (n - 1) // 2).sum()) for n in (for_a + for_b, for_a, for_b))
-            return twice, for_one + for_other
-        both = self._says[first] * self._says[other.name]
-        return int(np.count_nonzero(both)), int((both > 0).sum())
+    def two_votes(self) -> tuple[int, int]:
+        """Return how often two votes of the first are on one pair, and how often these are alike."""
+        for_a, for_b, _ = self._cast(*self._pairs)
+        twice, for_one, for_other = (int((n * (n - 1) // 2).sum()) for n in (for_a + for_b, for_a, for_b))
+        return twice, for_one + for_other
 
-    def on_queries(self, other: Assessor) -> tuple[int, int]:
-        """Return on how many queries the first and another have best answers, and on how many one alike."""
-        one, theirs = self._best[self.all[0].name], self._best[other.name]
-        both = one.keys() & theirs.keys()
-        return len(both), sum(bool(one[query] & theirs[query]) for query in both)
-
-    def answered(self, one: Assessor) -> int:
-        """Return on how many queries an assessor has best answers."""
-        return len(self._best[one.name])
-
-    def gate(self, model: Assessor) -> ModelGate | None:
+    def gate(self, number: int) -> ModelGate | None:
         """Test whether a model may stand in for one of the people who come first; None where neither is."""
-        if model.kind != "model" or self.all[0].kind != "people":
+        people, votes = self._logs[0], self._logs[number]
+        if (self.all[0].kind, self.all[number].kind) != ("people", "model") or not (people and votes):
             return None
-        return gate_model(self._logs[self.all[0].name], model.name, self._logs[model.name])
+        return gate_model(people, self.all[number].name, votes)
 
     def partings(self) -> tuple[Parting, ...]:
         """Return the queries on which another has other best answers, those that votes tell most of first."""
-        found = [parting for other in self.all[1:] for parting in self._parted(other)]
+        found = [
+            Parting(
+                query=query, assessor=one.name, preferred=min(self.best[0][query]), other=min(best[query])
+            )
+            for number, (one, best) in enumerate(zip(self.all, self.best, strict=True))
+            for query in self.beside(number).parted
+        ]
+        query, a, b = (
+            encode([getattr(one, name) for one in found], known).astype(np.int64)
+            for name, known in (("query", self._queries), ("preferred", self._docs), ("other", self._docs))
+        )
+        votes = zip(*(side.tolist() for side in self._cast(query, a, b)[:2]), strict=True)
+        found = [
+            replace(one, votes_for=mine, votes_against=theirs)
+            for one, (mine, theirs) in zip(found, votes, strict=True)
+        ]
         return tuple(sorted(found, key=lambda one: (one.votes_against - one.votes_for, one.query)))
 
-    def _parted(self, other: Assessor) -> Iterator[Parting]:
-        first = self.all[0].name
-        one, theirs = self._best[first], self._best[other.name]
-        apart = [query for query in one if query in theirs and not one[query] & theirs[query]]
-        best, others = [min(one[query]) for query in apart], [min(theirs[query]) for query in apart]
-        query = encode(apart, self._queries).astype(np.int64)
-        a, b = (encode(docs, self._docs).astype(np.int64) for docs in (best, others))
-        votes_for, votes_against, _ = self._votes[first].on(query, a, b)
-        for row, name in enumerate(apart):
-            yield Parting(
-                query=name,
-                assessor=other.name,
-                preferred=best[row],
-                other=others[row],
-                votes_for=int(votes_for[row]),
-                votes_against=int(votes_against[row]),
-            )
+    def _cast(self, query: Integers, a: Integers, b: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the first one's votes on pairs."""
+        assert self._votes[0] is not None
+        return self._votes[0].on(query, a, b)
 
-    def _signs(self, one: Assessor) -> Integers:
+    def _signs(self, one: Assessor, votes: PairVotes | None) -> Integers:
         """Return 1 for each pair whose first passage is better, -1 where the second is, 0 where none is."""
         query, a, b = self._pairs
-        if one.votes is not None:
-            for_a, for_b, _ = self._votes[one.name].on(query, a, b)
-            return (for_a > for_b).astype(np.int64) - (for_a < for_b)
-        # What a label set does not list is as good as what it calls not relevant.
-        grade = np.append(one.labels.grade, 0.0)
-        rows = (find_rows(one.labels, self._queries, self._docs, query, doc) for doc in (a, b))
-        of_a, of_b = (grade[found] for found in rows)
+        if votes is not None:
+            of_a, of_b, _ = votes.on(query, a, b)
+        else:  # what a label set does not list is as good as what it calls not relevant
+            grade = np.append(one.labels.grade, 0.0)
+            rows = (find_rows(one.labels, self._queries, self._docs, query, doc) for doc in (a, b))
+            of_a, of_b = (grade[found] for found in rows)
         return (of_a > of_b).astype(np.int64) - (of_a < of_b)
 
     def _recoded(self, log: Judgments) -> Judgments:

@@ -20,7 +20,7 @@ from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.firmness import rank_intervals
 from prefjudge.evaluation.intervals import BLOCK, Column, Matrix, to_grid
 from prefjudge.evaluation.measures.measures import Measure, direction, in_logarithms, score_matrix
-from prefjudge.evaluation.measures.placings import ComparedPairs, Floats, compared_pairs, relabel
+from prefjudge.evaluation.measures.placings import Floats, relabel
 from prefjudge.evaluation.tests import reach_of, sequential_p, sequential_test
 from prefjudge.words import many
 
@@ -545,45 +545,6 @@ def _labels(qrels: Qrels) -> dict[str, set[tuple[str, float]]]:
     for query, doc, grade in zip(qrels.query, qrels.doc, qrels.grade, strict=True):
         found[qrels.queries[query]].add((qrels.docs[doc], float(grade)))
     return found
-
-
-# Sets of judgments: what two crowds, or a crowd and a model, say of the same pairs.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetsCompared:
-    """How two sets of judgments agree: on pairs that both decide, and on the best answers of queries.
-
-    ``queries`` counts those in which both find best answers; in those of ``parted`` they share none.
-    """
-
-    a: str
-    b: str
-    pairs: int
-    agree: int
-    queries: int
-    parted: tuple[str, ...]
-
-
-def compare_sets(names: tuple[str, str], votes: Sequence[Judgments], best: Sequence[Qrels]) -> SetsCompared:
-    """Compare two sets by the majority of the votes on each pair, and by the best answers found in them."""
-    one, other = (_winners(compared_pairs(judgments)) for judgments in votes)
-    first, second = map(_labels, best)
-    both = sorted(query for query in first.keys() & second.keys() if first[query] and second[query])
-    return SetsCompared(
-        a=names[0],
-        b=names[1],
-        pairs=len(one.keys() & other.keys()),
-        agree=sum(one[pair] == other[pair] for pair in one.keys() & other.keys()),
-        queries=len(both),
-        parted=tuple(query for query in both if not first[query] & second[query]),
-    )
-
-
-def _winners(pairs: ComparedPairs) -> dict[frozenset[Candidate], Candidate]:
-    docs = [*candidates_of(pairs.documents)]
-    won, lost = (rows[pairs.decided].tolist() for rows in (pairs.preferred, pairs.other))
-    return {frozenset((docs[a], docs[b])): docs[a] for a, b in zip(won, lost, strict=True)}
 
 
 # Contenders: the runs that may still be the best, as far as the queries tell that are judged so far.

@@ -14,12 +14,11 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.correlation import TwoVotings
 from prefjudge.evaluation.intervals import Column
 from prefjudge.evaluation.measures.measures import Measure
+from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.stability import (
     SHARES_FROM,
     RankStability,
-    SetsCompared,
     bootstrap_ranks,
-    compare_sets,
     compare_votings,
     redrawn_votings,
     split_queries,
@@ -250,14 +249,14 @@ def stability(
                 what = f"with fewer than {SHARES_FROM} queries, no shares of ranks are given"
                 found.note(label(condition.part, condition.stability), what)
         found.rehearsal = found.rehearsal or rehearsal_in(found.notices)
+        crowds = [
+            Assessor(name=one.name, kind="people", labels=one.labels, votes=one.judgments) for one in sets
+        ]
         result = StabilityResult(
             conditions=tuple(conditions),
             shown=_shown(several(draw), (matrices or sets)[0].runs, conditions[0].stability, found.reader),
             voted=tuple(voted),
-            sets=tuple(
-                compare_sets((a.name, b.name), (a.judgments, b.judgments), (a.labels, b.labels))
-                for a, b in combinations(sets, 2)
-            ),
+            sets=tuple(Assessors(two).beside(1) for two in combinations(crowds, 2)),
             out=tuple(map(str, [*([out] if out else []), *_plots(plot, len(conditions))])),
             **found.made_from(seed=found.seed_words),
         )

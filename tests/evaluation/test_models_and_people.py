@@ -436,16 +436,24 @@ def test_assessors_are_set_beside_the_first_on_what_both_know() -> None:
         labels=graded({("q1", "a"): 2, ("q1", "c"): 2, ("q1", "b"): 0, ("q2", "y"): 1, ("q9", "x"): 1}),
     )  # fmt: skip
     found = Assessors([people, model, labels])
-    assert found.on_pairs(people) == (3, 1), "of three votes on one pair, three are two, and one alike"
-    assert found.on_pairs(model) == (3, 2), "a tie decides no pair"
-    assert found.on_pairs(labels) == (3, 1), "a before b; but c before b, and y before x, which has no label"
-    assert [found.on_queries(one) for one in (model, labels)] == [(2, 1), (2, 1)]
+    assert found.two_votes() == (3, 1), "of three votes on one pair, three are two, and one alike"
+    of_model, of_labels = found.beside(1), found.beside(2)
+    assert (of_model.pairs, of_model.agree) == (3, 2), "a tie decides no pair"
+    assert (of_labels.pairs, of_labels.agree) == (3, 1), (
+        "a before b; but c before b, y before x without label"
+    )
+    assert (of_model.queries, of_model.parted, of_labels.queries, of_labels.parted) == (
+        2,
+        ("q1",),
+        2,
+        ("q2",),
+    )
     assert [(one.query, one.assessor, one.preferred, one.other) for one in found.partings()] == [
         ("q1", "model", "a", "b"),
         ("q2", "labels", "x", "y"),
     ]
     assert [(one.votes_for, one.votes_against) for one in found.partings()] == [(2, 1), (1, 0)]
-    assert found.gate(labels) is None
-    gate = found.gate(model)
+    assert found.gate(2) is None
+    gate = found.gate(1)
     assert gate is not None
     assert (gate.cast, gate.lacks[:26]) == (6, "6 votes of unknown people,")

@@ -326,17 +326,23 @@ def _outcomes(of: Material) -> Made:
 def _assessors(of: Material) -> Made:
     found, taus = of.assessors, of.taus
     first, rows = found.all[0], list[dict[str, object]]()
-    for one in found.all:
-        tau, (pairs, alike), (both, same) = taus.get(one.name), found.on_pairs(one), found.on_queries(one)
+    for number, one in enumerate(found.all):
+        tau, both = taus.get(one.name), found.beside(number)
+        pairs, alike = (both.pairs, both.agree) if number else found.two_votes()
+        shared = both.queries - len(both.parted)
         row: dict[str, object] = {
             "assessor": one.name,
             "kind": one.kind,
             "votes": one.votes and len(one.votes),
         }
-        row |= {"queries": found.answered(one), "tau": tau and tau.tau, "votings": tau and tau.two_votings}
-        row |= {"pairs": pairs, "alike": alike / pairs if pairs else None, "both": both}
-        row |= {"same": same / both if both and one is not first else None}
-        rows.append(row | {"own_kind": _own_kind(one, of), "stands_in": _stands_in(found.gate(one))})
+        row |= {
+            "queries": len(found.best[number]),
+            "tau": tau and tau.tau,
+            "votings": tau and tau.two_votings,
+        }
+        row |= {"pairs": pairs, "alike": alike / pairs if pairs else None, "both": both.queries}
+        row |= {"same": shared / both.queries if both.queries and number else None}
+        rows.append(row | {"own_kind": _own_kind(one, of), "stands_in": _stands_in(found.gate(number))})
     votings = [tau.two_votings for tau in taus.values()]
     columns = {
         "assessor": Column(priority=0),
