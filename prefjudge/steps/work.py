@@ -345,11 +345,12 @@ _SCRIPT = (
 )
 """Who comes: what each does, how, and how often each choice is wrong."""
 _CLICKS = {
-    "approved": "APPROVED", "rejected": "REJECTED", "returned": "RETURNED", "timed-out": "TIMED-OUT",
+    "approved": "APPROVED", "approved-in-part": "PARTIALLY APPROVED", "rejected": "REJECTED",
+    "returned": "RETURNED", "timed-out": "TIMED-OUT",
     "stopped": "STOP", "paused": "PAUSE", "more-places": "", "bonus-by-hand": "",
 }  # fmt: skip
 """What a person clicks there once the first participant is back, or the participant does."""
-_DECIDED = ("(approved)", "(rejected)", "(awaiting review)")
+_DECIDED = ("(approved)", "(partially approved)", "(rejected)", "(awaiting review)")
 _WHY = {
     "so far": "by such visits, with fees, or by work that is under way",
     "for people to come": "the study there has places that no HIT needs, or was stopped",

@@ -34,6 +34,7 @@ from prefjudge.steps.run import run
 from prefjudge.steps.serve import Screener, serve
 from prefjudge.steps.status import status
 from prefjudge.steps.work import simulated_truth, work
+from prefjudge.steps.workers import forget_person
 from prefjudge.study.store import LIVE, Study
 from tests.crowd.prolific_people import Participant, Visitor, fresh
 from tests.crowd.prolific_people import prolific as prolific
@@ -209,17 +210,17 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     assert status(study, confidence=False).notices == found.notices
     for words in (
         "the study was stopped on Prolific and stays so",
-        "1 submission with accepted work was rejected on Prolific and is not paid",
+        "1 submission with accepted work was rejected on Prolific, and $0.",
         "1 submission done in part was approved on Prolific",
     ):
         assert words in said
     paid = pay(study, live=True, held=True)
     assert [session for session, _ in platform.paid] == [rejected]
-    assert platform.submissions[rejected].status == "AWAITING REVIEW", "the rejection was taken back"
+    assert platform.submissions[rejected].status == "REJECTED", "a bonus pays the part"
     assert not any("rejected on Prolific" in one for one in paid.notices)
     resumed = publish(study, stop=False)
     assert resumed.warnings == status(study, confidence=False).notices
-    assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 9 places taken")
+    assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 8 places taken")
     assert publish(study, stop=True).warnings[0].startswith("on Prolific the study is completed")
     with pytest.raises(StudyError, match="takes no places"):
         publish(study, stop=True, places=9)
@@ -293,16 +294,39 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
     assert one.status == ("PARTIALLY APPROVED" if partly else "AWAITING REVIEW")
 
 
+@pytest.mark.parametrize(
+    ("paid", "reward", "words"),
+    [
+        (False, 200, "5.60 USD charged"),
+        (False, 50, "1 submission approved in part on Prolific got $0.50, which is $1.50 less than was owed"),
+        (True, 20, "1 submission approved in part on Prolific got $0.20, which is $0.20 more than was owed"),
+    ],
+)
 def test_a_part_that_a_person_approved_is_for_what_was_earned_before_an_overturn(
-    study: Path, platform: Platform
+    study: Path, platform: Platform, paid: bool, reward: int, words: str
 ) -> None:
-    odd = half_rejected(study, platform, partly=True)
+    """Where a bonus had paid that before, it is on top; either way the rest is paid."""
+    odd = half_rejected(study, platform, partly=not paid)
+    if paid:
+        pay(study, live=True)
     (one,) = platform.submissions.values()
     platform.turn_into(one.id, "PARTIALLY APPROVED")
-    one.reward = 200
+    one.reward = reward
     reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
-    assert "5.60 USD charged" in " | ".join(pay(study, live=True).notices)
-    assert platform.paid == [(one.id, 200)]
+    assert words in " | ".join(pay(study, live=True).notices)
+    assert platform.paid == [(one.id, 200)] * (1 + paid)
+
+
+def test_nobody_is_paid_after_all_who_is_forgotten(study: Path, platform: Platform) -> None:
+    odd = half_rejected(study, platform, partly=False)
+    pay(study, live=True)
+    (visit,) = Site(*site_of(study)).visits()
+    forget_person(visit.worker_id, study)
+    before = ledger(study)
+    with pytest.raises(RefusedError, match="nobody knows whom to pay") as refused:
+        reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
+    assert "pay a bonus there" in refused.value.hint
+    assert (ledger(study), len(platform.paid)) == (before, 1)
 
 
 def test_prolific_pays_and_not_the_marketplace_where_its_people_work(study: Path) -> None:
@@ -559,9 +583,15 @@ def site_of(study: Path) -> tuple[str, str]:
         ),
         (":partly,publish-lost", "partially approved", "1 partially approved", "both ledgers are equal"),
         (
+            ":approved-in-part",
+            "partially approved",
+            "1 submission approved in part on Prolific got $1.00, which is $",
+            "and 1.00 there (partially approved)",
+        ),
+        (
             ":rejected,pounds",
             "rejected",
-            "the account is in GBP, and so is every amount",
+            "the account is in GBP, and so are all amounts",
             "and 0.00 there (rejected)",
         ),
         (
@@ -591,7 +621,7 @@ def test_a_study_is_rehearsed_at_a_stand_in_and_both_ledgers_are_shown(
     assert early in there[0]
     assert (here[1].split(), there[1].split()) == (["2.00", "(approved)"],) * 2
     assert here[2] == "2.00 (approved)" == there[2], "it was rejected, and that was taken back"
-    assert (here[3] != there[3]) == ("rejected" in switches)
+    assert (here[3] != there[3]) == bool({"rejected", "approved-in-part"} & {*switches[1:].split(",")})
 
 
 def test_what_cannot_be_rehearsed_is_refused(pooled: Path) -> None:

@@ -138,16 +138,17 @@ class Client:
         return cents, currency
 
     def charged(self, study_id: str) -> tuple[int, int]:
-        """Return the cents that a study has cost so far, fees included: the rewards, and the bonuses."""
+        """Return the cents that a study has cost so far, fees included, and the rewards of these."""
         found = self.get(f"/api/v1/studies/{study_id}/cost/")
         try:
             rewards, bonuses = (
-                round(sum(float(part["amount"]) for part in (found.get(kind) or {}).values()))
+                {name: float(part["amount"]) for name, part in (found.get(kind) or {}).items()}
                 for kind in ("rewards", "bonuses")
             )
+            both = round(sum(rewards.values())) + round(sum(bonuses.values()))
+            return both, round(rewards.get("rewards", 0))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.odd("the cost of a study") from error
-        return rewards, bonuses
 
     def odd(self, wanted: str) -> CrowdError:
         """Return the error that an answer is not what Prolific's API gives."""
@@ -497,9 +498,11 @@ class Visit:
     over: bool
     """Whether the participant is done, in whatever way."""
     paid: str
-    """When its payment was asked for; empty before."""
+    """When its last payment was asked for; empty before."""
     payments: Sequence[Decimal] = ()
     """What was recorded as paid, the first payment first."""
+    asked: Decimal = Decimal(0)
+    """What bonuses are of these, each of which was asked for once."""
 
     @property
     def due(self) -> Decimal:
@@ -507,9 +510,9 @@ class Visit:
         return max(Decimal(0), self.earned - sum(self.payments))
 
     @property
-    def since(self) -> Decimal:
-        """What it has earned beyond the first payment, as by a rejection that was taken back; else 0."""
-        return self.earned - self.payments[0] if self.payments else Decimal(0)
+    def approved_for(self) -> Decimal:
+        """What was recorded as paid by an approval, in full or in part."""
+        return sum(self.payments, -self.asked)
 
     @property
     def whole(self) -> bool:
@@ -566,13 +569,12 @@ class Site:
             told = submissions[first : first + _AT_ONCE]
             self._call("POST", f"{self._path}/submissions", {"submissions": told})
 
-    def note_paid(self, visit: int) -> bool:
-        """Record that the payment of a visit is asked for; return whether nobody has recorded it before."""
-        return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit]})["recorded"])
+    def note_paid(self, visit: int, by: str) -> bool:
+        """Record that an ``approval`` pays a visit, or a ``bonus`` its rest; return whether that is new.
 
-    def note_refused(self, visit: int) -> None:
-        """Record that the payment of a visit was refused, so that it is still to be made."""
-        self._call("POST", f"{self._path}/paid", {"visits": [visit], "refused": True})
+        By ``refused`` the last payment is not made after all.
+        """
+        return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit], "by": by})["recorded"])
 
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         try:
@@ -603,4 +605,5 @@ def _visit(found: Mapping[str, Any]) -> Visit:
         over=found["outcome"] != "working",
         paid=str(found["paid"] or ""),
         payments=[Decimal(str(one)) for one in found["payments"]],
+        asked=Decimal(str(found["by_bonus"])),
     )

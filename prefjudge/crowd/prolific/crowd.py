@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -28,7 +29,7 @@ from prefjudge.crowd.prolific.client import (
     read_submission,
     way_back,
 )
-from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments
+from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments, approved_for
 from prefjudge.crowd.protocol import CrowdSettings, Identity, Prices, RefusedError
 from prefjudge.crowd.tasks import (
     Dispute,
@@ -126,7 +127,8 @@ class Submissions:
 GROUPS = "/api/v1/participant-groups/"
 _FREED = ("RETURNED", "TIMED-OUT")
 """What gives a place back, which Prolific offers to others by itself."""
-_WAITS = ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
+_PARTLY = "PARTIALLY APPROVED"
+_WAITS = ("AWAITING REVIEW", "APPROVED", _PARTLY, "SCREENED OUT")
 _STUDY = "local"
 """What a study's own marketplace calls the study, as a requester."""
 _FLOORS = {"GBP": Decimal("6.00"), "USD": Decimal("8.00")}
@@ -272,9 +274,8 @@ class ProlificCrowd(HitCrowd):
 
     def reject(self, submission_id: str, reason: str) -> None:
         """Reject an assignment, and the submission on Prolific where it is all of the visit."""
-        if self.state(submission_id) is SubmissionState.SUBMITTED and (
-            found := self._visit_of(submission_id)
-        ):
+        found = self._visit_of(submission_id)
+        if found and found[1].wanted == 1 and self.state(submission_id) is SubmissionState.SUBMITTED:
             found[0].reject(found[1].session, reason)
         super().reject(submission_id, reason)
 
@@ -292,15 +293,21 @@ class ProlificCrowd(HitCrowd):
 
     def overturn(self, submission_id: str, answer: str) -> None:
         """Pay for a rejected assignment after all, and take the rejection back on Prolific, too."""
+        found = self._visit_of(submission_id)
+        if found and not found[1].participant:
+            raise RefusedError(
+                "whose work it was is forgotten, so nobody knows whom to pay",
+                "It stays rejected here. If you still know the submission on Prolific, pay a bonus there.",
+            )
         super().overturn(submission_id, answer)
-        if found := self._visit_of(submission_id):
+        if found and found[1].wanted == 1 and not found[1].payments:  # what a bonus pays stays rejected there
             found[0].unreject(found[1].session)
 
     def _visit_of(self, assignment: str) -> tuple[Payments, Visit] | None:
-        """Return the visit that has no other assignment; None where it has, or there is none."""
+        """Return the visit that has an assignment, and who pays it; None where there is none."""
         visit = next((one for one in self._site.visits() if assignment in one.assignments), None)
         study = self.find()
-        return (self._payments(study), visit) if visit and study and visit.wanted == 1 else None
+        return (self._payments(study), visit) if visit and study else None
 
     # ---- the study on Prolific, and its money
 
@@ -346,7 +353,7 @@ class ProlificCrowd(HitCrowd):
         there = sum(statuses.count(one) for one in ("ACTIVE", "RESERVED", "AWAITING REVIEW"))
         over = statuses.count("APPROVED") + statuses.count("PARTIALLY APPROVED")
         places = there if study.status == "COMPLETED" else study.places - over
-        return sum(self._prolific.charged(study.study_id)) + places * self._prices.place(study.reward)
+        return self._prolific.charged(study.study_id)[0] + places * self._prices.place(study.reward)
 
     def _cost_of(self, visit: Visit, study: Found) -> Decimal:
         """Return what a visit costs: each HIT that waits for a decision, and what it has earned."""
@@ -449,9 +456,10 @@ class ProlificCrowd(HitCrowd):
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
         used = sum(one not in _FREED for one in statuses)
         currency = self._prolific.balance(self.account.workspace)[1]
+        charged, rewards = self._prolific.charged(study.study_id)
         said = [
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
-            f"{f' ({counts})' if counts else ''}, {self._compared(study, visits)} {currency} charged"
+            f"{f' ({counts})' if counts else ''}, {self._compared(charged, visits)} {currency} charged"
         ]
         if others := self._studies.doubles:
             said.append(
@@ -464,6 +472,8 @@ class ProlificCrowd(HitCrowd):
                 f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
                 f"HITs say {here * CENT:.2f}"
             )
+        else:
+            said += self._parts_differ(study, listed, visits, rewards)
         needed = max(used, self._wanted(outstanding, listed, visits))
         if outstanding and study.places > needed:
             said.append(
@@ -481,15 +491,29 @@ class ProlificCrowd(HitCrowd):
             said.append(f"an hour pays {hourly:.2f} at the median time by Prolific's clock{least}{advice}")
         return tuple(said)
 
-    def _compared(self, study: Found, visits: Sequence[Visit]) -> str:
+    def _compared(self, charged: int, visits: Sequence[Visit]) -> str:
         """Return what Prolific has charged, and what the visits come to here where that differs by a cent."""
-        there = sum(self._prolific.charged(study.study_id)) * CENT
-        reward, cost = study.reward * CENT, self.prices.bonus
-        paid = [one for visit in visits for one in visit.payments]
-        here = sum((cost(min(one, reward)) + cost(max(one - reward, Decimal(0))) for one in paid), Decimal(0))
+        there = charged * CENT
+        here = sum((self.prices.bonus(one) for visit in visits for one in visit.payments), Decimal(0))
         if there == here:
             return f"{there:.2f}"
         return f"{there:.2f} (and {here:.2f} by the visits here, so {there - here:+.2f})"
+
+    def _parts_differ(
+        self, study: Found, listed: Mapping[str, Submission], visits: Sequence[Visit], rewards: int
+    ) -> Iterator[str]:
+        """Yield what submissions approved in part were paid, where that is not what they earned."""
+        statuses, reward = {session: one.status for session, one in listed.items()}, study.reward * CENT
+        parts = [one for one in visits if one.decided and statuses.get(one.session) == _PARTLY]
+        counts = Counter(statuses.values())
+        paid = rewards * CENT - counts["APPROVED"] * reward
+        more = paid - sum(approved_for(_PARTLY, one, reward) for one in parts)
+        # where more got some of the rewards, nobody knows whose is what
+        if parts and more and len(parts) == counts[_PARTLY] + counts["SCREENED OUT"]:
+            yield (
+                f"{many(len(parts), 'submission')} approved in part on Prolific got ${paid:.2f}, which is "
+                f"${abs(more):.2f} {'more' if more > 0 else 'less'} than was owed"
+            )
 
     def _reward_of(self, hit: ApiHit) -> int:
         return self.account.hits * int(Decimal(hit["Reward"]) / CENT)

@@ -5,7 +5,7 @@ part where the workspace can do that; else a bonus pays it, and the participant 
 submission. What a person decided on Prolific's pages stands: what was approved there has its reward, and what
 was rejected there gets nothing before a person says so here. To pay a bonus is **not** idempotent: it is
 recorded as asked for before the one call that pays, and that call is never made again. Prolific shows it some
-minutes later; one that does not show is left to a person.
+minutes later; one that does not show is left to a person, and no other is asked for before it shows.
 """
 
 import re
@@ -133,13 +133,20 @@ def act_on(status: str, visit: Visit, reward: Decimal) -> Act:
         return Act.WAIT
     if status == "REJECTED" and visit.due:
         return Act.REFUSED
-    if status == "APPROVED":
-        return Act.BONUS if visit.earned > reward else Act.STANDS
-    if status == "PARTIALLY APPROVED":
-        return Act.BONUS if visit.since else Act.STANDS
+    if status in ("APPROVED", "PARTIALLY APPROVED"):
+        return Act.BONUS if visit.earned > approved_for(status, visit, reward) else Act.STANDS
     if status == "AWAITING REVIEW" and not visit.payments:
         return Act.APPROVE if visit.whole or visit.earned >= reward else Act.PART
     return Act.BONUS
+
+
+def approved_for(status: str, visit: Visit, reward: Decimal) -> Decimal:
+    """Return how much of what a visit has earned Prolific's approval pays; the rest is for bonuses."""
+    if status == "APPROVED":
+        return reward
+    if status == "PARTIALLY APPROVED" and not visit.payments:  # by a person, who has looked at the work
+        return min(visit.earned, reward)
+    return visit.approved_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +176,8 @@ class Payments:
             except RefusedError as error:
                 refused.append(error)
                 continue
-            happened.for_nothing += status == "APPROVED" and visit.decided and not visit.earned
+            approved = status in ("APPROVED", "PARTIALLY APPROVED")
+            happened.for_nothing += approved and visit.decided and not visit.earned
             unapproved = act not in (Act.APPROVE, Act.STANDS)
             if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
                 who = f"worker {self.settings.pseudonym(visit.worker_id)}"
@@ -190,28 +198,32 @@ class Payments:
         """Do what is to be done for one visit; return what it was."""
         act = act_on(status, visit, reward)
         if act is Act.REFUSED and held:
-            # where the rejection stays, a bonus pays
-            status = "AWAITING REVIEW" if self.unreject(visit.session) else "RETURNED"
-            act = act_on(status, visit, reward)
+            # the rejection of what a bonus pays stays: once it is taken back, Prolific approves it in full
+            act = act_on("AWAITING REVIEW", visit, reward)
+            if act is not Act.APPROVE or not self.unreject(visit.session):
+                act = Act.BONUS
         if act is Act.APPROVE:
             self._decide(visit.session, {"action": "APPROVE"})
-            if visit.earned <= reward:
-                self.site.note_paid(visit.number)
-            else:
-                self._pay_bonus(visit, "APPROVED", visit.earned - reward, happened)
+            status = "APPROVED"
         elif act is Act.PART and not self._shown(visit.session) and self._approve_part(visit):
             return Act.STANDS
-        elif act in (Act.PART, Act.BONUS):
-            part = visit.since if status == "PARTIALLY APPROVED" else visit.earned
-            self._pay_bonus(visit, status, part - reward * (status == "APPROVED"), happened)
-            happened.returned += status == "RETURNED" and visit.whole
         elif act is Act.REFUSED:
-            happened.rejected += 1
-        elif act is Act.STANDS:
-            happened.whole += status == "APPROVED" and visit.earned < reward and not visit.whole
-            happened.in_part += status == "PARTIALLY APPROVED" and visit.whole
-            if visit.due:
-                self.site.note_paid(visit.number)
+            happened.rejected.append(visit.due)
+        if act in (Act.WAIT, Act.REFUSED):
+            return act
+        by_approval = approved_for(status, visit, reward)
+        if visit.due and by_approval > visit.approved_for:
+            self.site.note_paid(visit.number, "approval")
+        owed = visit.earned - by_approval
+        shown = self._shown(visit.session) if owed > 0 or visit.asked else Decimal(0)
+        if owed > 0:
+            self._pay_bonus(visit, status, owed, shown, happened)
+        if status == "APPROVED" and visit.asked and shown > max(owed, Decimal(0)):
+            happened.twice.append((shown, shown - owed))
+        else:
+            happened.whole += owed < 0 and not visit.whole
+        happened.in_part += act is Act.STANDS and status == "PARTIALLY APPROVED" and visit.whole
+        happened.returned += status == "RETURNED" and visit.whole
         return act
 
     def _approve_part(self, visit: Visit) -> bool:
@@ -230,23 +242,26 @@ class Payments:
             )
         except RefusedError:
             return False
-        self.site.note_paid(visit.number)
+        self.site.note_paid(visit.number, "approval")
         return True
 
-    def _pay_bonus(self, visit: Visit, status: str, owed: Decimal, happened: "Happened") -> None:
+    def _pay_bonus(
+        self, visit: Visit, status: str, owed: Decimal, shown: Decimal, happened: "Happened"
+    ) -> None:
         """Pay what is missing of all bonuses that are owed; what was asked for before is only looked for."""
-        missing = owed - self._shown(visit.session)
-        if not visit.due:
-            if missing > 0:
-                happened.unseen.append((missing, visit.paid))
+        missing, unseen = owed - shown, min(visit.asked, owed) - shown
+        if unseen > 0:
+            happened.unseen.append((unseen, visit.paid))
+            happened.later += missing - unseen
+        if unseen > 0 or not visit.due:
             return
         if status == "AWAITING REVIEW":
             self._ask_back(visit.session)
         if missing <= 0:  # an own call is recorded before it is made
-            happened.by_hand += 1
-            self.site.note_paid(visit.number)
+            happened.by_hand += shown > visit.asked
+            self.site.note_paid(visit.number, "bonus")
             return
-        amount = min(visit.due, missing).quantize(CENT)
+        amount = missing.quantize(CENT)
         asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
@@ -255,14 +270,14 @@ class Payments:
         ):
             raise self.client.odd("a bonus")
         self._refuse_unpaid(bulk["total_amount"])
-        if not self.site.note_paid(visit.number):
+        if not self.site.note_paid(visit.number, "bonus"):
             return  # another process has asked for it since this one looked
         try:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
         except LostReplyError:
             happened.unseen.append((amount, datetime.now(UTC).isoformat()))
         except RefusedError:  # Prolific did nothing: it may be asked again
-            self.site.note_refused(visit.number)
+            self.site.note_paid(visit.number, "refused")
             raise
 
     def _refuse_unpaid(self, cents: float) -> None:
@@ -315,9 +330,15 @@ class Happened:
 
     def __init__(self, study: str) -> None:
         self._study = study
-        self.rejected = self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
+        self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
         self.unseen: list[tuple[Decimal, str]] = []
         """Bonuses that were asked for: what each pays, and since when."""
+        self.later = Decimal(0)
+        """What is asked for once these are seen."""
+        self.rejected: list[Decimal] = []
+        """What is not paid for submissions that were rejected there."""
+        self.twice: list[tuple[Decimal, Decimal]] = []
+        """The bonuses of submissions that were approved in full after these, and what is paid too much."""
         self.waiting: list[tuple[float, str]] = []
         """When Prolific approves submissions that nobody here approves, and whose they are."""
 
@@ -331,11 +352,12 @@ class Happened:
             yield (
                 f"{many(len(self.unseen), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in self.unseen)} "
                 f"asked for and not seen yet on Prolific{_LATE if late else '; it pays within some minutes'}"
+                f"{f'; ${self.later} more is asked for then' if self.later else ''}"
             )
         if self.rejected:
             yield (
-                f"{many(self.rejected, 'submission')} with accepted work {_were(self.rejected)} rejected on "
-                f"Prolific and {'is' if self.rejected == 1 else 'are'} not paid; to pay all the same: "
+                f"{many(len(self.rejected), 'submission')} with accepted work {_were(len(self.rejected))} "
+                f"rejected on Prolific, and ${sum(self.rejected)} of it is not paid; to pay all the same: "
                 f"prefjudge pay {self._study} --live --held"
             )
         if self.waiting:
@@ -355,10 +377,19 @@ class Happened:
                 f"{many(self.whole, 'submission')} done in part {_were(self.whole)} approved on Prolific, "
                 "which pays the whole reward: more than the ledger of this study holds"
             )
+        if self.twice:
+            bonuses, more = map(sum, zip(*self.twice, strict=True))
+            yield (
+                f"{many(len(self.twice), 'submission was', 'submissions were')} approved in full on Prolific "
+                f"after bonuses of ${bonuses}: that paid ${more} more than was earned"
+            )
         for count, what in (
             (self.in_part, "done in full {} approved in part on Prolific: less than the ledger holds"),
             (self.returned, "done in full {} returned on Prolific: the work counts, and a bonus pays it"),
-            (self.for_nothing, "without accepted work {} approved on Prolific, which pays the whole reward"),
+            (
+                self.for_nothing,
+                "without accepted work {} approved on Prolific, in full or in part: more than is owed",
+            ),
             (self.by_hand, "{} paid by a bonus on Prolific's pages, so no more from here"),
         ):
             if count:

@@ -150,8 +150,8 @@ class Platform:
     def turn_into(self, session: str, status: str) -> None:
         """Let a submission be returned, time out, or be decided on by a click on Prolific's pages."""
         one = self.submissions[session]
-        if status == "APPROVED":
-            self._approve(one, self.studies[one.study].reward)
+        if "APPROVED" in status:  # a part is half
+            self._approve(one, self.studies[one.study].reward // (1 + (status != "APPROVED")))
         one.status = status
         self._turn(self.studies[one.study])
 

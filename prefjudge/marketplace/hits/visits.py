@@ -179,7 +179,7 @@ class VisitView(TypedDict):
 
     ``approve`` says that the panel should approve its submission, which pays what the panel promised, and
     ``bonus`` what it owes beyond that. Both are said once all work of the visit is decided on. ``payments``
-    are those that were recorded, the first one first.
+    are those that were recorded, the first one first; ``by_bonus`` is what bonuses are of them.
     """
 
     visit: int
@@ -202,6 +202,7 @@ class VisitView(TypedDict):
     bonus: str
     paid: str | None
     payments: list[str]
+    by_bonus: str
     assignments: list[View]
 
 
@@ -242,9 +243,13 @@ def visit_list(
     ]
 
 
-def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], list[int]]:
-    """Return the cents of each payment that is recorded for the panel's visits, by account and reference."""
-    paid: dict[tuple[str, str], list[int]] = defaultdict(list)
+_BY_BONUS = ", by a bonus"
+"""How the reference of a payment ends that a panel did not make by its approval."""
+
+
+def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], list[tuple[int, bool]]]:
+    """Return the recorded payments of visits, by account and reference: cents, and whether by a bonus."""
+    paid: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
     begins = f"panel {panel.panel}, visit "
     for account, reference, cents in tx.execute(
         "SELECT source, reference, cents FROM transfers WHERE target = :out AND kind = 'payout'"
@@ -253,7 +258,8 @@ def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], list[in
         length=len(begins),
         begins=begins,
     ):
-        paid[str(account), str(reference).partition(": ")[0]].append(int(cents))
+        whose, _, how = str(reference).partition(": ")
+        paid[str(account), whose].append((int(cents), how.endswith(_BY_BONUS)))
     return paid
 
 
@@ -267,7 +273,7 @@ def _reference(visit: Visit) -> str:
 
 
 def _view(
-    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, payments: list[int]
+    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, paid: list[tuple[int, bool]]
 ) -> VisitView:
     outcome = outcome_of(tx, visit)
     counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
@@ -275,7 +281,7 @@ def _view(
     decided = bool(visit.confirmed) and outcome != WORKING and not (counts["Submitted"] or counts["Accepted"])
     approve = decided and outcome == "submitted" and counts["Approved"] > 0
     # what was earned after a payment, as by a rejection that was taken back, is owed beyond that payment
-    covered = max(panel.reward if approve else 0, sum(payments))
+    covered = max(panel.reward if approve else 0, sum(cents for cents, _ in paid))
     beyond = max(0, earned - covered) if decided else 0
     return {
         "visit": visit.visit,
@@ -297,7 +303,8 @@ def _view(
         "approve": approve,
         "bonus": from_cents(beyond),
         "paid": iso(visit.paid),
-        "payments": [from_cents(cents) for cents in payments],
+        "payments": [from_cents(cents) for cents, _ in paid],
+        "by_bonus": from_cents(sum(cents for cents, by_bonus in paid if by_bonus)),
         "assignments": [
             {"assignment_id": one.assignment_id, "hit_id": one.hit_id, "status": one.status} for one in taken
         ],
@@ -336,10 +343,11 @@ def _cents(amount: str) -> int:
     return int(amount.replace(".", ""))
 
 
-def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
+def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: object = "") -> int:
     """Record that the panel has paid these visits; return for how many that was new.
 
-    What the visits earned here counts as paid out: by the panel, with its approval and its bonus.
+    What the visits earned here counts as paid out: by the panel, with its approval and its bonus. By
+    ``approval`` no more than its reward does; by ``bonus``, the record says so.
     """
     wanted = sorted(set(numbers))
     if not wanted:
@@ -355,15 +363,20 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int:
         if row is None:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         visit = locked[number]
-        cents = _cents(row["earned"]) - sum(paid[_paid_key(visit)])
+        before = paid[_paid_key(visit)]
+        cents = _cents(row["earned"]) - sum(cents for cents, _ in before)
+        if by == "approval":
+            cents = min(cents, panel.reward - sum(cents for cents, by_bonus in before if not by_bonus))
         # a bonus may have replaced the approval that would cover this
         more = visit.paid is not None and cents > 0 and not (row["held"] or row["to_review"])
         if not (_must_pay(row) or more):
             if visit.paid is None:
                 raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
             continue
-        if cents:
-            workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {row['earned']} in all")
+        if cents > 0:
+            so_far = from_cents(cents + sum(cents for cents, _ in before))
+            how = f"{so_far} of {row['earned']}{_BY_BONUS if by == 'bonus' else ''}"
+            workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {how}")
         tx.update("visits", {"paid": tx.now}, visit=number)
         recorded += 1
     return recorded

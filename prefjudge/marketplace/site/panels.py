@@ -316,13 +316,10 @@ async def end_session(call: Call) -> Page:
 
 
 async def record_paid(call: Call) -> Page:
-    """Record that the panel has paid visits; or, with ``refused`` in JSON, that it has not after all."""
-    name, act_on = call.path_params["panel"], visits.record_paid
+    """Record that the panel has paid visits, in JSON ``by`` what; or ``by`` is ``refused``: it has not."""
+    name, wanted = call.path_params["panel"], await call.json() if call.sends_json else {}
     if call.sends_json:
-        wanted = await call.json()
         given = wanted.get("visits")
-        if wanted.get("refused") is True:
-            act_on = visits.take_back_paid
         numbers = given if isinstance(given, list) else [None]
     else:
         numbers = (await call.fields()).get("visits", "").split(",")
@@ -330,7 +327,8 @@ async def record_paid(call: Call) -> Page:
     if not all(text.isdecimal() and len(text) < 19 for text in texts):
         raise invalid("visits", "must be numbers of visits")
 
-    found = [int(text) for text in texts]
+    found, by = [int(text) for text in texts], wanted.get("by")
+    act_on = visits.take_back_paid if by == "refused" else partial(visits.record_paid, by=by)
     context = {"recorded": await call.run(lambda tx: act_on(tx, panels.find(tx, name), found))}
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
 
