@@ -1,8 +1,9 @@
 """Workers: what their judgments show of how they work, and how reliable they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import exp, lgamma, log
 from typing import TypeAlias
 
 import numpy as np
@@ -470,3 +471,160 @@ def _below_the_others(yes: Floats, asked: Floats) -> Floats:
 
 def _chance(p: float) -> str:
     return "chance below 1 in a million" if p < 1e-6 else f"chance 1 in {1 / p:,.0f}"
+
+
+# Suspected persons: accounts whose turns follow each other as those of one person would.
+#
+# One person with several accounts leaves one and takes the next. So one account begins soon after another
+# has stopped, and not while another is at work, far more often than the hour explains.
+
+_BREAK = 120.0
+"""Who takes no HIT for so many seconds has stopped, and begins with the next."""
+_SCALES = ((60.0, 300.0), (150.0, 600.0))
+"""How soon one follows another, and how far around it others' stops count as at the same hour, in seconds."""
+_SEEDS, _FURTHER = 5, 10
+"""From how many pairs of accounts a group is grown, and how far beyond its best size."""
+PERSON_LEVEL = 0.01
+"""Of studies whose accounts are all different people, so many may have such a group, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspectedPerson:
+    """Accounts that may be one person's, and what was seen."""
+
+    workers: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """When accounts worked: an entry for each HIT that one has submitted, all times in seconds."""
+
+    workers: tuple[str, ...]
+    """The accounts."""
+    worker: Index
+    hit: Index
+    """Codes of who had it, and of which HIT it was."""
+    published: Floats
+    accepted: Floats
+    submitted: Floats
+
+
+def find_persons(turns: Turns, *, level: float = PERSON_LEVEL) -> tuple[SuspectedPerson, ...]:
+    """Find accounts that begin when another of them stops, more often than chance brings together.
+
+    The chance is that the stops near each beginning were spread evenly over the minutes around it (a jitter
+    test). The level is divided among all groups that there could be, so that any search for one is fair.
+    """
+    found = sorted(group for soon, near in _SCALES for group in _groups(turns, soon, near, log(level)))
+    persons: list[SuspectedPerson] = []
+    used: set[int] = set()
+    for chance, members, text in found:
+        if used.isdisjoint(members):
+            used.update(members)
+            names = tuple(turns.workers[code] for code in members)
+            persons.append(SuspectedPerson(workers=names, text=f"{text} ({_chance(exp(chance))})"))
+    return tuple(persons)
+
+
+def _groups(
+    turns: Turns, soon: float, near: float, level: float
+) -> Iterator[tuple[float, tuple[int, ...], str]]:
+    """Yield the logarithm of each group's corrected chance, its members, and what was seen."""
+    n = len(turns.workers)
+    begun, ended = _begun_and_ended(turns)
+    since = turns.submitted[ended]
+    # each beginning with each stop of another account near it
+    first, last = (np.searchsorted(since, turns.accepted[begun] + near * side) for side in (-1, 1))
+    at = np.repeat(np.arange(begun.size), last - first)
+    stop = ended[np.arange(at.size) - np.repeat(np.cumsum(last - first) - last, last - first)]
+    other = turns.worker[begun[at]] != turns.worker[stop]
+    at, stop = at[other], stop[other]
+    one, two = turns.worker[begun[at]], turns.worker[stop]
+    gap = turns.accepted[begun[at]] - turns.submitted[stop]
+    # who waited for a HIT that was not to be had until the other had stopped is no evidence
+    to_be_had = turns.published[begun[at]] <= turns.submitted[stop]
+    to_be_had &= turns.hit[begun[at]] != turns.hit[stop]
+    follows = (gap >= 0) & (gap <= soon) & to_be_had
+    even = soon / (2 * near)
+    excess = scipy.sparse.csr_array((follows - even, (one, two)), shape=(n, n))
+    excess = (excess + excess.T).tocoo()
+
+    def seen(members: NDArray[np.bool_]) -> tuple[float, int, int]:
+        """Return the corrected chance of a group, how often one followed another, and how often it could."""
+        inside = members[one] & members[two]
+        stops = np.bincount(at[inside], minlength=begun.size)
+        tried = np.flatnonzero(stops)
+        if not tried.size:
+            return 0.0, 0, 0
+        soon_after = np.bincount(at[inside & follows], minlength=begun.size)[tried] > 0
+        count = int(np.count_nonzero(soon_after & ~_at_work(turns, members, begun[tried])))
+        expected = float(np.mean(1.0 - (1.0 - even) ** stops[tried]))
+        if count <= expected * tried.size:
+            return 0.0, count, tried.size
+        chance = float(scipy.stats.binom.logsf(count - 1, tried.size, expected))
+        size = int(members.sum())
+        groups = lgamma(n + 1) - lgamma(size + 1) - lgamma(n - size + 1) + log(n * len(_SCALES))
+        return min(0.0, chance + groups), count, tried.size
+
+    free = np.ones(n, dtype=bool)
+    while True:
+        best = min(_grown(excess, free, seen), key=lambda members: seen(members)[0], default=None)
+        if best is None:
+            return
+        inside = follows & best[one] & best[two]
+        met = np.bincount(np.concatenate((one[inside], two[inside])), minlength=n)
+        best &= met > 1  # once is chance
+        chance, count, tried = seen(best)
+        if chance >= level:
+            return
+        free &= ~best
+        text = (
+            f"in {count:,} of {many(tried, 'turn')} began within {soon:.0f} seconds after another of them "
+            "had stopped, while none was at work"
+        )
+        yield chance, tuple(np.flatnonzero(best).tolist()), text
+
+
+def _begun_and_ended(turns: Turns) -> tuple[Index, Index]:
+    """Return the HITs with which an account began after a pause, and those before one, by time."""
+    order = np.lexsort((turns.accepted, turns.worker))
+    same = np.diff(turns.worker[order], prepend=-1) == 0
+    pause = turns.accepted[order] - np.roll(turns.submitted[order], 1) > _BREAK
+    begins = ~same | pause
+    begun, ended = order[begins], order[np.roll(begins, -1)]
+    return (
+        begun[np.argsort(turns.accepted[begun], kind="stable")],
+        ended[np.argsort(turns.submitted[ended], kind="stable")],
+    )
+
+
+def _grown(
+    excess: "scipy.sparse.coo_array", free: NDArray[np.bool_], seen: Callable[..., tuple[float, int, int]]
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield groups of accounts, each grown from two that follow each other often by who follows them most."""
+    pairs = np.flatnonzero(free[excess.row] & free[excess.col] & (excess.row < excess.col))
+    table = excess.tocsr()
+    for pair in pairs[np.argsort(-excess.data[pairs], kind="stable")][:_SEEDS].tolist():
+        members = np.zeros(free.size, dtype=bool)
+        members[[excess.row[pair], excess.col[pair]]] = True
+        best, least, size = members.copy(), np.inf, 2
+        while size < min(free.size, best.sum() + _FURTHER):
+            chance = seen(members)[0]
+            if chance < least:
+                best, least = members.copy(), chance
+            gain = np.where(free & ~members, table[members].sum(axis=0), -np.inf)
+            if gain.max() <= 0:
+                break
+            members[gain.argmax()] = True
+            size += 1
+        yield best
+
+
+def _at_work(turns: Turns, members: NDArray[np.bool_], begun: Index) -> NDArray[np.bool_]:
+    """Return whether another of the members was at work when one began with each of these HITs."""
+    theirs = np.flatnonzero(members[turns.worker])
+    when, who = turns.accepted[begun][:, None], turns.worker[begun][:, None]
+    during = (turns.accepted[theirs] < when) & (turns.submitted[theirs] > when)
+    busy: NDArray[np.bool_] = (during & (turns.worker[theirs] != who)).any(axis=1)
+    return busy

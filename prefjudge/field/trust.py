@@ -1,5 +1,6 @@
 """Trust: who may take how many HITs, whose pay waits, and which models' votes count."""
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,8 @@ from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, clim
 from prefjudge.core.shortcuts import find_shortcuts, visible
 from prefjudge.core.workers import share_interval
 from prefjudge.crowd.protocol import Crowd, RefusedError
-from prefjudge.errors import ConfigError, StudyError, quoted
+from prefjudge.database import Connection
+from prefjudge.errors import ConfigError, InputError, StudyError, quoted
 from prefjudge.evaluation.models import ModelGate, gate_model
 from prefjudge.field.publish import barred_group, climbs, trusted_group
 from prefjudge.findings.judgments import pseudonymous
@@ -52,7 +54,7 @@ from prefjudge.study.people import (
 )
 from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
 from prefjudge.study.progress import count_hits, count_judgments, count_rows, load_barred, waiting_pairs
-from prefjudge.study.store import RECOVERING, Study, load_setting, save_setting
+from prefjudge.study.store import RECOVERING, Study, current_target, load_setting, save_setting
 from prefjudge.words import many
 
 
@@ -87,6 +89,35 @@ def decisions_on_workers(study: Study) -> Decisions:
 # Who may take how many HITs, and who none any more: by the gold pairs that were answered so far.
 
 
+def hold_workers(study: Study, names: Sequence[str]) -> None:
+    """Hold workers, by pseudonym or id, until a person decides; the next `bar_workers` tells the crowd."""
+    with study.transaction(write=False) as db:
+        workers, target = load_workers(db), current_target(db)
+    ids = {name: worker for worker in workers for name in (worker, study.opaque("worker", worker))}
+    if unknown := [name for name in names if name not in ids]:
+        raise InputError(
+            f"--hold {unknown[0]}: the study has no worker of this name",
+            f"`prefjudge workers {quoted(study.folder)}` names them.",
+        )
+    held = dict.fromkeys(ids[name] for name in names)
+    if kept := held.keys() & decisions_on_workers(study).keep.keys():
+        name = study.opaque("worker", min(kept))
+        raise ConfigError(f"[screening] of study.toml keeps {name}", f"Delete the line keep.{name} first.")
+    with study.transaction() as db:
+        for worker in held:
+            save_barred(db, target, worker, f"{HELD}: by hand", time.time())
+        untold = dict.fromkeys([*_untold(db, target), *held])
+        save_setting(db, f"{_UNTOLD}{target}", json.dumps([*untold]))
+
+
+_UNTOLD = "held, and the crowd not told:"
+"""The setting that lists whom a target's crowd is still to bar."""
+
+
+def _untold(db: Connection, target: str) -> list[str]:
+    return list(json.loads(load_setting(db, f"{_UNTOLD}{target}") or "[]"))
+
+
 def barring_rule(study: Study) -> BarringRule:
     """Return the rule of a study's config."""
     screening = study.config.screening
@@ -106,12 +137,16 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
     _readmit(study, crowd, target, decided)
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
-        fast = count_workers_verdicts(db, target, TOO_FAST)
+        fast, untold = count_workers_verdicts(db, target, TOO_FAST), _untold(db, target)
     votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
     followers = _rule_followers(study) if votes else {}
-    for worker in barred if again else ():
+    for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
+    if untold:
+        with study.transaction() as db:
+            left = [worker for worker in _untold(db, target) if worker not in untold]
+            save_setting(db, f"{_UNTOLD}{target}", json.dumps(left))
     for worker, record in sorted(records.items()):
         if worker in barred or worker in decided.keep:
             continue
@@ -194,15 +229,14 @@ def exclude_barred(study: Study, target: str) -> None:
         for worker, why in decided.drop.items():
             save_exclusion(db, target, worker, f"{DECIDED}: {why}", time.time())
     rule = barring_rule(study)
-    if rule.policy in (BarringPolicy.FIRST_MISS, BarringPolicy.NEVER):
-        return
+    held_only = rule.policy in (BarringPolicy.FIRST_MISS, BarringPolicy.NEVER)
     with study.transaction(write=False) as db:
         records = load_gold_records(db, target)
         fast = count_workers_verdicts(db, target, TOO_FAST)
         barred = {
             worker: why
             for worker, why in load_barred(db, target).items()
-            if worker in records and not why.startswith(DECIDED)
+            if worker in records and not why.startswith(DECIDED) and (not held_only or why.startswith(HELD))
         }
     with study.transaction() as db:
         forget_doubt(db, target, [worker for worker, record in records.items() if rule.proves(record)])
@@ -210,10 +244,10 @@ def exclude_barred(study: Study, target: str) -> None:
             if worker in decided.keep:
                 continue
             record = records[worker]
-            if rule.policy is BarringPolicy.FIRST_MISS_WHOLE:
-                save_exclusion(db, target, worker, FAILED, time.time())
-            elif why.startswith(HELD):
+            if why.startswith(HELD):
                 save_exclusion(db, target, worker, FOLLOWED, time.time())
+            elif rule.policy is BarringPolicy.FIRST_MISS_WHOLE:
+                save_exclusion(db, target, worker, FAILED, time.time())
             elif rule.guesses(record):
                 save_exclusion(db, target, worker, GUESSED, time.time())
             elif 2 * fast.get(worker, 0) >= len(record.hits):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.core.resolving.resolutions import Change
 from prefjudge.core.runs import Scores
-from prefjudge.core.workers import Sign
+from prefjudge.core.workers import Sign, SuspectedPerson
 from prefjudge.evaluation.agreement import Agreement
 from prefjudge.evaluation.correlation import RankShift
 from prefjudge.evaluation.measures.measures import in_logarithms
@@ -671,6 +671,21 @@ def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
         rows,
         told,
         notes=(note,),
+    )
+
+
+def persons_table(persons: Iterable[SuspectedPerson]) -> Table:
+    """Return the accounts that may be one person's, a row for each group."""
+    return table(
+        "Perhaps one person each",
+        persons,
+        {
+            "workers": Column(priority=0, value=lambda one: ", ".join(one.workers)),
+            "seen": Column(head="what was seen", value=lambda one: one.text),
+        },
+        notes=(
+            "Two who take turns at one computer look so, too. To hold all: --hold WORKER for each of them.",
+        ),
     )
 
 

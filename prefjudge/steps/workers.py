@@ -15,10 +15,12 @@ import numpy as np
 from prefjudge.core.hits import CENT
 from prefjudge.core.judgments import Judgments, gather_verdicts
 from prefjudge.core.resolving.rules import fit_noisy_bradley_terry
-from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
+from prefjudge.core.shortcuts import CLIQUE, Shortcut, find_shortcuts, visible
 from prefjudge.core.workers import (
     Evidence,
     Sign,
+    SuspectedPerson,
+    find_persons,
     find_signs,
     fit_dawid_skene,
     gather_evidence,
@@ -31,16 +33,17 @@ from prefjudge.core.workers import (
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import store_url
+from prefjudge.field.trust import hold_workers
 from prefjudge.marketplace import operator as market
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, maybe, take_judgments
 from prefjudge.reading.labels import read_judgments, rehearsal_in
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few
-from prefjudge.show.statistics import remarks_table, signs_table, workers_table
+from prefjudge.show.statistics import persons_table, remarks_table, signs_table, workers_table
 from prefjudge.study import people
 from prefjudge.study.assignments import load_judgments
-from prefjudge.study.judgments import Pace, load_conduct, load_paces
+from prefjudge.study.judgments import Pace, load_conduct, load_paces, load_turns
 from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided
 from prefjudge.study.pools import load_passages, load_queries
 from prefjudge.study.progress import LoggedRemark, Stage, lacking, load_barred, load_remarks
@@ -70,6 +73,7 @@ class Observed:
     barred: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[LoggedRemark] = ()
     shortcuts: tuple[Shortcut, ...] = ()
+    persons: tuple[SuspectedPerson, ...] = ()
     rehearsal: Rehearsal | None = None
     notices: tuple[str, ...] = ()
 
@@ -100,7 +104,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
-        undecided = load_undecided(db, current_target(db))
+        undecided, turns = load_undecided(db, current_target(db)), load_turns(db)
     if not len(conduct.judgments):
         if len(kept):
             raise StudyError(
@@ -133,12 +137,23 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         hourly_all=_hourly(paces),
         hourly_floor=study.config.design.hourly_floor,
         shortcuts=shortcuts,
+        persons=tuple(
+            replace(one, workers=tuple(map(name, one.workers)))
+            for one in (*find_persons(turns), *_clique(log.workers, shortcuts))
+        ),
         rehearsal=rehearsal,
         remarks=[replace(one, worker_id=name(one.worker_id)) for one in remarks],
         held=Counter(name(one.worker_id) for one in undecided if evidence_against(one)),
         barred={name(worker): reason for worker, reason in barred.items()},
         notices=notices,
     )
+
+
+def _clique(workers: Sequence[str], shortcuts: Sequence[Shortcut]) -> tuple[SuspectedPerson, ...]:
+    """Return who vote as each other does: one person with several accounts, or a gang."""
+    twins = [one for one in shortcuts if one.rule == CLIQUE]
+    names = tuple(workers[one.worker] for one in twins)
+    return (SuspectedPerson(workers=names, text=f"each {twins[0].text}"),) if len(twins) > 1 else ()
 
 
 def _sides_by_lot(log: Judgments, rng: np.random.Generator) -> Judgments:
@@ -333,12 +348,14 @@ class WorkersResult(Shown):
 
     ``alpha`` is Krippendorff's, over the ``repeated`` pairs with more than one judgment. ``unnamed``
     judgments have no worker; ``kept`` ones were not dropped, and alpha and the rate of the left are theirs.
+    ``persons`` are accounts that may be one person's, or a gang's.
     ``remarks`` are the workers' comments, and the pairs that they could not judge.
     ``notices`` say what a reader must know.
     """
 
     workers: tuple[WorkerRow, ...]
     signs: tuple["Sign", ...]
+    persons: tuple[SuspectedPerson, ...]
     models: tuple[str, ...]
     judgments: int
     kept: int
@@ -357,6 +374,8 @@ class WorkersResult(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each worker, what stands out about them, and what they said."""
         found = [workers_table([asdict(one) for one in self.workers], self._notes())]
+        if self.persons:
+            found.append(persons_table(self.persons))
         if self.signs:
             found.append(signs_table(self.signs))
         if self.remarks:
@@ -372,7 +391,11 @@ class WorkersResult(Shown):
         )
         table = workers_table([asdict(one) for one in self.workers], [])
         shown = replace(table.only(_OF_A_SCREEN), title="")
-        signs = [f"{one.worker}: {one.text}" for one in self.signs]
+        signs = [
+            f"perhaps one person ({' '.join(f'--hold {name}' for name in one.workers)}): {one.text}"
+            for one in self.persons
+        ]
+        signs += [f"{one.worker}: {one.text}" for one in self.signs]
         pay = () if self.hourly is None else (f"At the median visible time an hour pays ${self.hourly:,}.",)
         return Screen(found=(found,), tables=(shown,), sure=(*first_few(signs, 4), *pay))
 
@@ -401,12 +424,13 @@ def workers(
     golds: Votes | None = None,
     model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
+    hold: Sequence[str] = (),
     forget: str | None = None,
     export: str | None = None,
     store: str | None = None,
     unpaid: bool = False,
 ) -> WorkersResult | PersonResult:
-    """Say how each worker works; or forget the person behind one, or export what is stored about them.
+    """Say how each worker works; hold some, forget the person behind one, or export what is stored of them.
 
     Nothing here is a reason to refuse pay: it tells whose work to look at, and how far to trust it.
 
@@ -429,6 +453,10 @@ def workers(
     ids : bool
         Show a study's worker ids. By default there are pseudonyms, which only the study's secret links to
         the ids.
+    hold : sequence of str
+        Hold these workers until you decide, by the names shown or ids: they get no more HITs, their votes do
+        not count, and their pay waits. The next ``collect`` does it; ``keep`` or ``drop`` in the config ends
+        it.
     forget : str, optional
         Forget the person behind this worker id, in the study and in its own marketplace.
     export : str, optional
@@ -463,7 +491,15 @@ def workers(
         return forget_person(person, study, store=store, unpaid=unpaid)
     if store is not None or unpaid:
         raise InputError("--store and --unpaid go with one worker", "Add --forget ID or --export ID.")
-    return examine_workers(study, judgments=judgments, golds=golds, model=model, ids=ids)
+    if hold:
+        opened = open_study(study or None)
+        if opened is None or judgments is not None:
+            raise InputError("--hold holds workers of a study", "Run: prefjudge workers STUDY --hold WORKER")
+        hold_workers(opened, hold)
+        study = opened
+    found = examine_workers(study, judgments=judgments, golds=golds, model=model, ids=ids)
+    held = f"{many(len(hold), 'worker is', 'workers are')} held from the next `collect` on, until you decide"
+    return replace(found, notices=(held, *found.notices)) if hold else found
 
 
 def examine_workers(
@@ -491,6 +527,7 @@ def examine_workers(
     return WorkersResult(
         workers=rows,
         signs=find_signs(evidence, seen.shortcuts, accuracy=seen.accuracy),
+        persons=seen.persons,
         models=tuple(str(name) for name in models),
         judgments=len(seen.log),
         kept=len(seen.kept),

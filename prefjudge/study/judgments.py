@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.runs import Names, encode
+from prefjudge.core.workers import Turns
 from prefjudge.database import Connection
 from prefjudge.study.imports import sides_known
 from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
@@ -99,18 +100,37 @@ class Pace:
     reward_cents: int
 
 
+_OF_PEOPLE = (
+    "EXISTS (SELECT 1 FROM judgments j WHERE j.assignment_id = a.assignment_id AND j.judge = 'person')"
+)
+"""The condition on assignments that simulated workers, who do all within seconds, have not made."""
+
+
 def load_paces(db: Connection) -> list[Pace]:
     """Return the pace of each assignment whose time is known."""
     return db.records(
         Pace,
-        "SELECT a.worker_id, CASE WHEN a.submitted - a.accepted < a.seconds AND EXISTS (SELECT 1 FROM "
-        "judgments j WHERE j.assignment_id = a.assignment_id AND j.judge = 'person') "
+        f"SELECT a.worker_id, CASE WHEN a.submitted - a.accepted < a.seconds AND {_OF_PEOPLE} "
         "THEN a.submitted - a.accepted ELSE a.seconds END, a.answered, "
         "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
         f"FROM {WORK} WHERE a.seconds > 0 AND a.answered > 0 "
         "AND h.target = :target ORDER BY a.worker_id, a.assignment_id",
         target=current_target(db),
     )
+
+
+def load_turns(db: Connection) -> Turns:
+    """Return when people had HITs at the target whose work is the study's."""
+    rows = db.execute(
+        f"SELECT a.worker_id, a.hit_key, coalesce(h.published, 0), a.accepted, a.submitted FROM {WORK} "
+        f"WHERE h.target = :target AND {_OF_PEOPLE} AND a.accepted <= a.submitted ORDER BY a.assignment_id",
+        target=current_target(db),
+    )
+    workers, hits = Names(), Names()
+    published, accepted, submitted = np.array([row[2:] for row in rows], dtype=np.float64).reshape(-1, 3).T
+    worker, hit = workers.encode([row[0] for row in rows]), hits.encode([row[1] for row in rows])
+    times = {"published": published, "accepted": accepted, "submitted": submitted}
+    return Turns(workers=tuple(workers), worker=worker.astype(np.int64), hit=hit.astype(np.int64), **times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

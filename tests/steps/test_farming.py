@@ -227,6 +227,42 @@ def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path)
     assert (status(served).barred, take_all(follower) > 0, count(served) > 0) == ({}, True, True)
 
 
+def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(served: Path) -> None:
+    accounts, config = [person(served, f"account {number}") for number in range(2)], served / "study.toml"
+    while sum(take_all(one) for one in accounts):
+        collect(served)
+    study = Study(served)
+    with study.transaction() as db:
+        db.execute("UPDATE judgments SET judge = 'person'")
+        db.execute("UPDATE hits SET published = 0")
+        db.execute(
+            "UPDATE assignments SET accepted = 600 * place, submitted = 600 * place + 570 FROM (SELECT "
+            "assignment_id AS one, 2 * row_number() OVER (PARTITION BY worker_id ORDER BY submitted) + "
+            "(worker_id > (SELECT min(worker_id) FROM assignments)) AS place FROM assignments) "
+            "WHERE one = assignment_id"
+        )
+    config.write_text(config.read_text().replace("100.00", "900.00"))  # all is asked again
+    found = workers(served)
+    ((group,), known) = found.persons, {row.worker for row in found.workers}
+    assert set(group.workers) == known
+    assert "began within 60 seconds after another of them had stopped" in group.text
+    first, second = group.workers
+    assert f"perhaps one person (--hold {first} --hold {second}): in " in "".join(found.screen().sure)
+    with pytest.raises(InputError, match="--hold nobody: the study has no worker of this name"):
+        workers(served, hold=["nobody", first])
+    assert status(served).barred == {}
+    held = workers(served, hold=[first, second])
+    assert held.notices[0] == "2 workers are held from the next `collect` on, until you decide"
+    assert {row.barred for row in held.workers} == {f"{HELD}: by hand"}
+    collect(served)
+    assert (list(map(take_all, accounts)), count(served)) == ([0, 0], 0)
+    config.write_text(f'{config.read_text()}\n[screening]\nkeep.{first} = "one of two at a desk"\n')
+    collect(served)
+    assert (set(status(served).barred), count(served) > 0) == ({second}, True)
+    with pytest.raises(ConfigError, match=f"keeps {first}"):
+        workers(served, hold=[first])
+
+
 class FollowingMind:
     """A mind that chooses as a function does."""
 
@@ -469,7 +505,7 @@ def test_nothing_is_published_while_too_much_is_dropped(
 def test_gold_says_how_long_a_session_hides_it(served: Path) -> None:
     found = gold(served)
     assert found.hits_before_repeat == found.gold // 3 < found.hits
-    assert f"for {found.hits_before_repeat} HITs of the study's" in found.advice
+    assert f"may do {found.hits_before_repeat} of the study's {found.hits} HITs" in found.advice
     sized = gold(served, suggest=0, file=served / "sized.tsv")
     assert sized.suggested == -(-5 * 3 * found.hits // 4), "a quarter more, for HITs that are issued again"
 
