@@ -194,8 +194,8 @@ def usual_rule(sure: float | None, driven_by: str | None) -> Sure:
     own = None if driven_by is None or taken_out(driven_by) else of_size(parse_strategy(driven_by), 10)
     rule = USUAL_RULE
     if isinstance(own, Sure) and own.runs is None:
-        rule = replace(USUAL_RULE, level=own.level, patience=own.patience)
-    return rule if sure is None else replace(rule, level=sure)
+        rule = replace(USUAL_RULE, level=own.level, patience=own.patience, loss=own.loss)
+    return rule if sure is None else replace(rule, level=sure, loss=None)
 
 
 def grown(rule: Sure, first: int, now: int) -> Sure:

@@ -222,12 +222,12 @@ class ChallengeDrive:
 
     def doubts(self, last: Round) -> str:
         """Say how many answers stay less sure than asked for, and where no newcomer is to blame."""
-        pools, level = self._challenge.pools, self._strategy.level
-        if last.chance is None or last.good is None:
+        pools, rule = self._challenge.pools, self._strategy
+        if last.chance is None or last.enough is None:
             return ""
         first = np.searchsorted(pools.query, np.arange(len(pools.queries)))
         order = np.lexsort((-last.chance, pools.query))
-        unsure = np.maximum.reduceat(last.good, first) < level
+        unsure = ~last.enough
         two = [(order[first + place]).tolist() for place in (0, 1)]  # an answer and a newcomer at least
         new = [
             pools.docs[pools.doc[row]] in self._challenge.newcomers[pools.queries[pools.query[row]]]
@@ -237,7 +237,7 @@ class ChallengeDrive:
         if not unsure.any():
             return ""
         return (
-            f"answers below P(best) = {level:g}: {int(unsure.sum()):,} of {len(unsure):,} challenged; in "
+            f"answers {rule.short}: {int(unsure.sum()):,} of {len(unsure):,} challenged; in "
             f"{int(old.sum()):,} of them the doubt is between earlier candidates, where the challenge asks "
             "for too few votes"
         )

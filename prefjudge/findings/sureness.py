@@ -111,6 +111,14 @@ def assess_study(study: Study, *, verb: str, top: bool | None = None) -> StudySu
     return StudySureness(statuses=found.counts(), confidence=sure, top=contenders)
 
 
+def assess_best(study: Study, best: BestAnswers) -> tuple[Confidence | None, ConfidenceSummary | None]:
+    """Return how sure the best-known answers are, where there are not too many queries."""
+    # The stream of random numbers is that of `resolve`: both say the same.
+    if len(best.resolutions) > SURE_QUERIES:
+        return None, None
+    return assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
+
+
 def assess_answers(
     votes: JudgmentInput, resolutions: Resolutions, *, rng: np.random.Generator, strengths: bool = False
 ) -> tuple[Confidence, ConfidenceSummary]:

@@ -119,7 +119,7 @@
       const found = duels(query), votes = votesOf(query), kept = votes.filter((vote) => !vote.dropped);
       const timed = kept.map((vote) => vote.seconds).filter(Boolean).sort((a, b) => a - b);
       parts.push(facts([["query", make("bdi", {}, query.id)], ["status", query.status], ["votes that count", query.count.toLocaleString("en")],
-        ["pairs without a vote", String(query.missing)], timed.length ? ["median time of a vote", `${(timed[(timed.length - 1) >> 1] + timed[timed.length >> 1]) / 2} s`] : null]));
+        ["pairs without a vote", String(query.missing)], query.chance ? ["the best is", among(query)] : null, timed.length ? ["median time of a vote", `${(timed[(timed.length - 1) >> 1] + timed[timed.length >> 1]) / 2} s`] : null]));
       if (found.length) parts.push(graph(query, found));
       parts.push(passages(query, found), texts(query), found.length ? meetings(query, found) : []);
       if (votes.length) parts.push(ballots(query, votes));
@@ -133,6 +133,12 @@
           .sort((a, b) => compare(b[1].key, a[1].key) || compare(b[2].key, a[2].key))));
     }
     return parts;
+  }
+  function among(query) {  // the fewest that hold the best by .9: as few as there are, the likeliest first
+    const ranked = query.docs.map((_, place) => place).sort((a, b) => query.chance[b] - query.chance[a]);
+    let [sum, count] = [0, 0];
+    while (count < ranked.length && sum < 0.9 - 1e-9) sum += query.chance[ranked[count++]];
+    return `${ranked.slice(0, count).map((place) => docOf(query, place)).join(" or ")}: ${chance(sum)}`;
   }
   function neighbours(place) {
     const at = (other, words) => (data.queries[other] ? link("query", data.queries[other].id, words) : null);
@@ -186,14 +192,14 @@
 
   function queriesView() {
     const judged = data.queries.some((query) => query.docs), sure = data.queries.some((query) => query.chance);
-    const heads = [["query"], ["question"], ...(judged ? [["status"], ["best"], ...(sure ? [["P(best)", true]] : []), ["labelled"], ["pool", true], ["votes", true], ["missing", true]] : [])];
+    const heads = [["query"], ["question"], ...(judged ? [["status"], ["best"], ...(sure ? [["P(best)", true], ["the best is"]] : []), ["labelled"], ["pool", true], ["votes", true], ["missing", true]] : [])];
     const rows = data.queries.map((query) => {
       if (!judged) return [linked("query", query.id), query.text || ""];
-      if (!query.docs) return [linked("query", query.id), "", "not pooled", "", ...(sure ? [null] : []), "", null, null, null];
+      if (!query.docs) return [linked("query", query.id), "", "not pooled", "", ...(sure ? [null, ""] : []), "", null, null, null];
       const flagged = (flags) => query.docs.filter((_, place) => flags[place]).map((doc) => data.docs[doc]).join(" ");
       const first = Math.max(...(query.chance || []).filter((chance, place) => query.best[place] && chance !== null));
       return [linked("query", query.id), query.text, query.status, flagged(query.best),
-        ...(sure ? [probable(isFinite(first) ? first : undefined)] : []), flagged(query.labelled), query.docs.length, query.count, query.missing];
+        ...(sure ? [probable(isFinite(first) ? first : undefined), query.chance ? among(query) : ""] : []), flagged(query.labelled), query.docs.length, query.count, query.missing];
     });
     return [make("h1", {tabindex: "-1"}, "All queries"), grid(many(rows.length, "query"), heads, rows)];
   }

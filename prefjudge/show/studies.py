@@ -9,7 +9,7 @@ from prefjudge.evaluation.correlation import TwoVotings
 from prefjudge.evaluation.measures.measures import ResultLists
 from prefjudge.show.boards import two_votings_columns, votings_notes
 from prefjudge.show.cells import Bold, Cell, Column, Table, table
-from prefjudge.words import chance_text, many
+from prefjudge.words import many
 
 
 def plans_table(
@@ -119,11 +119,6 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
 
 def per_query_table(rows: Sequence[Resolution]) -> Table:
     """Return each query's status, winners and, in their order, the probability that each is the best."""
-
-    def p_best(row: Resolution) -> str | None:
-        known = row.p_best
-        return " ".join(chance_text(known.get(doc, 0.0)) for doc in row.winners) if known else None
-
     return table(
         "Resolutions",
         rows,
@@ -132,8 +127,8 @@ def per_query_table(rows: Sequence[Resolution]) -> Table:
             "status": Column(),
             "winners": Column(value=lambda row: " ".join(row.winners)),
             "margin": Column("number", digits=1, priority=3),
-            "p_best": Column(head="P(best) each", value=p_best),
-            "likely": Column(head="best by .9", value=lambda row: " ".join(row.likely), priority=3),
+            "p_best": Column(head="P(best) each", value=lambda row: row.sure or None),
+            "likely": Column(head="the best is", value=lambda row: row.among, priority=3),
             "pool_size": Column("integer", "pool", priority=4),
             "votes": Column("integer", priority=4),
             "missing": Column("integer", priority=2),

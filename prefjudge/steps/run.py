@@ -170,7 +170,8 @@ def run(
         The study, with its pool and gold pairs.
     strategy : str, optional
         What to ask for: ``default``, ``round-robin:VOTES``, ``sure:PERCENT``, which is ``sure``, or one for
-        each size of pool, ``5=round-robin:3,6=sure:80``. A study keeps the one that it began with.
+        each size of pool, ``5=round-robin:3,6=sure:80``. ``loss:3`` ends a query once the answer is expected
+        to lose no more than 53 to 47 against the best. A study keeps the one that it began with.
     sure : float, optional
         Instead of a strategy: judge a query until its best answer is the best with this probability,
         such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected

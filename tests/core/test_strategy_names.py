@@ -20,6 +20,8 @@ from prefjudge.core.strategies import RoundRobin
         "3=round-robin:3,9=sure:70x8",
         "sure:90/500",
         "sure:60x10/400",
+        "loss:2.5x10/400",
+        "3=round-robin:3,9=loss:3",
     ],
 )
 def test_names_are_read_back(name: str) -> None:
@@ -32,7 +34,7 @@ def test_names_are_read_back(name: str) -> None:
      "sure", "sure:0", "sure:101", "sure:80x0", "sure:80x", "sure:nan", "sure:-1", "sure:1e1", "sure:80x1001",
      "sure:80/", "sure:80/0", "sure:80/4x2", "sure/400",
      "2=", "=sure:80", "2=sure:80,", "2=sure:80,2=sure:90", "0=sure:80", "2=default", "2=3=sure:80",
-     "leading:2"],
+     "leading:2", "loss", "loss:0", "loss:x"],
 )  # fmt: skip
 def test_other_names_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="no strategy"):

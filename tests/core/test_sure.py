@@ -50,7 +50,7 @@ def test_a_pool_is_finished_once_its_best_is_probable_enough_or_its_rounds_are_o
     votes, work = play(strategy, chances, np.random.default_rng(2))
     # Of six rounds the last ones may need two: steps, and the most votes of a pair, cut what is asked.
     assert 1 + max(number for number, _ in work) <= 8
-    believed = strategy.believe(votes)
+    believed = strategy.believe(votes)[0]
     finished = votes.sum(axis=(1, 2)) >= 0.9 * min(40 * size, (size - 1) * 2**5)
     # Draws do not depend on the pools beside a pool, so that what ended it is still to be seen.
     assert ((believed.max(axis=1) >= 0.8) | finished).all()
@@ -107,6 +107,21 @@ def test_patience_ends_what_votes_tell_too_little_of_and_goes_in_small_rounds() 
         votes = each * (1.0 - np.eye(5))[None]
         crowded = Sure(0.9, patience=10**6).ask_by(votes, np.full((1, 5), 0.2))
         assert crowded.votes.sum() == asked
+
+
+def test_by_a_loss_no_votes_are_spent_on_near_ties_and_little_is_lost() -> None:
+    chances, best = CROWD.draw_chances(100, 5, np.random.default_rng(5))
+    spent, lost = [], []
+    for strategy in (
+        Sure(0.95, crowd=one_scale(CROWD.scale)),
+        Sure(1.0, crowd=one_scale(CROWD.scale), loss=0.03),
+    ):
+        votes, _ = play(strategy, chances, np.random.default_rng(6))
+        named = strategy.believe(votes)[0].argmax(axis=1)
+        spent.append(votes.sum() / 100)
+        lost.append(float((chances[np.arange(100), best, named] - 0.5).mean()))
+    assert spent[1] < 0.7 * spent[0]
+    assert lost[1] < 0.03
 
 
 def test_coins_cost_no_more_than_the_most_votes_of_a_pool() -> None:
@@ -223,7 +238,7 @@ def test_the_crowd_costs_less_than_half_where_one_near_it_is_known(monkeypatch: 
 def test_a_simulation_believes_what_is_right_whichever_pairs_the_crowd_confuses(noise: Noise) -> None:
     chances, best = noise.draw_chances(1000, 5, np.random.default_rng(1))
     votes, _ = play(Sure(0.8), chances, np.random.default_rng(2))
-    believed = Sure(0.8).believe(votes)
+    believed = Sure(0.8).believe(votes)[0]
     right = (believed.argmax(axis=1) == best).mean()
     assert believed.max(axis=1).mean() == pytest.approx(right, abs=0.04)
 

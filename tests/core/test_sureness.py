@@ -36,7 +36,7 @@ def confidence(scales: Scales = KNOWN) -> Confidence:
     chance = np.concatenate([np.array(CHANCES[query]) for query in FOUND.queries])
     return Confidence(
         model="a model", scales=scales, draws=10, queries=FOUND.queries, docs=FOUND.docs, start=FOUND.start,
-        doc=FOUND.doc, chance=chance, good=chance, strength=np.zeros(chance.size),
+        doc=FOUND.doc, chance=chance, good=chance, loss=0.1 * (1.0 - chance), strength=np.zeros(chance.size),
         deviation=np.ones(chance.size),
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     by_id = {one.query_id: one for one in resolved_queries(FOUND, replace(confidence(), chance=chance))}
     assert by_id["one"] == Resolution(
         query_id="one", status="single", winners=("a",), margin=2.0, cycle=(), pool_size=2, votes=2,
-        missing=0, p_best={"a": 0.1235, "b": 0.2}, likely=("b", "a"),
+        missing=0, p_best={"a": 0.1235, "b": 0.2}, likely=("b", "a"), loss={"a": 0.02, "b": 0.08},
     )  # fmt: skip
     assert (by_id["ring"].status, by_id["ring"].cycle) == ("cycle", ("a", "b", "c"))
     assert (by_id["thin"].status, by_id["thin"].missing, by_id["thin"].winners) == ("sparse", 4, ())

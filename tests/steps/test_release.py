@@ -92,6 +92,12 @@ def test_what_is_released_can_be_used_again(judged: Path, tmp_path: Path) -> Non
         if not v["dropped"]
     ]
     assert {w["assignment"] for w in lines(folder / "assignments.jsonl")} >= {v["assignment"] for v in votes}
+    likely: dict[str, float] = Counter()
+    for row in lines(folder / "likely.jsonl"):
+        likely[row["query"]] += row["p_best"]
+        assert 0.0 <= row["loss"] < 0.5
+    assert likely.keys() == sizes.keys() - {"query_id"}
+    assert min(likely.values()) >= 0.8999
 
 
 def test_nobody_and_nothing_secret_is_in_it(judged: Path) -> None:

@@ -153,7 +153,8 @@ def test_the_numbers_are_those_of_the_verbs(judged: Path) -> None:
     assert f"Committed: ${state.committed} of a budget of ${state.budget}." in page
     for one in found.per_query:
         sure = " ".join(chance_text(one.p_best[doc]) for doc in one.winners)
-        row = rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{sure}\s+{one.status}\s"
+        row = rf"{one.query_id}\s+.*\s+.*\s+{' '.join(one.winners)}\s+{sure}\s+"
+        row += rf"{one.among if len(one.likely) > 1 else ''}\s+{one.status}\s"
         assert re.search(row, page)
     assert found.confidence is not None
     assert found.confidence.words[0][1:] in page

@@ -356,11 +356,11 @@ def test_a_challenge_says_where_its_newcomers_settle_nothing() -> None:
     )
     asked = next_challenge_round(drive._challenge, judgments_of(), USUAL_RULE)
     chance = np.array([0.5, 0.4, 0.1, 0.3, 0.1, 0.6, 0.95, 0.05, 0.0])  # of a, b, x each
-    assert drive.doubts(replace(asked, chance=chance, good=chance)).startswith(
+    assert drive.doubts(replace(asked, chance=chance, enough=np.array([False, False, True]))).startswith(
         "answers below P(best) = 0.9: 2 of 3 challenged; in 1 of them the doubt is between earlier candidates"
     )
     sure = np.array([0.95, 0.05, 0.0] * 3)
-    assert drive.doubts(replace(asked, chance=sure, good=sure)) == ""
+    assert drive.doubts(replace(asked, chance=sure, enough=np.ones(3, dtype=bool))) == ""
 
 
 @pytest.mark.parametrize(

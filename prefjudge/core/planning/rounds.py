@@ -97,8 +97,8 @@ def parse_strategy(text: str) -> Strategy:
         gone = taken_out(text)
         raise ValueError(
             (f"{gone} is gone: sure finds as many winners with fewer votes" if gone else "")
-            or f"no strategy {text!r}: choose from default, round-robin:VOTES, sure:PERCENT, runs:PERCENT, "
-            "or one for each size of pool, such as 4=round-robin:3,6=sure:80"
+            or f"no strategy {text!r}: choose from default, round-robin:VOTES, sure:PERCENT, loss:PERCENT, "
+            "runs:PERCENT, or one for each size of pool, such as 4=round-robin:3,6=sure:80"
         ) from None
     return found
 
@@ -107,6 +107,9 @@ def _parse_one(text: str) -> Strategy:
     kind, _, rest = text.partition(":")
     if kind == "sure":
         return _parse_sure(rest)
+    if kind == "loss":
+        made = _parse_sure(rest)
+        return replace(made, level=1.0, loss=made.level)
     if kind == "runs":
         sure, *named = rest.split(":")
         names = (name.replace("%3A", ":").replace("%25", "%") for name in named)
@@ -116,10 +119,10 @@ def _parse_one(text: str) -> Strategy:
         return found
     if kind != "round-robin":
         raise ValueError
-    made = RoundRobin(_whole(rest)) if rest else RoundRobin()
-    if made.votes_per_pair > _LARGEST_NUMBER:
+    robin = RoundRobin(_whole(rest)) if rest else RoundRobin()
+    if robin.votes_per_pair > _LARGEST_NUMBER:
         raise ValueError
-    return made
+    return robin
 
 
 def _parse_sure(text: str) -> Sure:
@@ -166,8 +169,8 @@ class Round:
     they are even."""
     chance: Floats | None = None
     """Shape (n_rows,): for each row, the probability of being the best, where the strategy asks by it."""
-    good: Floats | None = None
-    """Shape (n_rows,): the same of being the best or as good: by this a strategy ends."""
+    enough: Flags | None = None
+    """Shape (n_queries,): which of them are told as well as the strategy wants, where it asks by this."""
     orders: tuple[OrderChance, ...] = ()
     """How sure the order of neighbours on the board is, where they are to be told apart."""
 
@@ -194,7 +197,8 @@ def next_round(
     """
     rank = _ranks(pools, best_known)
     found = _confidence(judgments, pools, strategy)
-    chance, good = (None, None) if found is None else _by_row(found, pools)
+    told = None if found is None else _by_row(found, pools)
+    chance, enough = (None, None) if told is None else (told[0], np.zeros(len(pools.queries), dtype=bool))
     trust, crowd = (None, None) if found is None else (found.trust, found.scales)
     aim = _aim(strategy, pools, gains, chance)
     leaders = np.zeros(pools.query.size, dtype=bool)
@@ -210,16 +214,17 @@ def next_round(
             rows, order = _ordered(stack, row_of, rank)
             played = _permuted(stack.votes, order)
             one = of_size(strategy, rows.shape[1])
-            if isinstance(one, Sure) and chance is not None and good is not None:
+            if isinstance(one, Sure) and told is not None and chance is not None and enough is not None:
                 believed = chance[rows]
                 # The best of one candidate needs no votes.
                 judged = np.asarray(played.any(axis=(1, 2))) | (rows.shape[1] == 1)
                 leaders[rows] = most_probable(believed) & judged[:, None]
                 stakes = None if aim is None else aim.stakes(rows, one.level)
                 weighed = _permuted(by_trust, order)
-                asked = replace(one, crowd=crowd).ask_by(
-                    played, believed, stakes, good=good[rows], weighed=weighed
-                )
+                fine = one.enough(told[:, rows])
+                enough[stack.queries + block.first] = fine
+                by = replace(one, crowd=crowd)
+                asked = by.ask_by(played, believed, stakes, enough=fine, weighed=weighed)
                 value = worth(weighed, believed, stakes, crowd=crowd)
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
@@ -252,7 +257,7 @@ def next_round(
         open=is_open,
         leaders=leaders,
         chance=chance,
-        good=good,
+        enough=enough,
         orders=() if aim is None else aim.orders,
     )
 
@@ -281,13 +286,12 @@ def _confidence(judgments: Judgments, pools: Pools, strategy: Strategy) -> Confi
     return assess_confidence(judgments, pools=pools, rng=np.random.default_rng(_SEED), scales=sure[0].crowd)
 
 
-def _by_row(found: Confidence, pools: Pools) -> tuple[Floats, Floats]:
-    """Return each pool row's probability of being the best, and of being as good as it."""
-    chances = np.empty((2, pools.query.size))
+def _by_row(found: Confidence, pools: Pools) -> Floats:
+    """Return the first three :data:`FIGURES` of each of the pools' rows."""
+    told = np.empty((3, pools.query.size))
     # Its rows are sorted by document within each query, as those of a tournament are.
-    chances[:, np.lexsort((pools.doc, pools.query))] = found.chance, found.good
-    chance, good = chances
-    return chance, good
+    told[:, np.lexsort((pools.doc, pools.query))] = found.chance, found.good, found.loss
+    return told
 
 
 def within(most: int | None, wanted: Counts, value: Floats) -> Counts:

@@ -63,10 +63,10 @@ class Crowds:
         """Return the crowd of one study."""
         return Scales(scale=self.scale[study], weight=self.weight[study], lapses=np.array(LAPSES))
 
-    def chances(self, judged: Judged, *, draws: int) -> Floats:
-        """Return how probably each candidate is the best, shape (n, k)."""
+    def tell(self, judged: Judged, *, draws: int) -> Floats:
+        """Return the first three :data:`FIGURES` of each candidate, shape (3, n, k)."""
         votes, size = judged.votes, judged.votes.shape[1]
-        chance = np.zeros(votes.shape[:2])
+        found = np.zeros((3, *votes.shape[:2]))
         for number, lapses in enumerate(LAPSES):
             weight = self.weight[judged.study, number]
             some = np.flatnonzero(weight)
@@ -78,8 +78,8 @@ class Crowds:
                     None if by_orders(size, lapses) else fit_strengths(votes[some], scale=scale, within=1e-6)
                 )
                 told = tell_best(votes[some], fit, scale=scale, draws=draws, rng=rng, lapses=lapses)
-                chance[some] += weight[some, None] * told.chance
-        return np.asarray(chance / chance.sum(axis=1, keepdims=True))
+                found[:, some] += weight[some, None] * np.stack([told.chance, told.chance, told.loss])
+        return found
 
 
 def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
@@ -432,7 +432,7 @@ class Sure:
     """
 
     level: float
-    """The probability of being the best at which a pool is finished, above 0 and up to 1."""
+    """The probability of being the best, or as good, at which a pool is finished, above 0 and up to 1."""
     rounds: int = 25
     """In about how many rounds a pool is finished at the latest. More rounds need fewer votes."""
     crowd: Scales | None = None
@@ -445,18 +445,29 @@ class Sure:
     runs: tuple[str, ...] | None = None
     """Ask where it tells most which of two runs is better, until the order of neighbours on the board has
     this probability; of two runs where they are named. By default it is the best answers that count."""
+    loss: float | None = None
+    """Finish a pool where the share of votes that would prefer the best to the likeliest is no more than this
+    over a half, as expected; the level counts no more. Near ties then cost no votes."""
 
     @property
     def name(self) -> str:
         """Return ``sure:80``, ``sure:80x10`` in another number of rounds, ``sure:80/400`` with patience.
 
-        For runs it is ``runs:80``, and ``runs:80:one:other`` for two that are named.
+        By a loss it is ``loss:3``. For runs it is ``runs:80``, and ``runs:80:one:other`` for two that are
+        named.
         """
         rounds = "" if self.rounds == Sure(1.0).rounds else f"x{self.rounds}"
         patience = "" if self.patience is None else f"/{self.patience}"
         named = "".join(":" + run.replace("%", "%25").replace(":", "%3A") for run in self.runs or ())
+        if self.loss is not None:
+            return f"loss:{100 * self.loss:.10g}{rounds}{patience}"
         kind = "sure" if self.runs is None else "runs"
         return f"{kind}:{100 * self.level:.10g}{rounds}{patience}{named}"
+
+    @property
+    def short(self) -> str:
+        """What an answer is that is not told as well as is wanted."""
+        return f"below P(best) = {self.level:g}" if self.loss is None else f"above a loss of {self.loss:.10g}"
 
     @property
     def share(self) -> float:
@@ -465,11 +476,12 @@ class Sure:
 
     def ask(self, votes: Floats) -> Asked:
         """Ask for the next round of the pools whose best is not probable enough by a fit of these votes."""
-        return self.ask_by(votes, self.believe(votes))
+        told = self.believe(votes)
+        return self.ask_by(votes, told[0], enough=self.enough(told))
 
     def leaders(self, votes: Floats) -> Flags:
         """Return the most probable best; all where nothing tells them apart."""
-        return most_probable(self._chance(votes, _contested))
+        return most_probable(self._told(votes, _contested)[0])
 
     def learn(self, votes: Floats) -> "Sure":
         """Return the strategy with the crowd that these votes tell."""
@@ -478,37 +490,51 @@ class Sure:
         return replace(self, crowd=likely_crowd(votes[:_SAMPLE]))
 
     def believe(self, votes: Floats) -> Floats:
-        """Return the probability that each candidate is the best, shape (n, k)."""
-        return self._chance(votes, lambda chance: chance.max(axis=1) >= self.level - _NEAR)
+        """Return the first three :data:`FIGURES` of each candidate, shape (3, n, k)."""
+        return self._told(votes, self._nearly)
 
-    def _chance(self, votes: Floats, in_doubt: Callable[[Floats], Flags]) -> Floats:
+    def enough(self, told: Floats) -> Flags:
+        """Return which pools are told as well as is wanted, shape (n,), from such figures."""
+        if self.loss is not None:
+            return np.asarray(_of_likeliest(told) <= self.loss)
+        # Which of two equals is named makes no difference: no vote is spent on that.
+        return np.asarray(told[1].max(axis=1) >= self.level)
+
+    def _nearly(self, told: Floats) -> Flags:
+        if self.loss is not None:
+            return np.asarray(_of_likeliest(told) <= 1.5 * self.loss)
+        return np.asarray(told[1].max(axis=1) >= self.level - _NEAR)
+
+    def _told(self, votes: Floats, in_doubt: Callable[[Floats], Flags]) -> Floats:
         """Return the same, of many draws for the pools that are in doubt by few."""
         crowd = self.learn(votes).crowd
         assert crowd is not None
-        chance, *_ = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)
-        some = np.flatnonzero(in_doubt(chance))
+        told = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)[:3]
+        some = np.flatnonzero(in_doubt(told))
         if some.size:
-            chance[some], *_ = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)
-        return chance
+            told[:, some] = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)[:3]
+        return told
 
     def ask_in(self, judged: Judged, crowds: Crowds) -> Asked:
         """Ask for the next round of pools of several studies, each of which has told its own crowd."""
-        chance = crowds.chances(judged, draws=_DRAWS)
-        some = np.flatnonzero(chance.max(axis=1) >= self.level - _NEAR)
+        told = crowds.tell(judged, draws=_DRAWS)
+        some = np.flatnonzero(self._nearly(told))
         if some.size:
-            chance[some] = crowds.chances(judged.only(some), draws=_MANY_DRAWS // 2)
+            told[:, some] = crowds.tell(judged.only(some), draws=_MANY_DRAWS // 2)
+        chance, enough = told[0], self.enough(told)
         if self.patience is None:
-            return self.ask_by(judged.votes, chance)
+            return self.ask_by(judged.votes, chance, enough=enough)
         asked = []
         for study in np.unique(judged.study).tolist():  # what a vote is worth hangs on the crowd
             own = np.flatnonzero(judged.study == study)
-            one = replace(self, crowd=crowds.of(study)).ask_by(judged.votes[own], chance[own])
+            by = replace(self, crowd=crowds.of(study))
+            one = by.ask_by(judged.votes[own], chance[own], enough=enough[own])
             asked.append(Asked(own[one.pool], one.x, one.y, one.votes))
         return joined(asked)
 
     def leaders_in(self, judged: Judged, crowds: Crowds) -> Flags:
         """Return the most probable best of pools of several studies."""
-        return most_probable(crowds.chances(judged, draws=_MANY_DRAWS))
+        return most_probable(crowds.tell(judged, draws=_MANY_DRAWS)[0])
 
     def ask_by(
         self,
@@ -516,18 +542,17 @@ class Sure:
         chance: Floats,
         stakes: Stakes | None = None,
         *,
-        good: Floats | None = None,
+        enough: Flags | None = None,
         weighed: Floats | None = None,
     ) -> Asked:
         """Return what to ask for, given the probability that each candidate is the best, shape (n, k).
 
         By default as much hangs on each best answer, all votes weigh the same, and none is as good as the
-        best; ``weighed`` are those by the trust in their workers, and ``good`` is how probably each candidate
-        is the best or as good as it.
+        best; ``weighed`` are those by the trust in their workers, and ``enough`` says which pools are told.
         """
         if votes.shape[1] == 1:
             return NOTHING
-        is_open = self.open(votes, chance, stakes, good=good, weighed=weighed)
+        is_open = self.open(votes, chance, stakes, enough=enough, weighed=weighed)
         lacks = np.where(is_open, self._lacking(votes), 0)
         first = ~votes.any(axis=(1, 2)) & (lacks > 0)
         duels = _duels(chance) * (1.0 if stakes is None else stakes.cost)
@@ -544,7 +569,7 @@ class Sure:
         chance: Floats,
         stakes: Stakes | None = None,
         *,
-        good: Floats | None = None,
+        enough: Flags | None = None,
         weighed: Floats | None = None,
     ) -> Flags:
         """Return which pools are not finished, shape (n,)."""
@@ -554,8 +579,7 @@ class Sure:
         # A pool that nobody has judged is never finished, however low the level; nor is one with a candidate
         # who met nobody: the model takes him for an average one.
         new = (total == 0) | _unseen(votes).any(axis=1)
-        # Which of two equals is named makes no difference: no vote is spent on that.
-        unsure = (chance if good is None else good).max(axis=1) < self.level
+        unsure = chance.max(axis=1) < self.level if enough is None else ~enough
         if stakes is not None:
             new, unsure = new & stakes.counts, stakes.cost.any(axis=(1, 2)) & (not stakes.told)
         if self.patience is not None:
@@ -588,8 +612,14 @@ def most_probable(chance: Floats) -> Flags:
     return np.asarray(chance >= chance.max(axis=1, keepdims=True))
 
 
-def _contested(chance: Floats) -> Flags:
+def _of_likeliest(told: Floats) -> Floats:
+    """Return what is expected to be lost by naming the most probable best, shape (n,)."""
+    return np.asarray(np.take_along_axis(told[2], told[0].argmax(axis=1)[:, None], axis=1)[:, 0])
+
+
+def _contested(told: Floats) -> Flags:
     """Return in which pools luck may tell who of two is the most probable best, shape (n,)."""
+    chance = told[0]
     if chance.shape[1] == 1:
         return np.zeros(len(chance), dtype=bool)
     two = np.partition(chance, -2, axis=1)[:, -2:]

@@ -22,7 +22,7 @@ from prefjudge.core.resolving.scales import (
     learn_trust,
     one_scale,
 )
-from prefjudge.core.resolving.shapes import average_chances, draw_shapes, learn_shapes
+from prefjudge.core.resolving.shapes import FIGURES, average_chances, draw_shapes, learn_shapes
 from prefjudge.core.resolving.tournaments import Floats, Index, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels
 from prefjudge.core.shortcuts import Shortcut
@@ -65,6 +65,8 @@ class Confidence:
     good: Floats
     """Shape (n_candidates,): the probability that it is the best or as good as the best, by all shapes of
     strengths or by the plain one, whichever is greater: no votes are needed to tell equals apart."""
+    loss: Floats
+    """Shape (n_candidates,): how far the share of votes that would prefer the best to it is over a half."""
     strength: Floats
     deviation: Floats
     """Shape (n_candidates,): the strength and its posterior standard deviation, in logits, as if nothing were
@@ -122,23 +124,22 @@ def assess_confidence(
     seed = int(rng.integers(1 << 32))
     if learning and draws:
         scales = learn_shapes(judgments, scales, seed=seed, pools=pools, trust=trust, strengths=strengths)
-    parts: list[tuple[Index, Codes, Floats, Floats, Floats, Floats]] = []
+    parts: list[tuple[Index, Codes, Floats]] = []
     for block in tournaments(judgments, pools=pools):
-        n = block.doc.size
-        chance, good, strength, deviation = np.zeros((4, n))
+        figures = np.zeros((len(FIGURES), block.doc.size))
         compared, known = block.compared()
         share = compared.sizes / np.maximum(block.sizes, 1)
         if compared is not block:  # of whom nobody compared we know what we knew before any vote
-            chance += (1.0 if draws else np.nan) / block.sizes[block.query]
-            good += chance
-            deviation += scales.mean
+            usual = (1.0 if draws else np.nan) / block.sizes[block.query]
+            figures[:3] = usual, usual, (0.5 - scales.error) * (1.0 - usual)
+            figures[4] = scales.mean
         for stack in vote_matrices(compared, ties=0.5, strengths=strengths, cells=1 << 20, trusting=trust):
             found = average_chances(stack.votes, scales, draws=draws, seed=seed, cast=stack.cast)
-            rows = known[stack.rows]
-            chance[rows], good[rows], strength[rows], deviation[rows] = found
-            chance[rows] *= share[stack.queries][:, None]
-            good[rows] *= share[stack.queries][:, None]
-        parts.append((block.sizes, block.doc, chance, good, strength, deviation))
+            met = share[stack.queries][:, None]
+            found[:3] *= met
+            found[2] += (0.5 - scales.error) * (1.0 - met)
+            figures[:, known[stack.rows]] = found
+        parts.append((block.sizes, block.doc, figures))
     vocabulary = pools if pools is not None else judgments
     return Confidence(
         model="bradley-terry",
@@ -148,10 +149,7 @@ def assess_confidence(
         docs=vocabulary.docs,
         start=np.concatenate([[0], np.cumsum(np.concatenate([part[0] for part in parts]))]),
         doc=np.concatenate([part[1] for part in parts]),
-        chance=np.concatenate([part[2] for part in parts]),
-        good=np.concatenate([part[3] for part in parts]),
-        strength=np.concatenate([part[4] for part in parts]),
-        deviation=np.concatenate([part[5] for part in parts]),
+        **dict(zip(FIGURES, np.concatenate([part[2] for part in parts], axis=1), strict=True)),
         trust=trust,
     )
 
@@ -479,15 +477,15 @@ def resolved_queries(resolutions: Resolutions, confidence: Confidence | None) ->
     """Return the resolution of each query, with the probabilities where they are known."""
     if confidence is None:
         return tuple(resolutions)
-    docs = [resolutions.docs[code] for code in resolutions.doc.tolist()]
-    chance, start = confidence.chance.tolist(), resolutions.start.tolist()
+    docs, start = [resolutions.docs[code] for code in resolutions.doc.tolist()], resolutions.start.tolist()
+    chances, losses = (figure.round(4).tolist() for figure in (confidence.chance, confidence.loss))
     found = []
     for one, a, b in zip(resolutions, start, start[1:], strict=False):
-        p_best = {doc: round(p, 4) for doc, p in sorted(zip(docs[a:b], chance[a:b], strict=True))}
+        p_best, loss = (dict(sorted(zip(docs[a:b], each[a:b], strict=True))) for each in (chances, losses))
         ranked = sorted(p_best, key=lambda doc: -p_best[doc])
         reached = np.cumsum([p_best[doc] for doc in ranked])
         likely = tuple(ranked[: 1 + int(np.searchsorted(reached, _LIKELY - 1e-9))])
-        found.append(replace(one, p_best=p_best, likely=likely))
+        found.append(replace(one, p_best=p_best, likely=likely, loss=loss))
     return tuple(found)
 
 

@@ -364,14 +364,20 @@ _LEAST_LOG = np.float32(-87)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """How votes err: the scale of each query, and one share of lapses."""
+    """How votes err: the scale of each query, and one share of lapses.
+
+    The votes that are not tossed, the share ``heed``, see the same order of strengths further apart, by the
+    factor ``stretch``, so that all together err as often as without lapses.
+    """
 
     scale: Floats
+    stretch: Floats
+    heed: Floats
     lapses: float
-    tastes: float = 0.0
+    tastes: float
 
     def only(self, some: slice | Flags) -> "_Model":
-        return replace(self, scale=self.scale[some])
+        return replace(self, scale=self.scale[some], stretch=self.stretch[some], heed=self.heed[some])
 
     def weigh(
         self, votes: Floats, cast: CastVotes | None, proposal: Proposal, net: Singles, turn: Floats
@@ -384,14 +390,23 @@ class _Model:
         if self.tastes:
             weight = _with_tastes(votes, strength, self.tastes) - log_density
         else:
-            weight = _log_likelihood(votes, strength, self.scale, self.lapses, cast) - log_density
+            weight = self._log_likelihood(votes, strength, cast) - log_density
         pull = (0.5 / self.scale**2).astype(np.float32)[:, None]
         weight -= pull * np.einsum("nkd,nkd->nd", strength, strength)
         weight -= (len(net) * np.log(self.scale)).astype(np.float32)[:, None]
         return strength, weight
 
+    def _log_likelihood(self, votes: Floats, strength: Singles, cast: CastVotes | None) -> Singles:
+        """Return the log probability of the votes under each draw, shape (n, draws)."""
+        if cast is not None:
+            return cast.log_likelihood(strength, 0.5 * float(self.stretch[0]), float(self.heed[0]))
+        if not self.lapses:
+            return _without(votes, strength)
+        odds = _odds(self.stretch[:, None, None].astype(np.float32) * strength)
+        return _with_lapses(votes, odds, self.heed.astype(np.float32))
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What the votes tell by one model."""
 
@@ -399,6 +414,8 @@ class Told:
     """Shape (n, k): how probably each candidate is the best."""
     evidence: Floats
     """Shape (n,): the log probability of the votes before any is seen."""
+    loss: Floats
+    """Shape (n, k): by how much the share of votes that would prefer the best to it is over a half."""
     tied: Floats
     """Shape (n, k): how probably each is the best if two are, by how many times more probable that makes the
     votes; 0 where this was not asked, or only orders count."""
@@ -433,18 +450,20 @@ def tell_best(
     """
     n, k, _ = votes.shape
     if k == 1:
-        return Told(chance=np.ones((n, 1)), evidence=np.zeros(n), tied=np.zeros((n, 1)))
+        return Told(np.ones((n, 1)), np.zeros(n), loss=np.zeros((n, 1)), tied=np.zeros((n, 1)))
     if is_exact(k, lapses) or by_orders(k, lapses):
         chance, evidence = (
             sum_orders(votes, _errors(scale), cast)
             if is_exact(k, lapses)
             else draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast)
         )
-        return Told(chance=chance, evidence=evidence, tied=np.zeros((n, k)))
+        loss = (0.5 - np.reshape(_errors(scale), (-1, 1))) * (1.0 - chance)
+        return Told(chance, evidence, loss=loss, tied=np.zeros((n, k)))
     assert fit is not None, "draws of strengths come from about it"
     turns = rotations(k - 1, rng, many=1 + _AGAIN if alike else max(1 + _AGAIN, min(n, _ROTATIONS // k**2)))
     model, first = _model(scale, lapses, n, tastes), np.arange(n) % (1 if alike else len(turns))
-    chance, tied, evidence = np.empty((n, k)), np.zeros((n, k)), np.empty(n)
+    chance, loss, tied, evidence = np.empty((n, k)), np.empty((n, k)), np.zeros((n, k)), np.empty(n)
+    stretch = model.stretch.astype(np.float32)
     for some, strength, logs in _samples(votes, fit, model, draws, turns, first, cast):
         # Only ratios of weights count; less the greatest no exponential overflows, and not all underflow.
         top = logs.max(axis=1).astype(np.float64)
@@ -453,11 +472,14 @@ def tell_best(
         evidence[some] = top + np.log(total / weight.shape[1])
         best = strength.argmax(axis=1)[:, None]
         chance[some] = _shares(best, weight, k) / total[:, None]
+        odds = _odds(stretch[some, None, None] * strength)
+        lost = np.einsum("nkd,nd->nk", (1 - odds) / (1 + odds), weight)
+        loss[some] = (0.5 * model.heed[some] / total)[:, None] * lost
         if ties:
             weight, second = _as_tied(strength, best, weight, model.scale[some])
             both = _shares(best, weight, k) + _shares(second, weight, k)
             tied[some] = 0.5 * both / total[:, None]
-    return Told(chance=chance, evidence=evidence, tied=tied)
+    return Told(chance, evidence, loss=loss, tied=tied)
 
 
 _TIED = 0.1
@@ -532,7 +554,13 @@ def log_evidences(
 
 def _model(scale: float | Floats, lapses: float, n: int, tastes: float = 0.0) -> _Model:
     wide = np.broadcast_to(np.asarray(scale, dtype=np.float64), n)
-    return _Model(scale=wide, lapses=lapses, tastes=tastes)
+    different, of = np.unique(wide, return_inverse=True)
+    noises = [LapseNoise(error=error_of_scale(one), lapses=min(lapses, _HALF)) for one in different.tolist()]
+    stretch = np.array([noise.scale for noise in noises]) / different
+    # Over the tastes of a pair the logistic is about one of a smaller difference (MacKay 1992).
+    stretch /= math.sqrt(1.0 + math.pi / 8.0 * tastes**2)
+    heed = np.array([1.0 - noise.tossed for noise in noises])
+    return _Model(scale=wide, stretch=stretch[of], heed=heed[of], lapses=lapses, tastes=tastes)
 
 
 def _errors(scale: float | Floats) -> float | Floats:
@@ -556,7 +584,6 @@ def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.G
         chances = np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error)
         chances[:, range(k), range(k)] = 0.5
         return chances
-    noise = LapseNoise(error=error, lapses=min(lapses, _HALF))
     strength = np.empty((n, k))
     turns = rotations(k - 1, rng, many=1 + _AGAIN)
     fit, model = fit_strengths(votes, scale=scale), _model(scale, lapses, n)
@@ -564,8 +591,8 @@ def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.G
         # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
         one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
         strength[some] = drawn[np.arange(one.size), :, one]
-    gap = noise.scale / scale * (strength[:, :, None] - strength[:, None, :])
-    found: Floats = 0.5 + 0.5 * (1.0 - noise.tossed) * np.tanh(0.5 * gap)
+    gap = model.stretch[:, None, None] * (strength[:, :, None] - strength[:, None, :])
+    found: Floats = 0.5 + 0.5 * model.heed[:, None, None] * np.tanh(0.5 * gap)
     return found
 
 
@@ -618,26 +645,8 @@ def _samples(
         yield some, strength, weight
 
 
-def _log_likelihood(
-    votes: Floats, strength: Singles, scale: Floats, lapses: float, cast: CastVotes | None
-) -> Singles:
-    """Return the log probability of the votes under each draw, shape (n, draws)."""
-    if cast is None and not lapses:
-        return _without(votes, strength)
-    different, of = np.unique(scale, return_inverse=True)
-    noises = [LapseNoise(error=error_of_scale(one), lapses=min(lapses, _HALF)) for one in different.tolist()]
-    # The votes that are not tossed see the same order of strengths further apart, so that all together err as
-    # often as without lapses.
-    apart = 0.5 * np.array([noise.scale for noise in noises]) / different
-    heed = 1.0 - np.array([noise.tossed for noise in noises])
-    if cast is not None:
-        return cast.log_likelihood(strength, float(apart[0]), float(heed[0]))
-    return _with_lapses(votes, strength, apart[of].astype(np.float32), heed[of].astype(np.float32))
-
-
-def _with_lapses(votes: Floats, strength: Singles, apart: Singles, heed: Singles) -> Singles:
-    total = np.zeros((votes.shape[0], strength.shape[2]), dtype=np.float32)
-    odds = _odds(2.0 * apart[:, None, None] * strength)
+def _with_lapses(votes: Floats, odds: Singles, heed: Singles) -> Singles:
+    total = np.zeros((votes.shape[0], odds.shape[2]), dtype=np.float32)
     # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
     query, one, other = np.nonzero(np.triu(votes + votes.transpose(0, 2, 1), 1))
     swapped = votes[query, one, other] == 0

@@ -30,7 +30,7 @@ from prefjudge.core.resolving.tournaments import (
     wins,
 )
 from prefjudge.core.runs import Codes, Qrels, encode
-from prefjudge.words import many
+from prefjudge.words import chance_text, many, some
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -76,6 +76,21 @@ class Resolution:
     """The probability that each candidate is the best, by doc_id; empty where it was not asked."""
     likely: tuple[str, ...] = ()
     """The fewest candidates among whom the best is with a probability of 0.9, the likeliest first."""
+    loss: dict[str, float] = field(default_factory=dict)
+    """How far the share of votes that would prefer the best to each is expected to be over a half."""
+
+    @property
+    def sure(self) -> str:
+        """The probability that each winner is the best, in their order; empty where it was not asked."""
+        return " ".join(chance_text(self.p_best.get(doc, 0.0)) for doc in self.winners if self.p_best)
+
+    @property
+    def among(self) -> str:
+        """The likely candidates with the probability that one is the best: ``d3 or d7: 0.93``."""
+        if not self.likely:
+            return ""
+        names = some(self.likely, between=" or ")
+        return f"{names}: {chance_text(sum(self.p_best[doc] for doc in self.likely))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,10 @@ AHEAD, CLASSES = (slice(first, first + len(RIGHT)) for first in (5, 10))
 """One is better than the others, who are alike; or several are. Within a class all are alike."""
 FURTHER = 2.2
 """By what factor strengths are closer, or further apart."""
+FIGURES = ("chance", "good", "loss", "strength", "deviation")
+"""How probably a candidate is the best; the best or as good, by all shapes or by the plain one, whichever is
+more; by how much the share of votes that would prefer the best to it is over a half; how strong it is, and
+how well that is known, in logits, as if nothing were a lapse."""
 _BEFORE = np.array([6.0, 0.05, 0.1, 0.4, 0.2, *[0.02] * 10])
 """How common the shapes are before any vote, worth as many queries."""
 _LEARN_FROM, _LEARN_BY = 250, 1000
@@ -74,25 +78,25 @@ def learn_shapes(
 
 def average_chances(
     votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None = None
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return each candidate's chance to be the best, what is enough, strength and its deviation.
+) -> Floats:
+    """Return what :data:`FIGURES` names of each candidate, shape (5, n, k).
 
-    All have the shape (n, k). Enough is how probably it is the best or as good, by all shapes or by the plain
-    one, whichever is more. The ``draws`` of each query are shared out among the scales; with 0 every
-    chance is nan. The same votes have the same chances by one ``seed``, whatever stands beside them. ``cast``
-    are the same votes with the trust in each, where it is not the same in all: ``votes`` are worth it.
+    The ``draws`` of each query are shared out among the scales; with 0 all but the last two are nan. The same
+    votes have the same figures by one ``seed``, whatever stands beside them. ``cast`` are the same votes with
+    the trust in each, where it is not the same in all: ``votes`` are worth it.
     """
     mix, told, mean, deviation = _by_shape(votes, scales, draws=draws, seed=seed, cast=cast)
-    if mix.shape[2] == 1:
-        return *mix[:, :, PLAIN], mean, deviation
-    assert scales.shapes is not None
-    share = _belongs(told, scales.shapes)
-    chance = np.einsum("ns,nsk->nk", share, mix[0])
-    # No number of votes tells two equals from two that are close: what is close is to be told all the same.
-    share[:, TIED] = 0.0
-    good = np.einsum("ns,nsk->nk", share / share.sum(axis=1, keepdims=True), mix[1])
-    good = np.maximum(good, mix[1, :, PLAIN])
-    return chance, good, mean, deviation
+    found = mix[:, :, PLAIN]
+    if mix.shape[2] > 1:
+        assert scales.shapes is not None
+        share = _belongs(told, scales.shapes)
+        found = np.einsum("ns,mnsk->mnk", share, mix)
+        # No number of votes tells two equals from two that are close: what is close is to be told all the
+        # same.
+        share[:, TIED] = 0.0
+        good = np.einsum("ns,nsk->nk", share / share.sum(axis=1, keepdims=True), mix[1])
+        found[1] = np.maximum(good, mix[1, :, PLAIN])
+    return np.concatenate([found, mean[None], deviation[None]])
 
 
 def _belongs(logs: Floats, share: Floats) -> Floats:
@@ -105,9 +109,9 @@ def _belongs(logs: Floats, share: Floats) -> Floats:
 def _by_shape(
     votes: Floats, scales: Scales, *, draws: int, seed: int, cast: CastVotes | None, alike: bool = True
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the chances to be the best and as good as it, how probable votes are, and the strengths.
+    """Return the first three :data:`FIGURES`, how probable votes are, and the strengths and deviations.
 
-    The first two have the shapes (2, n, shapes, k) and (n, shapes). Without shapes, and of lone candidates,
+    The first two have the shapes (3, n, shapes, k) and (n, shapes). Without shapes, and of lone candidates,
     they are those of the plain one.
     """
     n, k, _ = votes.shape
@@ -117,7 +121,7 @@ def _by_shape(
     drawn = np.array([not is_exact(k, lapses) for lapses in lapses_of.tolist()])
     # Draws go where they are needed: what is summed up exactly takes none.
     per_weight = draws / max(float(weights[drawn].sum()), 1e-9)
-    chance, mean, square, tied = (np.zeros((n, k)) for _ in range(4))
+    chance, loss, mean, square, tied = np.zeros((5, n, k))
     against = np.full(n, -np.inf)  # the log of the mean of one over the probability of the votes
     start: Floats | None = None
     # Given the scale queries have nothing to do with each other: the posterior of all is the mixture, over
@@ -135,6 +139,7 @@ def _by_shape(
                 ties=scales.shapes is not None, alike=alike,
             )  # fmt: skip
             chance += weight * told.chance
+            loss += weight * told.loss
             tied += weight * told.tied
             against = np.logaddexp(against, np.log(weight) - told.evidence)
         mean += weight * fit.mean
@@ -143,14 +148,14 @@ def _by_shape(
         square += weight * (variances + fit.mean**2)
     # The weights' sum is 1 but for rounding; the chance of a lone candidate is exactly that.
     chance = chance / chance.sum(axis=1, keepdims=True) if draws else np.full_like(chance, np.nan)
-    mix, logs = np.stack([chance[:, None]] * 2), np.zeros((n, 1))
+    mix, logs = np.stack([chance, chance, loss if draws else chance])[:, :, None], np.zeros((n, 1))
     if scales.shapes is not None and draws and k > 1:
         # Strengths of which only the order counts have no distances, and so no other shape.
         apart = np.where(lapses_of < 1.0, weights, 0.0)
         if apart.sum() < _NEGLIGIBLE:
             apart = weights
         # The weights rest on these votes, too: this is how probable those of all other queries make them.
-        plain = Told(chance=chance, evidence=-against, tied=tied / apart.sum())
+        plain = Told(chance, -against, loss=loss, tied=tied / apart.sum())
         scale = float(np.exp(apart @ np.log(every) / apart.sum()))
         lapses = 0.5 if apart @ lapses_of > 0.25 * apart.sum() else 0.0
         mix, logs = _other_shapes(votes, cast, plain, scale, lapses, scales.shapes, draws, [seed, k])
@@ -167,15 +172,16 @@ def _other_shapes(
     draws: int,
     seed: Sequence[int],
 ) -> tuple[Floats, Floats]:
-    """Return the chances by each shape, and how probable it makes the votes; rare ones do not."""
+    """Return the figures by each shape, and how probable it makes the votes; rare ones do not."""
     n, k, _ = votes.shape
-    mix = np.tile(plain.chance[:, None], (2, 1, shapes.size, 1))
+    # Who is as good as an equal of the best is near to it by the plain shape, too.
+    mix = np.repeat(np.stack([plain.chance, plain.chance, plain.loss])[:, :, None], shapes.size, axis=2)
     logs = np.full((n, shapes.size), -np.inf)
     logs[:, PLAIN] = plain.evidence
     if shapes[TIED] > _RARE:
         both = np.maximum(plain.tied.sum(axis=1), 1e-9)
         logs[:, TIED] = plain.evidence + np.log(both)
-        mix[:, :, TIED] = plain.tied / both[:, None]
+        mix[:2, :, TIED] = plain.tied / both[:, None]
     every = votes + votes.transpose(0, 2, 1)
     for shape, factor in ((CLOSE, 1.0 / FURTHER), (APART, FURTHER), (CIRCLES, 1.0)):
         # Without a pair that has two votes, a taste of its own is one vote that is wrong.
@@ -189,7 +195,7 @@ def _other_shapes(
             votes, fit, scale=own, draws=max(2, draws // (6 if tastes else 3)), rng=rng, lapses=lapses,
             cast=cast, tastes=tastes,
         )  # fmt: skip
-        mix[:, :, shape], logs[:, shape] = told.chance, told.evidence
+        mix[:2, :, shape], mix[2, :, shape], logs[:, shape] = told.chance, told.loss, told.evidence
         if tastes:  # what votes are worth less than one is left to chance
             logs[:, shape] += 0.5 * (pair_logs(votes, 0.5, cast) - every * np.log(0.5)).sum(axis=(1, 2))
     if k > 2 and shapes[AHEAD].sum() > _RARE:
@@ -208,12 +214,12 @@ def _sets(size: int) -> Floats:
 
 
 def tell_classes(votes: Floats, cast: CastVotes | None, better: Floats) -> tuple[Floats, Floats]:
-    """Return the chances if one of these sets is the better class, and how probable that makes the votes.
+    """Return the figures if one of these sets is the better class, and how probable that makes the votes.
 
-    They have the shapes (2, n, right, k) and (n, right). Sets of any size are as probable together.
+    They have the shapes (3, n, right, k) and (n, right). Sets of any size are as probable together.
     """
     n, k, _ = votes.shape
-    mix, logs = np.empty((2, n, len(RIGHT), k)), np.empty((n, len(RIGHT)))
+    mix, logs = np.empty((3, n, len(RIGHT), k)), np.empty((n, len(RIGHT)))
     sizes = better.sum(axis=1).astype(np.int64)
     before = -np.log(np.bincount(sizes)[sizes] * np.unique(sizes).size)
     across = (better[:, :, None] * (1.0 - better[:, None, :])).reshape(-1, k * k).T
@@ -229,6 +235,7 @@ def tell_classes(votes: Floats, cast: CastVotes | None, better: Floats) -> tuple
             total = weight.sum(axis=1)
             mix[0, some, number] = weight @ (better / sizes[:, None]) / total[:, None]
             mix[1, some, number] = weight @ better / total[:, None]
+            mix[2, some, number] = (right - 0.5) * (1.0 - mix[1, some, number])
             logs[some, number] = top[:, 0] + np.log(total) + 0.5 * coin[some].sum(axis=1)
     return mix, logs
 

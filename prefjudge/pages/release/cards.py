@@ -50,10 +50,12 @@ _CHOSEN = dict.fromkeys(
 )
 _SAID = dict.fromkeys(("model", "judge", "query", "a", "b", "a_first", "b_first"), "Text")
 _REMARKED = dict.fromkeys(("assignment", "worker", "query", "a", "b", "unable", "comment"), "Text")
+_LIKELY = {"query": "Text", "doc": "Text", "p_best": "Float", "loss": "Float"}
 _TOURNAMENT = dict.fromkeys(("query_id", "rule", "status"), "Text")
 TABLES: Mapping[str, Mapping[str, str]] = {
     "judgments.jsonl": _JUDGED,
     "resolutions.jsonl": _TOURNAMENT,
+    "likely.jsonl": _LIKELY,
     "assignments.jsonl": _WORKED,
     "models.jsonl": _SAID,
     "comments.jsonl": _REMARKED,

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from prefjudge.core.judgments import Judgments, ModelVote
-from prefjudge.core.resolving.resolutions import Resolutions
+from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.core.runs import Heads, Qrels
 from prefjudge.errors import StudyError
 from prefjudge.evaluation.boards import leaderboard
@@ -39,11 +39,12 @@ FOLDER = "release"
 RECORD = "release.json"
 SUMS = "SHA256SUMS"
 PAGE = "README.md"
-ANSWERS, TOURNAMENTS, KEPT, PREFS = (
+ANSWERS, TOURNAMENTS, KEPT, PREFS, LIKELY = (
     "preference.qrels",
     "resolutions.jsonl",
     "judgments.txt",
     "preferences.prefs",
+    "likely.jsonl",
 )
 LOG, WORK, POOL, ASKED = "judgments.jsonl", "assignments.jsonl", "pool.tsv", "asked.tsv"
 COPIES = "copies.tsv"
@@ -57,6 +58,7 @@ HOLDS = {
     TOURNAMENTS: "each query's tournament: its status, its winners and their wins",
     KEPT: "the judgments that count: query, left, right, preferred, worker",
     PREFS: "the same in trec_eval's prefs format",
+    LIKELY: "the fewest candidates that hold the best of each query by .9, and how probable each is",
     LOG: "every judgment, and why some do not count",
     WORK: "every assignment, and its results on gold pairs",
     POOL: "the candidates, and what put them there",
@@ -108,6 +110,13 @@ class Derived:
         kept = partial(write_judgments, judgments=self.log, comment=stamp_of(self.rehearsal))
         yield KEPT, len(self.log), kept
         yield PREFS, len(self.log), partial(write_prefs, judgments=_numbered(self.log))
+
+
+def likely_rows(queries: Iterable[Resolution]) -> Iterator[JsonObject]:
+    """Yield the likely candidates of each query, and what is expected to be lost by naming each."""
+    for one in queries:
+        for doc in one.likely:
+            yield {"query": one.query_id, "doc": doc, "p_best": one.p_best[doc], "loss": one.loss[doc]}
 
 
 def _numbered(log: Judgments) -> Judgments:

@@ -12,9 +12,11 @@ import numpy as np
 
 from prefjudge.core.hits import Passage
 from prefjudge.core.judgments import select_judgments
+from prefjudge.core.resolving.confidence import resolved_queries
 from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import BestAnswers, what_is_open
 from prefjudge.findings.outputs import own_file, stamp_of, write_stamp, write_table
+from prefjudge.findings.sureness import assess_best
 from prefjudge.pages.release.cards import CATALOGUE, catalogue_pages, license_named, release_notes
 from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path
@@ -23,7 +25,7 @@ from prefjudge.reading.pools import write_copies, write_gold, write_pool
 from prefjudge.reading.runs.parquet import require_arrow
 from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.exports import EXPORTS, Exported
-from prefjudge.show.cells import Column, Table
+from prefjudge.show.cells import Column, Kind, Table
 from prefjudge.show.results import Shown
 from prefjudge.steps.release.contents import (
     ANSWERS,
@@ -33,6 +35,7 @@ from prefjudge.steps.release.contents import (
     FOLDER,
     FORMAT,
     HOLDS,
+    LIKELY,
     LOG,
     PAGE,
     POOL,
@@ -46,6 +49,7 @@ from prefjudge.steps.release.contents import (
     PrivateRows,
     ReleasedFile,
     board,
+    likely_rows,
     measures_of,
     model_vote,
     run_tops,
@@ -73,6 +77,9 @@ from prefjudge.version import __version__
 from prefjudge.words import Rehearsal, json_text, told
 
 # Writes the files of a release, and its record last: without it a folder is not a whole release.
+
+
+_KINDS: dict[type, Kind] = {int: "integer", float: "number"}
 
 
 class Bundle:
@@ -159,6 +166,9 @@ class Bundle:
             if name in (ANSWERS, PREFS, TOURNAMENTS):  # which have no room for it
                 write_stamp(self.folder / name, stamp_of(self.rehearsal))
             self._add(name, rows, write)
+        chances, _ = assess_best(self.study, self.best)
+        if chances is not None:
+            self._add_lines(LIKELY, likely_rows(resolved_queries(self.best.resolutions, chances)))
         self._add_lines(LOG, map(self.rows.judgment, self.log))
         self._add_lines(WORK, map(self.rows.assignment, self.assignments))
         self._add(POOL, int(votes.pools.query.size), partial(write_pool, pools=votes.pools))
@@ -192,8 +202,7 @@ class Bundle:
         self._add(name, len(rows), partial(write_text, text=text))
         if self.with_parquet and rows:
             columns = tuple(
-                Column(name=name, kind="integer" if isinstance(value, int) else "text")
-                for name, value in rows[0].items()
+                Column(name=name, kind=_KINDS.get(type(value), "text")) for name, value in rows[0].items()
             )
             table = Table(title="", columns=columns, rows=tuple(tuple(row.values()) for row in rows))
             packed = f"{name.removesuffix('.jsonl')}.parquet"

@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import partial
 from math import isfinite
 
-import numpy as np
-
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.resolving.confidence import Confidence
-from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution, Resolutions
+from prefjudge.core.resolving.confidence import resolved_queries
+from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, Resolution
 from prefjudge.errors import PrefjudgeError
 from prefjudge.evaluation.boards import Board, Leaderboard, by_people
 from prefjudge.evaluation.correlation import RankCorrelation
@@ -43,7 +41,7 @@ from prefjudge.steps.status import StatusResult
 from prefjudge.steps.winratio import winratio
 from prefjudge.study.pools import has_runs, load_inputs
 from prefjudge.study.store import Study
-from prefjudge.words import chance_text, many
+from prefjudge.words import many
 
 # The first screen, which a report and a site share.
 
@@ -264,7 +262,7 @@ STATUSES = {
 def answers_section(material: Material) -> list[Section]:
     """Return the section on the best answers."""
     found = material.answers
-    best, rows = found.best, list(found.best.resolutions)
+    best, rows = found.best, list(resolved_queries(found.best.resolutions, found.chances))
     both, changed = _changed(found)
     words: list[str] = []
     finding = ""
@@ -316,18 +314,6 @@ def _changed(found: Answers) -> tuple[list[Resolution], list[Resolution]]:
     return both, [one for one in both if not {*one.winners} & {*labelled[one.query_id]}]
 
 
-def _chances_of(resolutions: Resolutions, confidence: Confidence | None) -> dict[str, str]:
-    """Return the probability that each winner of a query is the best."""
-    if confidence is None:
-        return {}
-    found: dict[str, list[str]] = {}
-    rows = np.flatnonzero(resolutions.winner)
-    for query, chance in zip(resolutions.query[rows].tolist(), confidence.chance[rows].tolist(), strict=True):
-        # of the four digits that `resolve` gives: 0.38496 must not be 0.38 here and 0.385 there
-        found.setdefault(resolutions.queries[query], []).append(chance_text(round(chance, 4)))
-    return {query: " ".join(chances) for query, chances in found.items()}
-
-
 def _how_found(best: BestAnswers) -> str:
     decided = ", ".join(f"{count:,} {status}" for status, count in best.resolutions.counts().items() if count)
     kept = f", version {best.version} of the answers that run keeps" if best.version else ""
@@ -360,7 +346,7 @@ def _change(one: Resolution, found: Answers, won: Mapping[tuple[str, str, str], 
 
 def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolution]) -> Table:
     """Return a row for each query; of many, those that need a look."""
-    labelled, chances = found.labelled, _chances_of(found.best.resolutions, found.chances)
+    labelled = found.labelled
     others = {one.query_id for one in changed}
     listed = rows
     if len(rows) > _MOST_ROWS:
@@ -380,6 +366,7 @@ def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolut
         Column(name="labelled"),
         Column(name="best"),
         Column(name="p_best", head="P(best)"),
+        Column(name="among", head="the best is"),
         Column(name="status"),
         Column(name="pool", kind="integer"),
         Column(name="votes", kind="integer"),
@@ -391,7 +378,8 @@ def _answers_table(rows: list[Resolution], found: Answers, changed: list[Resolut
             shortened(found.queries.get(one.query_id, "")),
             " ".join(labelled.get(one.query_id, ())),
             Bold(" ".join(one.winners)) if one.query_id in others else " ".join(one.winners),
-            chances.get(one.query_id, ""),
+            one.sure,
+            one.among if len(one.likely) > 1 else "",
             one.status.value,
             one.pool_size,
             one.votes,

@@ -19,7 +19,7 @@ from prefjudge.findings.answers import BestAnswers
 from prefjudge.findings.boards import Boards
 from prefjudge.findings.findings import Findings, gather
 from prefjudge.findings.outputs import stamp_of
-from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
+from prefjudge.findings.sureness import assess_best
 from prefjudge.pages.page import Picture
 from prefjudge.reading.inputs import Source
 from prefjudge.reading.options import ReadOptions
@@ -44,7 +44,7 @@ from prefjudge.study.imports import has_workers
 from prefjudge.study.judgments import load_progress
 from prefjudge.study.people import Judges, load_judges
 from prefjudge.study.pools import load_inputs, load_passages, load_queries
-from prefjudge.study.store import Study, generator
+from prefjudge.study.store import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,14 +134,6 @@ class Material:
         with self.study.transaction(write=False) as db:
             named = has_workers(db)
         return examine_workers(self.study) if named else None
-
-
-def assess_best(study: Study, best: BestAnswers) -> tuple[Confidence | None, ConfidenceSummary | None]:
-    """Return how sure the best-known answers are, where there are not too many queries."""
-    # The stream of random numbers is that of `resolve`: both say the same.
-    if len(best.resolutions) > SURE_QUERIES:
-        return None, None
-    return assess_answers(best.votes, best.resolutions, rng=generator(study, "resolve"))
 
 
 def strategy_words(study: Study) -> str:

@@ -106,6 +106,7 @@ def _facts(state: SiteState, one: Resolution) -> tuple[Fact, ...]:
     first, ten = (found.get(one.query_id, 0) for found in (state.boards.top, state.boards.top_ten))
     return (
         Fact(what="Decided", value=STATUSES[one.status]),
+        *([Fact(what="The best is", value=one.among)] if one.among else []),
         Fact(what="Judged", value=f"{many(one.votes, 'vote')} on {many(one.pool_size, 'candidate')}"),
         *(
             [Fact(what="Missing", value=many(one.missing, "pair lacks a vote", "pairs lack a vote"))]
@@ -196,6 +197,7 @@ def _list_table(state: SiteState, part: Sequence[Resolution]) -> Table:
                 _cut(state.texts.get(one.query_id, "")) or None,
                 " ".join(best) or None,
                 " ".join(chance_text(one.p_best[doc]) for doc in best if doc in one.p_best) or None,
+                one.among if len(one.likely) > 1 else None,
                 some(names) or None,
                 *((steps[-1].version if steps else None,) if kept else ()),
             )
@@ -207,6 +209,7 @@ def _list_table(state: SiteState, part: Sequence[Resolution]) -> Table:
             Column(name="question"),
             Column(name="best", head="best-known answer"),
             Column(name="p_best", head="P(best)"),
+            Column(name="among", head="the best is"),
             Column(name="found_by", head="found first by"),
             *((Column(name="version", head="since version", kind="integer"),) if kept else ()),
         ),

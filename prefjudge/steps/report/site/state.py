@@ -29,13 +29,13 @@ from prefjudge.findings.boards import (
     pooled_labels,
 )
 from prefjudge.findings.findings import Findings, gather
+from prefjudge.findings.sureness import assess_best
 from prefjudge.reading.files import Notice
 from prefjudge.reading.given import QRELS_NAME, InputFile, expand, in_memory
 from prefjudge.reading.held import NamedFile
 from prefjudge.reading.leaderboards import RunMetadata, day_of, read_leaderboard, read_run_metadata
 from prefjudge.reading.options import ReadOptions
 from prefjudge.reading.runs.health import RunHealth, health_of
-from prefjudge.steps.report.material import assess_best
 from prefjudge.steps.status import StatusResult, status
 from prefjudge.study.config import BoardConfig
 from prefjudge.study.pools import load_inputs, load_passages, load_queries
