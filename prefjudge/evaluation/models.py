@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.resolutions import resolve, to_qrels
-from prefjudge.core.runs import Heads, Qrels, encode, select_labels
+from prefjudge.core.runs import Heads, Qrels, Scores, encode, select_labels
+from prefjudge.evaluation.correlation import kendall_tau
 from prefjudge.evaluation.intervals import score_intervals
 from prefjudge.evaluation.measures.placings import Floats, Integers
 from prefjudge.evaluation.winratios import (
@@ -691,3 +692,45 @@ def _best_answers(labels: Qrels) -> dict[str, set[str]]:
     for row in np.flatnonzero((labels.grade > 0) & (labels.grade == top[labels.query])).tolist():
         best.setdefault(labels.queries[labels.query[row]], set()).add(labels.docs[labels.doc[row]])
     return best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedLabels:
+    """What a board loses whose labels are the first assessor's on some queries only, drawn at random.
+
+    ``alone`` is the mean of Kendall's tau between the board of these queries and that of all ``queries`` by
+    the first assessor, and ``mixed`` the same where the other assessor's labels stand in on the rest.
+    """
+
+    labelled: int
+    queries: int
+    alone: float
+    mixed: float
+
+
+_DRAWS = 500
+
+
+def mix_labels(first: Scores, other: Scores, *, rng: np.random.Generator) -> tuple[MixedLabels, ...]:
+    """Mix the labels of two assessors in three shares, by the scores of the same runs under both."""
+    both = [query for query in first.queries if query in {*other.queries}]
+    one, theirs = (scores.values[encode(both, scores.queries)] for scores in (first, other))
+    board, found = one.mean(axis=0), []
+    for share in (0.25, 0.5, 0.75) if len(both) > 3 else ():
+        labelled = round(share * len(both))
+        drawn = [rng.permutation(len(both)) for _ in range(_DRAWS)]
+        sums = [(one[rows[:labelled]].sum(axis=0), theirs[rows[labelled:]].sum(axis=0)) for rows in drawn]
+        found.append(
+            MixedLabels(
+                labelled=labelled,
+                queries=len(both),
+                alone=_mean_tau(board, [own for own, _ in sums]),
+                mixed=_mean_tau(board, [own + rest for own, rest in sums]),
+            )
+        )
+    return tuple(found)
+
+
+def _mean_tau(board: Floats, others: Sequence[Floats]) -> float:
+    """Return the mean tau; a board that orders no runs counts 0."""
+    return float(np.nan_to_num([kendall_tau(board, one) for one in others]).mean())

@@ -8,7 +8,7 @@ import pytest
 
 from prefjudge import import_votes, init, judge
 from prefjudge.core.judgments import Judgments, select_judgments, split_models
-from prefjudge.core.runs import Qrels
+from prefjudge.core.runs import Order, Qrels, Scores
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.models import (
     LEAST_JUDGED,
@@ -19,6 +19,7 @@ from prefjudge.evaluation.models import (
     alternative_annotator,
     estimate_new_best,
     gate_model,
+    mix_labels,
     prediction_powered_mean,
 )
 from prefjudge.field import trust as model_gates
@@ -457,3 +458,27 @@ def test_assessors_are_set_beside_the_first_on_what_both_know() -> None:
     gate = found.gate(1)
     assert gate is not None
     assert (gate.cast, gate.lacks[:26]) == (6, "6 votes of unknown people,")
+
+
+def test_labels_that_say_the_same_cost_nothing_and_turned_ones_cost_most() -> None:
+    rng = np.random.default_rng(5)
+    queries, runs = tuple(f"q{number:02}" for number in range(40)), tuple("abcdef")
+    values = np.clip(rng.random((40, 6)) + np.linspace(0, 0.3, 6), 0, 1)
+
+    def scores(values: np.ndarray, queries: tuple[str, ...]) -> Scores:
+        return Scores(
+            measure="RR@10", qrels="x", order=Order.SCORE, queries=queries, runs=runs, values=values
+        )
+
+    first = scores(values, queries)
+    turned = np.flip(np.arange(40))  # the rows of the other in another order, and one query more
+    same = scores(np.vstack([values[turned], values[:1]]), (*(queries[row] for row in turned), "q99"))
+    worse = scores(1 - values, queries)
+    found = mix_labels(first, same, rng=rng)
+    assert [(one.labelled, one.queries) for one in found] == [(10, 40), (20, 40), (30, 40)]
+    assert all(one.mixed == pytest.approx(1) and one.alone < 1 for one in found)
+    assert found[0].alone < found[1].alone < found[2].alone
+    against = mix_labels(first, worse, rng=rng)
+    assert all(one.mixed < one.alone for one in against)
+    assert against[0].mixed == pytest.approx(-against[2].mixed, abs=0.1), "a quarter is what three leave"
+    assert mix_labels(scores(values[:3], queries[:3]), same, rng=rng) == ()

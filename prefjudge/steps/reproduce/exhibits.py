@@ -16,7 +16,7 @@ from prefjudge.core.pools import Pools, top_pairs
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
-from prefjudge.evaluation.models import Assessor, ModelGate
+from prefjudge.evaluation.models import Assessor, ModelGate, mix_labels
 from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
@@ -425,6 +425,31 @@ def _partings(of: Material) -> Made:
     return Made(tables=(table(f"Where others part from {first}", shown, columns, notes=notes),))
 
 
+def _mixed(of: Material) -> Made:
+    scores = {board.leaderboard.qrels: board.scores for board in of.assessed.all}
+    first, *others = of.assessors.all
+    rows = [
+        (one, mixed)
+        for one in others
+        for mixed in mix_labels(scores[first.labels.name], scores[one.name], rng=of.found.rng("mixed"))
+    ]
+    if not rows:
+        raise CannotMakeError("it takes four queries with best answers of both", "Have more judged.")
+    columns = {
+        "assessor": Column(priority=0, value=lambda one, mixed: one.name),
+        "labelled": Column("integer", f"queries by {first.name}"),
+        "queries": Column("integer", "of"),
+        "alone": Column("number", "τ of these alone", digits=3),
+        "mixed": Column("number", "τ with the assessor on the rest", digits=3),
+    }
+    notes = (
+        f"τ with the board of all of {first.name}'s labels by RR@10, a mean over random choices of the "
+        "queries that they label. Where the second is smaller, the assessor's labels cost more than they "
+        "bring.",
+    )
+    return Made(tables=(table("What mixed labels cost", rows, columns, notes=notes),))
+
+
 MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "categories": _categories,
     "preferred": lambda of: replace(_shares(of), figures=()),
@@ -455,5 +480,6 @@ MAKERS: Mapping[str, Callable[[Material], Made]] = {
     "assessors": _assessors,
     "all-boards": _all_boards,
     "partings": _partings,
+    "mixed": _mixed,
 }
 """What makes an exhibit, by the name that its paper's description gives it."""
