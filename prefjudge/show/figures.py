@@ -130,25 +130,26 @@ def render_figure(figure: "Figure", form: str, stamp: str = "") -> bytes:
     if kind not in FORMS:
         raise InputError(f"no plot can be written as {form!r}", f"Choose one of: {', '.join(FORMS)}.")
     silent = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with rc_context(_STYLE), BytesIO() as file, _stamped(figure, stamp) as box:
+    # Without hinting a text is as wide in the file, of whatever resolution, as where it is measured.
+    style = {**_STYLE, "text.hinting": "none"}
+    with rc_context(style), BytesIO() as file, _stamped(figure, stamp) as box:
         figure.savefig(file, format=kind, dpi=200, metadata=silent, bbox_inches=box)
         return file.getvalue()
 
 
 @contextmanager
-def _stamped(figure: "Figure", stamp: str) -> "Iterator[Bbox | None]":
+def _stamped(figure: "Figure", stamp: str) -> "Iterator[Bbox]":
     """Print a stamp below a figure, once in each file, and yield the space, in inches, that both take."""
+    box, (width, height) = figure.get_tightbbox().padded(0.08), figure.get_size_inches()
     if not stamp:
-        yield None
+        yield box
         return
-    from matplotlib.transforms import Bbox
-
-    width, height = map(float, figure.get_size_inches())
     words = figure.text(
-        0.1 / width, -0.04 / height, stamp, va="top", color=RED, fontweight="bold",
-        fontsize=min(9.0, 110 * width / len(stamp)),
+        (box.x0 + 0.08) / width, (box.y0 - 0.04) / height, stamp, va="top", color=RED, fontweight="bold",
+        fontsize=min(9.0, 110 * box.width / len(stamp)),
     )  # fmt: skip
-    yield Bbox([[0.0, -0.26], [width, height]])
+    box.y0 -= 0.26
+    yield box
     words.remove()  # the figure is written again in another form
 
 

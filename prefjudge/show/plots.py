@@ -217,25 +217,18 @@ def plot_win_ratios(result: WinRatios, *, most: int | None = None) -> "Figure":
     written = len(runs) <= MOST_WRITTEN
     side = (0.46 if written else 0.16) * len(runs)
     with drawing(3.4 + max(2.6, side), 1.9 + max(1.6, side)) as (figure, axes):
-        colors = shades("wins", ORANGE, "#ffffff", BLUE)
-        span = len(runs) / 2 - 0.5
-        axes.bar(
-            span,
-            len(runs),
-            len(runs),
-            -0.5,
-            color="white",
-            edgecolor=MUTED,
-            linewidth=0,
-            hatch="////",
-            zorder=-1,
-        )
+        colors = shades("wins", ORANGE, "#ffffff", BLUE).with_extremes(under=GRID)  # each beside itself
+        np.fill_diagonal(ratio, -1.0)
+        if np.isnan(ratio).any():
+            span = len(runs) / 2 - 0.5
+            axes.bar(
+                span, len(runs) - 0.1, len(runs) - 0.1, -0.45,
+                color="white", edgecolor=MUTED, linewidth=0, hatch="////", zorder=-1,
+            )  # fmt: skip
         # "none": one pixel of the file for each cell, which a viewer enlarges. By default every pixel of the
         # screen is computed, in 100 MB for 64 runs.
         image = axes.imshow(100 * ratio, cmap=colors, vmin=0, vmax=100, aspect="equal", interpolation="none")
         for row, ratios in enumerate(ratio.tolist()):
-            place, width = row / len(runs), 1 / len(runs)
-            axes.axhspan(row - 0.5, row + 0.5, place, place + width, color=GRID, linewidth=0)
             for column, share in enumerate(ratios):
                 if row != column and written and math.isfinite(share):
                     axes.text(
@@ -257,10 +250,12 @@ def plot_win_ratios(result: WinRatios, *, most: int | None = None) -> "Figure":
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+        bar = figure.colorbar(image, cax=axes.inset_axes((1.06, 0.2, 0.03, 0.6)))
         bar.set_label("% won by the column")
         bar.outline.set_visible(False)
-        part = f", the first {len(runs)} of {len(result.runs)} runs" if len(runs) < len(result.runs) else ""
+        part = (
+            f", the first {len(runs)} of {len(result.runs)} rankings" if len(runs) < len(result.runs) else ""
+        )
         figure.suptitle(
             f"How often the column beats the row, {many(result.queries, 'query')}{part}\n"
             "(bold: significant; hatched: never compared; in parentheses: the runs that it beats)",
@@ -369,7 +364,7 @@ def plot_ranks(result: RankStability) -> "Figure":
         axes.set_xlabel("rank")
         axes.spines[:].set_visible(False)
         if result.share is not None:
-            bar = figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+            bar = figure.colorbar(image, cax=axes.inset_axes((1.06, 0.2, 0.03, 0.6)))
             bar.set_label(f"% of {result.trials:,} trials (bootstrapping)")
             bar.outline.set_visible(False)
         named = printable(f"{result.measure} under {result.qrels}")

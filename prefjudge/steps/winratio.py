@@ -73,8 +73,14 @@ class WinRatioResult(Shown):
     files: tuple[str, ...] = ()
 
     def plot(self) -> "Figure":
-        """Return the matrix of win ratios, drawn."""
-        return plot_win_ratios(self.winratio)
+        """Return the matrix of win ratios, drawn: first the run that beats most others."""
+        return plot_win_ratios(self.winratio.in_order(list(self._losses())))
+
+    def _losses(self) -> dict[str, int]:
+        """Return how many beat each run, first of the run that beats most others."""
+        told, wins = [pair for pair in self.winratio.pairs if pair.wins_a != pair.wins_b], self.winratio.wins
+        lost = Counter(pair.a if pair.wins_b > pair.wins_a else pair.b for pair in told)
+        return {run: lost[run] for run in sorted(wins, key=lambda run: (-wins[run], lost[run], run))}
 
     def to_frame(self) -> "DataFrame":
         """Return the square matrix as a pandas DataFrame: how often the column beats the row."""
@@ -93,11 +99,9 @@ class WinRatioResult(Shown):
     def screen(self) -> Screen:
         """Return how many runs each run beats, and the run against the qrels where that was asked for."""
         found, pairs = self.winratio, self.winratio.pairs
-        lost = Counter(
-            pair.a if pair.wins_b > pair.wins_a else pair.b for pair in pairs if pair.wins_a != pair.wins_b
-        )
+        lost = self._losses()
         met = [pair for pair in pairs if pair.wins_a + pair.wins_b + pair.ties]
-        order = sorted(found.runs, key=lambda run: (-found.wins[run], lost[run], run))
+        order = list(lost)
         told = sum(pair.p_bonferroni <= ALPHA for pair in pairs)
         others = many(len(order) - 1, "other run")
         first = f"{order[0]} beats {found.wins[order[0]]:,} of {others} by its top passages."
@@ -298,7 +302,7 @@ def _draw(result: WinRatioResult, plot: Path | None) -> tuple[str, ...]:
     """Draw the matrix, and what there is on one run against the qrels beside it."""
     if plot is None:
         return ()
-    figures = {plot: plot_win_ratios(result.winratio)}
+    figures = {plot: result.plot()}
     if result.against_qrel:
         figures[Path(beside(plot, f"shares{plot.suffix}"))] = plot_shares(result.against_qrel)
     if result.examples:

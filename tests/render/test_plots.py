@@ -2,6 +2,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
+from io import BytesIO
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -246,6 +247,17 @@ def test_other_forms_are_refused_and_suffixes_are_names(tmp_path: Path) -> None:
         render_figure(pool_sizes(), "gif")  # type: ignore[arg-type]
     write_figure(tmp_path / "pool.png", pool_sizes())  # type: ignore[arg-type]
     assert (tmp_path / "pool.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_ends_where_its_drawing_does() -> None:
+    from matplotlib.image import imread
+
+    for stamp in ("", "rehearsal"):
+        file = BytesIO(render_figure(wins(), "png", stamp))  # type: ignore[arg-type]
+        seen = np.asarray(imread(file)).min(axis=2) < 0.99
+        for lines in (seen.any(axis=0), seen.any(axis=1)):
+            blank = lines.argmax(), lines[::-1].argmax()
+            assert all(0 < margin < 0.2 * 200 for margin in blank), "a fifth of an inch on each side"
 
 
 def test_the_plots_of_a_study_say_what_they_draw() -> None:
