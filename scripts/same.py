@@ -27,6 +27,7 @@ DATA = Path(os.environ.get("PREFJUDGE_DATA", ROOT.parent / "shared" / "data"))
 CHANGING = [
     (re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC|Z)?"), b"<time>"),
     (re.compile(rb'("(?:seconds|started|made|path|out|study|folder)": )("[^"]*"|[\d.]+)'), rb"\1<told>"),
+    (re.compile(rb"(?m)^\w+: at work for \d+ s\n"), b""),
     (re.compile(rb"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{64}\b|\b[0-9a-f]{12}\b"), b"<id>"),
 ]
 DEMO = {

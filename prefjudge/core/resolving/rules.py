@@ -79,11 +79,17 @@ def fit_strengths(
 
 def _slopes(mean: Floats, won: Floats, both: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Return the gradient, shape (n, k), and the negative Hessian, shape (n, k, k), of the log posterior."""
-    chance = 1.0 / (1.0 + np.exp(mean[:, None, :] - mean[:, :, None]))
+    # In place: of many small matrices, new ones would take longer than the numbers in them.
+    chance = mean[:, None, :] - mean[:, :, None]
+    np.exp(chance, out=chance)
+    chance += 1.0
+    np.divide(1.0, chance, out=chance)
+    precision = both * chance
     # Votes won less votes expected, less the pull of the prior.
-    gradient = won - (both * chance).sum(axis=2) - prior * mean
+    gradient = won - precision.sum(axis=2) - prior * mean
     # A weighted graph Laplacian plus prior x identity: positive definite even where nothing was compared.
-    precision = -both * chance * (1.0 - chance)
+    chance -= 1.0
+    precision *= chance
     diagonal = np.arange(mean.shape[1])
     precision[:, diagonal, diagonal] = 0.0
     precision[:, diagonal, diagonal] = prior - precision.sum(axis=2)
