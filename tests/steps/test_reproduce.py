@@ -134,7 +134,9 @@ def test_people_models_and_labels_stand_side_by_side(
     assert float(rows[1]["two_votings"]) == float(rows[2]["two_votings"])
     parted = _table(tmp_path / "study" / "table-3.csv")
     assert {row["assessor"] for row in parted} == {"gpt-4o", "original"}
-    assert all(row["question"] and row["preferred_text"] != row["other_text"] for row in parted)
+    assert all(
+        row["question"] and row["preferred"] != row["preferred_id"] != row["other_id"] for row in parted
+    )
     file = told("assessors", runs=["runs"], qrels=["QRELS"])
     crowds = "[experiments.one]\njudgments = 'JUDGMENTS'\n[experiments.two]\njudgments = 'JUDGMENTS'\n"
     file.write_text(file.read_text().replace("[[exhibits]]", f"{crowds}[[exhibits]]", 1))

@@ -404,17 +404,16 @@ _PARTINGS = 50
 def _partings(of: Material) -> Made:
     found, first = of.assessors.partings(), of.assessors.all[0].name
     shown = with_texts(found[:_PARTINGS], of.found.study)
-    texts = any(one.query_text for one in shown)
     columns = {
         "query": Column(priority=0),
-        "question": Column(priority=3, value=lambda one: one.query_text) if texts else None,
+        "question": Column(priority=0, value=lambda one: one.query_text or one.query),
         "assessor": Column(priority=0),
-        "preferred": Column(head=f"best by {first}"),
-        "preferred_text": Column(head="its text", priority=3) if texts else None,
-        "other": Column(head="best by the assessor"),
-        "other_text": Column(head="its text", priority=3) if texts else None,
+        "preferred": Column(head=f"best by {first}", value=lambda one: one.preferred_text or one.preferred),
+        "other": Column(head="best by the assessor", value=lambda one: one.other_text or one.other),
         "votes_for": Column("integer", "votes for"),
         "votes_against": Column("integer", "against"),
+        "preferred_id": Column(priority=4, value=lambda one: one.preferred),
+        "other_id": Column(priority=4, value=lambda one: one.other),
     }
     counts = Counter(one.assessor for one in found)
     told = ", ".join(f"{many(count, 'query')} with {name}" for name, count in counts.items()) or "none"

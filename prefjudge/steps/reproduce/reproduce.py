@@ -31,6 +31,7 @@ from prefjudge.reading.labels import ENDING, write_qrels
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.lines import read_text
 from prefjudge.reading.options import ReadOptions
+from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.tables import to_latex
 from prefjudge.steps.reproduce.exhibits import MAKERS, SIMULATION, STAMP, Made, rehearse
@@ -334,8 +335,8 @@ class _Reproduction:
         self._claim(*names, *beside)
         for name, table in tables.items():
             if name.endswith(".tex"):
-                printed = (table.only(exhibit.columns) if exhibit.columns else table).stamped(stamp)
-                write_text(self.folder / name, to_latex(printed, self.paper.column, self.paper.text))
+                printed = to_latex(_printed(exhibit, table, stamp), self.paper.column, self.paper.text)
+                write_text(self.folder / name, printed)
             else:
                 write_table(self.folder / name, table, stamp=stamp)
         for name, figure in figures.items():
@@ -352,13 +353,18 @@ class _Reproduction:
             finding=f"{_capital(exhibit.shows)}.",
             words=(exhibit.reading, *made.words),
             pictures=tuple(Picture(words=words, svg=svg) for svg in svgs),
-            tables=tuple(table.stamped(stamp) for table in made.tables),
+            tables=tuple(_printed(exhibit, table, stamp) for table in made.tables),
             files=tuple(files),
             command=exhibit.command,
         )
 
 
 _FOLD = "Tables and figures"
+
+
+def _printed(exhibit: Exhibit, table: Table, stamp: str) -> Table:
+    """Return a table as paper and page show it; the others of its columns are in its CSV."""
+    return (table.only(exhibit.columns) if exhibit.columns else table).stamped(stamp)
 
 
 def _capital(words: str) -> str:
