@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.pools import Pools
+from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.core.runs import Qrels
 
 
@@ -170,6 +170,62 @@ def suggest_gold(
     return tuple(suggestions)
 
 
+def suggest_decoys(
+    pools: Pools,
+    queries: Mapping[str, str],
+    passages: Mapping[str, str],
+    elsewhere: Mapping[str, str],
+    count: int,
+    *,
+    rng: np.random.Generator,
+    avoid: Mapping[str, Collection[str]],
+) -> tuple[GoldPair, ...]:
+    """Give pools a passage from elsewhere, compared with every candidate, until there are so many pairs.
+
+    Who reads the whole study then sees one candidate more, and not a passage that stands in few pairs, or
+    under two questions. It is about as long as one of the candidates, and has about as many of the question's
+    rare words as that one, but little in common with all of them. Each stands in one pool alone.
+    """
+    pooled: dict[str, list[str]] = {}
+    for query, doc in candidates_of(pools):
+        pooled.setdefault(query, []).append(doc)
+    pooled = {
+        query: docs for query, docs in pooled.items() if query in queries and {*docs} <= passages.keys()
+    }
+    shelf = _Shelf({**elsewhere, **passages}, 1, rng)
+    index = OverlapIndex(shelf.texts, (queries[query] for query in pooled))
+    taken, lead = {shelf.row[doc] for doc in passages}, 0.0
+    found: list[GoldPair] = []
+    for query in (list(pooled)[place] for place in rng.permutation(len(pooled)).tolist()):
+        rows = [shelf.row[doc] for doc in pooled[query]]
+        banned = taken.union(shelf.row[doc] for doc in avoid.get(query, ()) if doc in shelf.row)
+        if len(found) >= count or len(rows) < 2 or len(banned) == len(shelf.docs):
+            continue
+        weight = index.overlap(queries[query]).weight
+        # where the candidates had more of the words so far, a decoy has more of them than most
+        like = max(rows, key=weight.__getitem__) if lead > 0 else rows[int(rng.integers(len(rows)))]
+        length = len(shelf.texts[like])
+        near = shelf.near(_Aim(query=0, good=length, bad=length), banned)
+        words = [_content_words(shelf.texts[row]) for row in rows]
+        others = [frozenset().union(*words[:at], *words[at + 1 :]) for at in range(len(words))]
+        usual = np.mean([*map(_share, words, others)]) + _TINY
+        in_common = [
+            _share(_content_words(shelf.texts[row]), words[0].union(*words)) for row in near.tolist()
+        ]
+        apart = np.abs(weight[near] - weight[like]) / (
+            np.std(weight[rows]) + np.mean(weight[rows]) / 4 + _TINY
+        )
+        decoy = int(near[np.argmin(apart + np.array(in_common) / usual)])
+        taken.add(decoy)
+        lead += float(np.sign(weight[rows] - weight[decoy]).sum())
+        texts = {**passages, shelf.docs[decoy]: shelf.texts[decoy]}
+        found += [gold_pair(query, doc, shelf.docs[decoy], queries, texts) for doc in pooled[query]]
+    return tuple(found)
+
+
+_TINY = 1e-9
+
+
 def likely_answers(pools: Pools) -> Qrels:
     """Return the documents that most sources of a pool put there, where there are no qrels; ties stay."""
     votes = np.bincount(pools.source_row, minlength=pools.query.size)
@@ -226,8 +282,7 @@ class _Shelf:
         words = _content_words(topic)
 
         def shared(row: int) -> float:
-            own = _content_words(self.texts[row])
-            return len(own & words) / (len(own) or 1)
+            return _share(_content_words(self.texts[row]), words)
 
         best = min((int(row) for row in rows[:_LOOKED_AT]), key=shared, default=None)
         return None if best is None or shared(best) > most else best
@@ -349,6 +404,10 @@ def _known_relevant(
 def _log(lengths: Sequence[int]) -> NDArray[np.float64]:
     """Return lengths on the scale on which they are compared: by their ratio."""
     return np.log1p(np.array(lengths, dtype=np.float64))
+
+
+def _share(own: frozenset[str], words: frozenset[str]) -> float:
+    return len(own & words) / (len(own) or 1)
 
 
 def _content_words(text: str) -> frozenset[str]:

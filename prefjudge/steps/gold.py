@@ -9,16 +9,24 @@ from typing import Annotated
 from annotated_types import Ge
 
 from prefjudge.core.copies import copies_in, folded
-from prefjudge.core.gold import GoldPair, gold_pair, lexical_success, likely_answers, suggest_gold
+from prefjudge.core.gold import (
+    GoldPair,
+    gold_pair,
+    lexical_success,
+    likely_answers,
+    suggest_decoys,
+    suggest_gold,
+)
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection
-from prefjudge.errors import StudyError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.findings.answers import load_best_answers
 from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.given import in_memory, paths_of
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_gold, write_gold
+from prefjudge.reading.texts.collections import sample_texts
 from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.pools import (
@@ -32,6 +40,7 @@ from prefjudge.study.pools import (
     load_queries,
     load_unmarked,
     other_gold,
+    refuse_marked,
     save_gold,
 )
 from prefjudge.study.progress import Stage, lacking
@@ -82,6 +91,7 @@ def gold(
     study: str | Path | Study,
     *,
     suggest: Annotated[int, Ge(0)] | None = None,
+    decoys: str | Path | None = None,
     accept: bool = False,
     file: str | Path | None = None,
 ) -> GoldResult:
@@ -97,6 +107,9 @@ def gold(
         the words in common with the question tell as little as the texts allow. Without qrels: a likely
         answer to a question against a likely answer to another. 0 suggests as many as let none repeat in the
         study's HITs, as far as its texts yield them.
+    decoys : Path, optional
+        Suggest other pairs, from a collection, which needs no qrels: whole pools get a passage of it that is
+        in no pool, compared with all candidates. Read them well: any candidate may be as far off the topic.
     accept : bool
         Make the gold pairs in ``file`` the study's. Others that it had are withdrawn: no new HIT hides them,
         and in HITs that are out whoever misses one has missed nothing from now on.
@@ -115,13 +128,16 @@ def gold(
     design = opened.config.design
     with opened.transaction(write=False) as db:
         hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.pairs_per_hit)
+    if decoys and suggest is None:
+        raise InputError("--decoys says how to suggest gold pairs", "Add --suggest 0, or a number.")
     suggestions: Sequence[GoldPair] = ()
     agreed: Sequence[GoldPair] = ()
     fewer: tuple[str, ...] = ()
     if suggest is not None:
         count = suggest or max(1, -(-_ISSUED * hits * design.gold_per_hit // 4))
-        agreed = _agreed(opened)[:count]
-        suggestions = (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
+        agreed = () if decoys else _agreed(opened)[:count]
+        others = _decoys(opened, count, decoys) if decoys else None
+        suggestions = others or (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
         if len(suggestions) < suggest:
             fewer = (_why_fewer(opened, suggest, len(suggestions), path),)
     if accept and file is None and not suggestions and not Path(path).is_file():
@@ -179,6 +195,35 @@ def _agreed(study: Study) -> list[GoldPair]:
     return [found[row] for row in order.tolist()]
 
 
+_LOOKED_THROUGH = 20_000
+"""Passages of a collection, drawn at random, among which decoys are sought."""
+
+
+def _decoys(study: Study, count: int, collection: str | Path) -> Sequence[GoldPair]:
+    """Return pairs of a pool's candidates and a passage of the collection that is in no pool."""
+    rng = study.hidden_rng("decoys")
+    with study.transaction(write=False) as db:
+        queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
+    if not (queries and passages):
+        raise lacking(study, Stage.GOLD, what="decoys are like texts, and the study has none")
+    elsewhere = sample_texts(collection, _LOOKED_THROUGH, rng)
+    same = copies_in({**elsewhere, **passages})
+    known = {copy for doc in passages for copy in same.of(doc)}
+    elsewhere = {doc: text for doc, text in elsewhere.items() if doc not in known and doc not in passages}
+    avoid: dict[str, set[str]] = {}
+    for query, doc in candidates_of(qrels) if (qrels := _known_qrels(study)) else ():
+        avoid.setdefault(query, set()).update(same.of(doc))
+    found = suggest_decoys(pools, queries, passages, elsewhere, count, rng=rng, avoid=avoid)
+    if not found:
+        raise StudyError(
+            f"no decoy is in {collection}: it has no passage that no pool has",
+            "Give the collection that the study was pooled from, or a larger one.",
+        )
+    with study.transaction(write=False) as db:
+        refuse_marked(db, found)
+    return found
+
+
 def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
     """Return pairs of an answer and an off-topic passage; none is an error only where some are ``needed``."""
     if not count:
@@ -186,13 +231,12 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
     with study.transaction(write=False) as db:
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
         pairs, copies, unmarked = load_pairs(db), load_copies(db), load_unmarked(db)
-        judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
     if not (queries and passages):
         if not needed:
             return ()
         raise lacking(study, Stage.GOLD, what="gold pairs are suggested from texts, and the study has none")
-    if judged:
-        qrels, shown = read_qrels(paths_of(judged, "qrels", study.folder)[0], name=judged[0].name), unmarked
+    if judged := _known_qrels(study):
+        qrels, shown = judged, unmarked
     else:
         qrels = _best_known(study, pools)
         # an answer to this question against a good answer to another
@@ -221,6 +265,13 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
             f"Pool more queries, or {other_gold(study)}.",
         )
     return found
+
+
+def _known_qrels(study: Study) -> Qrels | None:
+    with study.transaction(write=False) as db:
+        judged = [found for found in load_inputs(db) if found.kind == "qrels" and not in_memory(found.path)]
+    path = paths_of(judged, "qrels", study.folder)[0] if judged else None
+    return read_qrels(path, name=judged[0].name) if path else None
 
 
 def _best_known(study: Study, pools: Pools) -> Qrels:

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prefjudge import gold, import_votes, init, pool, publish
+from prefjudge.core.pools import candidates_of
 from prefjudge.errors import InputError, StudyError
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import GOLD_COLUMNS, read_gold
-from prefjudge.study.pools import load_pairs, load_pools
+from prefjudge.study.pools import load_pairs, load_passages, load_pools
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
@@ -115,3 +117,34 @@ def test_what_the_qrels_call_relevant_is_never_the_bad_passage(tmp_path: Path) -
     assert {pair.query_id for pair in pairs} == {"q2", "q3"}  # all that is shown answers q1
     with pytest.raises(InputError, match="which is read"):
         gold(study, suggest=1, file=study / "study.toml")
+
+
+def test_a_decoy_is_one_candidate_more_of_a_pool_and_in_no_other(tmp_path: Path) -> None:
+    study, collection = made(tmp_path / "study", **TEXTS), tmp_path / "collection.tsv"
+    rng = np.random.default_rng(3)
+    words = (COLLECTION / "collection.tsv").read_text().split()
+    copy = (COLLECTION / "collection.tsv").read_text().splitlines()[0].partition("\t")[2]
+    drawn = [" ".join(rng.choice(words, int(rng.integers(10, 80)))) for _ in range(500)]
+    elsewhere = {"copy": copy} | {f"other{number}": text for number, text in enumerate(drawn)}
+    collection.write_text("".join(f"{doc}\t{text}\n" for doc, text in elsewhere.items()))
+    with Study(study).transaction(write=False) as db:
+        pools = load_pools(db)
+    asked: dict[str, set[str]] = {}
+    for query, doc in candidates_of(pools):
+        asked.setdefault(query, set()).add(doc)
+    found = gold(study, suggest=20, decoys=collection)
+    pairs = read_gold(found.file)
+    decoys = {pair.query_id: pair.bad_id for pair in pairs}
+    assert len(pairs) == sum(len(asked[query]) for query in decoys) >= 20, "whole pools"
+    assert {(pair.query_id, pair.good_id) for pair in pairs} == {(q, doc) for q in decoys for doc in asked[q]}
+    assert {(pair.query_id, pair.bad_id) for pair in pairs} == set(decoys.items()), "one each"
+    assert len(set(decoys.values())) == len(decoys), "and each in one"
+    assert set(decoys.values()) <= elsewhere.keys() - {"copy"}
+    assert abs(found.lexical - 0.5) < 0.2
+    assert gold(study, accept=True).gold == len(pairs)
+    with pytest.raises(InputError, match="--decoys says how to suggest"):
+        gold(study, decoys=collection)
+    with Study(study).transaction(write=False) as db:
+        collection.write_text("".join(f"{doc}\t{text}\n" for doc, text in load_passages(db).items()))
+    with pytest.raises(StudyError, match="no passage that no pool has"):
+        gold(study, suggest=20, decoys=collection)

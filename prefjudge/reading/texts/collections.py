@@ -11,6 +11,8 @@ from itertools import chain
 from os import fspath
 from pathlib import Path
 
+import numpy as np
+
 from prefjudge.core.hits import Passage
 from prefjudge.errors import InputError
 from prefjudge.reading.datasets import is_dataset
@@ -28,6 +30,7 @@ from prefjudge.reading.texts.texts import (
     parse_json,
     parse_tabs,
     read_as,
+    read_records,
     readable,
     texts_of,
 )
@@ -188,6 +191,21 @@ def read_passages(
         found = {decode(name): search.found[name] for name in wanted if name in search.found}
     _refuse_fields(found, fields, path)
     return found
+
+
+def sample_texts(path: str | Path, most: int, rng: np.random.Generator) -> dict[str, str]:
+    """Return so many texts of a collection at most by doc_id, drawn from all of it."""
+    if is_dataset(path):
+        raise InputError(f"{path} is not a file", "Give a file of passages, each with its id.")
+    problems, notices = Problems(fspath(path), "collection"), list[Notice]()
+    kept: list[Record] = []
+    with problems:
+        for number, record in enumerate(read_records(Reading(problems=problems, notices=notices))):
+            if number < most:
+                kept.append(record)
+            elif (place := int(rng.integers(number + 1))) < most:
+                kept[place] = record
+    return {decode(one.name): readable(one.text, f"{path}:{one.line}", notices) for one in kept}
 
 
 MOST_SHOWN = 1000
