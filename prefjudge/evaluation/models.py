@@ -622,12 +622,6 @@ class Assessors:
             parted=tuple(query for query in both if not one[query] & other[query]),
         )
 
-    def two_votes(self) -> tuple[int, int]:
-        """Return how often two votes of the first are on one pair, and how often these are alike."""
-        for_a, for_b, _ = self._cast(*self._pairs)
-        twice, for_one, for_other = (int((n * (n - 1) // 2).sum()) for n in (for_a + for_b, for_a, for_b))
-        return twice, for_one + for_other
-
     def gate(self, number: int) -> ModelGate | None:
         """Test whether a model may stand in for one of the people who come first; None where neither is."""
         people, votes = self._logs[0], self._logs[number]

@@ -41,6 +41,7 @@ from prefjudge.evaluation.measures.preferences import (
     pairings,
     preference_matrix,
 )
+from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.stability import (
     LeftOut,
     VoteNoise,
@@ -74,6 +75,8 @@ from prefjudge.words import joint, many
 
 _COPIES = 3
 """How many pairs of runs that are nearly the same are named on each board."""
+ROUNDS = 32
+"""Rounds of voting that are drawn twice: a share of a hundred pairs is then known to about .01."""
 _HITS = 15
 """Fewer queries than that on which a run has more than the worst score are too few to speak of its mean."""
 
@@ -145,13 +148,7 @@ class VoteSet:
         queries: Collection[str] | None = None,
     ) -> list[VoteNoise]:
         """Return, for each measure, what the mean scores owe to the chance of the votes."""
-        likely = LikelyPools(
-            self.judgments,
-            self._placed.documents,
-            np.array([positions(one, self._placed.documents) for one in self._placed.ranks]),
-            rng=rng,
-            pools=self._pools,
-        )
+        likely = self._likely(rng)
         vote = self._voting(likely)
         observed = [self.scores(measure) for measure in measures]
         if queries is not None:
@@ -171,6 +168,36 @@ class VoteSet:
             return truth, one, other
 
         return measure_noise(twice, observed, rng=rng, told=likely.scales.told)
+
+    def two_rounds(self, rng: np.random.Generator) -> SetsCompared:
+        """Return how far two more rounds of voting like this one agree, on pairs and on best answers."""
+        likely = self._likely(rng)
+        vote, rounds = self._voting(likely), []
+        for stream in rng.spawn(ROUNDS):
+            drawn = likely.draw(stream, self.labels.queries)
+            two = [
+                Assessor(
+                    name=self.name,
+                    kind="people",
+                    labels=vote(drawn, stream),
+                    votes=cast_again(self.judgments, likely.left, likely.right, drawn, stream),
+                )
+                for _ in range(2)
+            ]
+            rounds.append(Assessors(two).beside(1))
+        pairs, agree, queries = (
+            sum(getattr(one, name) for one in rounds) for name in ("pairs", "agree", "queries")
+        )
+        parted = tuple(query for one in rounds for query in one.parted)
+        return SetsCompared(
+            a=self.name, b=self.name, pairs=pairs, agree=agree, queries=queries, parted=parted
+        )
+
+    def _likely(self, rng: np.random.Generator) -> LikelyPools:
+        """Return what the votes tell of the pools."""
+        documents, ranks = self._placed.documents, self._placed.ranks
+        places = np.array([positions(one, documents) for one in ranks])
+        return LikelyPools(self.judgments, documents, places, rng=rng, pools=self._pools)
 
     def _voting(self, likely: LikelyPools) -> Callable[[DrawnPools, np.random.Generator], Qrels]:
         """Return what finds the answers of one more voting on drawn pools."""

@@ -437,7 +437,6 @@ def test_assessors_are_set_beside_the_first_on_what_both_know() -> None:
         labels=graded({("q1", "a"): 2, ("q1", "c"): 2, ("q1", "b"): 0, ("q2", "y"): 1, ("q9", "x"): 1}),
     )  # fmt: skip
     found = Assessors([people, model, labels])
-    assert found.two_votes() == (3, 1), "of three votes on one pair, three are two, and one alike"
     of_model, of_labels = found.beside(1), found.beside(2)
     assert (of_model.pairs, of_model.agree) == (3, 2), "a tie decides no pair"
     assert (of_labels.pairs, of_labels.agree) == (3, 1), (

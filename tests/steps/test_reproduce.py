@@ -125,11 +125,13 @@ def test_people_models_and_labels_stand_side_by_side(
     prefjudge.reproduce("assessors", study="demo/study", out=tmp_path / "study")
     rows = _table(tmp_path / "study" / "table-1.csv")
     assert [(row["assessor"], row["kind"]) for row in rows] == [
-        ("people", "people"),
+        ("people again", "people"),
         ("gpt-4o", "model"),
         ("original", "labels"),
     ]
     assert rows[1]["stands_in"].startswith("not told: ")
+    assert rows[0]["pairs"] == rows[1]["pairs"], "as many as in one round of voting"
+    assert 0.5 < float(rows[0]["same"]) < 1 > float(rows[0]["alike"]) > float(rows[1]["alike"])
     assert 0 < float(rows[1]["same"]) < 1 > float(rows[1]["tau"]) > -1
     assert float(rows[1]["two_votings"]) == float(rows[2]["two_votings"])
     parted = _table(tmp_path / "study" / "table-3.csv")

@@ -15,6 +15,8 @@ from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.tests import compare_runs
+from prefjudge.findings.boards import ROUNDS, own_votes
+from prefjudge.findings.findings import gather
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
 
@@ -412,6 +414,17 @@ def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
     assert (first.a, first.b, len(result.sets)) == ("Set-I", "Set-II", 3)
     assert (first.pairs, first.agree) == (len(both), sum(one[pair] == other[pair] for pair in both))
     assert first.queries == len({query for query, *_ in both}) > len(first.parted) > 0
+    seen = [(one.agree / one.pairs, len(one.parted) / one.queries) for one in result.sets]
+    shares = []
+    for phase in ("I", "II", "III"):  # and so they do what is said of pairs and of best answers
+        found = gather(None, runs=[folder / "runs"], judgments=folder / "phases" / f"Set-{phase}.txt", seed=1)
+        with found.reading(digest=False):
+            told = own_votes(found).two_rounds(found.rng("again"))
+        assert (told.pairs, told.queries) == (ROUNDS * first.pairs, ROUNDS * first.queries)
+        shares.append((told.agree / told.pairs, len(told.parted) / told.queries))
+    pairs, parted = np.mean(shares, axis=0) - np.mean(seen, axis=0)
+    assert abs(pairs) < 0.05
+    assert abs(parted) < 0.1, "25 queries tell what is seen to .07"
 
 
 def _majority(votes: Path) -> dict[tuple[str, ...], str]:

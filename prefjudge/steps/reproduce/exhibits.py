@@ -22,7 +22,7 @@ from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_pape
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
 from prefjudge.evaluation.winratios import PERFECT, WinRatios, draw_examples, runs_to_show
 from prefjudge.field.trust import why_shut
-from prefjudge.findings.boards import official_scores, runs_left_out
+from prefjudge.findings.boards import ROUNDS, official_scores, runs_left_out
 from prefjudge.reading.labels import write_judgments
 from prefjudge.show import boards, plots, statistics
 from prefjudge.show.cells import Column, Table, table
@@ -324,36 +324,29 @@ def _outcomes(of: Material) -> Made:
 
 
 def _assessors(of: Material) -> Made:
-    found, taus = of.assessors, of.taus
-    first, rows = found.all[0], list[dict[str, object]]()
+    found, first, rows = of.assessors, of.assessors.all[0], list[dict[str, object]]()
+    votings = [tau.two_votings for tau in of.taus.values()]
+    again = next(filter(None, votings), None)
     for number, one in enumerate(found.all):
-        tau, both = taus.get(one.name), found.beside(number)
-        pairs, alike = (both.pairs, both.agree) if number else found.two_votes()
-        shared = both.queries - len(both.parted)
-        row: dict[str, object] = {
-            "assessor": one.name,
-            "kind": one.kind,
-            "votes": one.votes and len(one.votes),
-        }
-        row |= {
-            "queries": len(found.best[number]),
-            "tau": tau and tau.tau,
-            "votings": tau and tau.two_votings,
-        }
-        row |= {"pairs": pairs, "alike": alike / pairs if pairs else None, "both": both.queries}
-        row |= {"same": shared / both.queries if both.queries and number else None}
-        rows.append(row | {"own_kind": _own_kind(one, of), "stands_in": _stands_in(found.gate(number))})
-    votings = [tau.two_votings for tau in taus.values()]
+        tau, both = of.taus.get(one.name), found.beside(number) if number else of.repeated
+        rounds = 1 if number else ROUNDS
+        row: dict[str, object] = {"assessor": one.name if number else f"{first.name} again"}
+        row |= {"kind": one.kind, "votes": one.votes and len(one.votes), "answered": len(found.best[number])}
+        row |= {"tau": tau.tau if tau else again and again.value, "votings": tau and tau.two_votings}
+        row |= {"pairs": both.pairs // rounds, "alike": both.agree / both.pairs if both.pairs else None}
+        same = 1 - len(both.parted) / both.queries if both.queries else None
+        row |= {"queries": both.queries // rounds, "same": same, "own_kind": _own_kind(one, of)}
+        rows.append(row | {"stands_in": _stands_in(found.gate(number))})
     columns = {
         "assessor": Column(priority=0),
         "kind": Column(priority=3),
         "votes": Column("integer", priority=4),
-        "queries": Column("integer", "answered", priority=4),
+        "answered": Column("integer", priority=4),
         "tau": Column("number", "τ", digits=3),
         **(boards.two_votings_columns(itemgetter("votings")) if any(votings) else {}),
         "pairs": Column("integer", priority=2),
         "alike": Column("percent", digits=1),
-        "both": Column("integer", "both answer", priority=3),
+        "queries": Column("integer", priority=3),
         "same": Column("percent", "same best", digits=1),
         "own_kind": Column(head="its own kind", priority=4),
         "stands_in": Column(head="stands in for a person", priority=3),
@@ -361,11 +354,11 @@ def _assessors(of: Material) -> Made:
     notes = (
         f"Each beside {first.name}: τ between their boards by RR@10; pairs that both decide, by most votes "
         "or by grades, and the share that they decide alike; queries on which both have best answers, and "
-        f"the share with one in common. Of {first.name}: how often two of its votes on one pair are alike.",
+        f"the share with one in common. {first.name} again: two rounds of voting like this one, drawn "
+        f"{ROUNDS} times.",
         *boards.votings_notes(votings),
+        "Its own kind: runs of a model's maker, and how many places each rises on its board.",
     )
-    if any(row["own_kind"] for row in rows):
-        notes += ("Its own kind: runs of its maker, and how many places each rises on its board.",)
     return Made(tables=(table(f"Who judges as {first.name} judge", rows, columns, notes=notes),))
 
 

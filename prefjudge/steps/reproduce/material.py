@@ -26,7 +26,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
-from prefjudge.evaluation.models import Assessor, Assessors
+from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
@@ -320,6 +320,12 @@ class Material:
         first, *others = [one for one in self.assessors.all if one.votes is not None]
         own = () if first.labels.name == PREFERENCE_NAME else (first.labels,)
         return self._boards(*own, *(replace(one.labels, name=one.name) for one in others))
+
+    @cached_property
+    def repeated(self) -> SetsCompared:
+        """How far two more rounds of voting like the first one's agree."""
+        assert self.assessed.votes is not None
+        return self.assessed.votes.two_rounds(self.found.rng("again"))
 
     @cached_property
     def taus(self) -> dict[str, RankCorrelation]:
