@@ -399,15 +399,16 @@ be right so often, at 97.5 %; and more where so few others are there to do the w
 
 def admit_newcomers(
     study: Study, crowd: Crowd, target: str, *, more: int = 0, again: bool = True, stuck: bool = False
-) -> str | None:
-    """Limit how many people begin, until the first HITs of those who came are good; say whom that keeps out.
+) -> tuple[bool, tuple[str, ...]]:
+    """Limit how many people begin, until the first HITs of those who came are good.
 
     Else as many accounts as one likes, with one HIT each, are paid before any of them is screened. More begin
     where the study is ``stuck``, or those who have begun are gone. ``more`` HITs are to be published; the
-    crowd is told ``again`` what it knows. None: many could begin, and no limit has kept anybody out.
+    crowd is told ``again`` what it knows. Returns whether more might work if they could begin, and whom the
+    limit keeps out.
     """
     if not (climbs(study) and study.config.design.gold_per_hit):
-        return None
+        return False, ()
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target).keys()
         published, active = sum(count_hits(db, target).values()) + more, load_active(db, target) - barred
@@ -422,11 +423,12 @@ def admit_newcomers(
         with study.transaction() as db:
             save_setting(db, f"{_ADMITTED}{target}", now)
     if good or len(records) < most:
-        return None if good or len(records) < _LEAST_BEGIN else ""
-    return (
+        return not good and len(records) >= _LEAST_BEGIN, ()
+    words = (
         f"nobody new gets a HIT for now: {len(records)} people got {right / max(1, right + missed):.0%} of "
         f"their first gold pairs right, and {many(len(active), 'was', 'were')} here within the last hour"
     )
+    return True, (words,)
 
 
 _ADMITTED = "people admitted:"

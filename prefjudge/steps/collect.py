@@ -178,16 +178,16 @@ class _Collection:
         idle = not self._collected and self._held < len(looked_at)
         bar_workers(self._study, self._crowd, self._target, again=idle, news=self._collected > 0)
         exclude_barred(self._study, self._target)
-        kept_out = admit_newcomers(self._study, self._crowd, self._target, again=idle)
-        stuck = kept_out is not None and idle and not self._held
+        limited, kept_out = admit_newcomers(self._study, self._crowd, self._target, again=idle)
+        stuck = limited and idle and not self._held
         self._capped, grown = allow_more(self._study, self._crowd, self._target, again=idle, stuck=stuck)
         if stuck and not grown:
-            kept_out = admit_newcomers(self._study, self._crowd, self._target, stuck=True)
+            _, kept_out = admit_newcomers(self._study, self._crowd, self._target, stuck=True)
         if self._study.config.pay.when == "collect":
             self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
-        self._happened += (*settle_elsewhere(self._study, self._crowd), *filter(None, [kept_out]))
+        self._happened += (*settle_elsewhere(self._study, self._crowd), *kept_out)
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be read: {self._unseen[0].message}",

@@ -414,29 +414,30 @@ def test_nobody_new_begins_until_first_hits_are_good_or_the_others_are_gone(
     monkeypatch.setattr(settle, "_too_fast", lambda *_: False)
     study = Study(served)
 
-    def seen(*, stuck: bool = False) -> str | None:
+    def seen(*, stuck: bool = False) -> tuple[bool, str]:
         with open_crowd(study, "sandbox") as crowd:
-            return trust.admit_newcomers(study, crowd, "sandbox", stuck=stuck)
+            limited, words = trust.admit_newcomers(study, crowd, "sandbox", stuck=stuck)
+            return limited, "".join(words)
 
-    assert seen() is None
+    assert seen() == (False, "")
     people = [person(served, f"n{number}", slip=0.5, simulated=False) for number in range(6)]
     assert [one.take_hit() for one in people] == [True] * 4 + [False] * 2
     assert "nobody new gets a HIT for now: 4 people got" in "".join(collect(served).notices)
     assert not people[5].take_hit()
     with study.transaction() as db:  # they are gone, but for two
         db.execute("UPDATE assignments SET submitted = submitted - 9999 WHERE rowid < 3")
-    assert seen() == ""
+    assert seen() == (True, "")
     assert people[4].take_hit()
     collect(served)
     with study.transaction() as db:
         db.execute("UPDATE assignments SET submitted = (SELECT max(submitted) FROM assignments)")
-    assert "5 people" in (seen() or "")
+    assert "5 people" in seen()[1]
     assert not people[5].take_hit()
-    assert seen(stuck=True) == "", "nobody does the work"
-    assert "5 people" in (seen() or "")
+    assert seen(stuck=True) == (True, ""), "nobody does the work"
+    assert "5 people" in seen()[1]
     with study.transaction() as db:
         db.execute("UPDATE assignments SET gold_right = 9, gold_missed = 0")
-    assert seen() is None
+    assert seen() == (False, "")
     assert people[5].take_hit(), "the first work of those who came is good"
 
 
