@@ -481,23 +481,23 @@ def workers(
         The study has no judgments, or there is no store.
     """
     person = export if forget is None else forget
+    asked = [forget is not None, export is not None, bool(hold), judgments is not None or golds is not None]
+    if sum(asked) > 1:
+        raise InputError(
+            "--hold, --forget, --export and --judgments exclude each other", "Give one of them at a time."
+        )
     if person is not None:
-        if (forget is not None and export is not None) or judgments is not None or golds is not None:
-            raise InputError(
-                "--forget, --export and --judgments exclude each other", "Give one of them at a time."
-            )
         if forget is None:
             return export_person(person, study, store=store)
         return forget_person(person, study, store=store, unpaid=unpaid)
     if store is not None or unpaid:
         raise InputError("--store and --unpaid go with one worker", "Add --forget ID or --export ID.")
-    if hold:
-        opened = open_study(study or None)
-        if opened is None or judgments is not None:
-            raise InputError("--hold holds workers of a study", "Run: prefjudge workers STUDY --hold WORKER")
+    opened = open_study(study or None)
+    if hold and opened is None:
+        raise InputError("--hold holds workers of a study", "Run: prefjudge workers STUDY --hold WORKER")
+    if hold and opened is not None:
         hold_workers(opened, hold)
-        study = opened
-    found = examine_workers(study, judgments=judgments, golds=golds, model=model, ids=ids)
+    found = examine_workers(opened, judgments=judgments, golds=golds, model=model, ids=ids)
     held = f"{many(len(hold), 'worker is', 'workers are')} held from the next `collect` on, until you decide"
     return replace(found, notices=(held, *found.notices)) if hold else found
 

@@ -250,6 +250,10 @@ def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(serve
     assert f"perhaps one person (--hold {first} --hold {second}): in " in "".join(found.screen().sure)
     with pytest.raises(InputError, match="--hold nobody: the study has no worker of this name"):
         workers(served, hold=["nobody", first])
+    with pytest.raises(InputError, match="--hold, --forget, --export and --judgments exclude each other"):
+        workers(served, hold=[first], export=second)
+    with pytest.raises(InputError, match="--hold holds workers of a study"):
+        workers(hold=[first])
     assert status(served).barred == {}
     held = workers(served, hold=[first, second])
     assert held.notices[0] == "2 workers are held from the next `collect` on, until you decide"
