@@ -195,7 +195,7 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         agreed = f", {result.agreed} of them pairs on which at least five agreed" if result.agreed else ""
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
-        say(f"choosing by the question's words alone gets {result.lexical:.0%} of them right; 50% is best")
+        say(f"matching the question's words alone gets {result.lexical:.0%} of them right; 50% would be best")
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
@@ -609,7 +609,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     for verdict, count in result.verdicts.items():
         say(f"  {count:>5,} {verdict}")
     say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
-    say(f"waiting      {many(result.waiting, 'pair')} that no HIT asks for")
+    say(f"waiting      {many(result.waiting, 'pair')} without a HIT")
     if result.unjudgeable:
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
     for worker, reason in list(result.barred.items())[:most]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,21 +24,18 @@ if TYPE_CHECKING:
 
 
 def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
-    """Print each step, the leaderboards and what can be typed by hand."""
+    """Print each step, the leaderboard, and where the same stands to be typed by hand."""
+    from prefjudge.steps.demo import BY_HAND
+
     result = call(tell=say)
     if json:
         print_json({"folder": result.folder, "report": result.report, "commands": result.commands})
         return
-    stamp(result.score.rehearsal)
-    score(result.score)
-    say(f"\nEverything is in {result.folder}; the report is {result.report} (--open shows it).")
-    say("The same, typed by hand:\n")
-    for command in result.commands:
-        say(f"  {command}")
+    score(replace(result.score, notices=(), out=()))
+    say(f"Everything is in {result.folder}; the report is {result.report} (--open shows it).")
+    say(f"The commands of all this, to type by hand: {Path(result.folder, BY_HAND)}")
     if which("prefjudge") is None:
-        say(
-            f"\nwhere prefjudge is {Path(sys.argv[0]).absolute()}, which your shell does not find by its name"
-        )
+        say(f"where prefjudge is {Path(sys.argv[0]).absolute()}, which your shell does not find by its name")
 
 
 def report(

@@ -142,7 +142,9 @@ class CompareResult(Shown):
                 found += [*one.words, *(one.outcome_words or filter(None, [one.no_outcomes]))]
                 continue
             of = f"{int(tested.significant.sum()):,} of {many(pairs, 'pair')} of runs differ significantly by"
-            rule = f"{tested.test} tests, {tested.correction} correction, {tested.alpha:.0%}"
+            named = {"holm": "Holm's correction", "bonferroni": "Bonferroni's correction"}
+            of_many = named.get(tested.correction, "no correction")
+            rule = f"{tested.test} tests, {of_many}, {tested.alpha:.0%}"
             found.append(f"{of} {tested.measure} under {tested.qrels} ({rule}).")
             order = np.argsort(tested.p_adjusted, kind="stable")
             table = pairs_table([tested]).only(("a", "b", "difference", "low", "high", "p_adjusted"))

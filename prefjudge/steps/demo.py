@@ -12,6 +12,7 @@ from shutil import copytree, ignore_patterns
 
 from prefjudge.errors import StudyError, quoted
 from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder
 from prefjudge.show.results import Shown
 from prefjudge.steps.collect import collect
@@ -26,7 +27,7 @@ from prefjudge.steps.work import work
 from prefjudge.study.store import Study
 from prefjudge.words import many
 
-FOLDER = "prefjudge-demo"
+FOLDER, BY_HAND = "prefjudge-demo", "by-hand.txt"
 WORKERS, ERROR, CARELESS = 7, 0.1, 2
 _ROUNDS = 20
 
@@ -91,6 +92,7 @@ def demo(
             f"Published {many(offer.published, 'HIT')} of ten pairs and three hidden gold pairs to the "
             f"embedded marketplace, for ${offer.total} of play money."
         )
+        submitted = dropped = 0
         for _ in range(_ROUNDS):
             done = work(
                 opened,
@@ -100,12 +102,13 @@ def demo(
                 truth=files / "truth.tsv",
             )
             state = collect(opened)
-            tell(
-                f"{WORKERS} simulated workers submitted {many(done.submitted, 'assignment')} over HTTP; "
-                f"{state.dropped} dropped for a missed gold pair, {state.reissued} re-issued."
-            )
+            submitted, dropped = submitted + done.submitted, dropped + state.dropped
             if state.finished:
                 break
+        tell(
+            f"{WORKERS} simulated workers submitted {many(submitted, 'assignment')} over HTTP, of which "
+            f"{dropped} missed a gold pair and were asked for again."
+        )
     barred = ", ".join(state.barred) or "nobody"
     tell(f"Every pair is judged by a worker who passed the gold pairs of that HIT; barred: {barred}.")
     found = resolve(opened)
@@ -114,9 +117,9 @@ def demo(
     scored, page = score(opened), report(opened).out
     if open and has_browser():
         webbrowser.open(Path(page).absolute().as_uri())
-    return DemoResult(
-        folder=str(home), pool=pooled, score=scored, report=page, commands=_commands(study, files)
-    )
+    commands = _commands(study, files)
+    write_text(home / BY_HAND, "".join(f"{command}\n" for command in commands))
+    return DemoResult(folder=str(home), pool=pooled, score=scored, report=page, commands=commands)
 
 
 def new_folder(folder: Path | None, name: str) -> Path:

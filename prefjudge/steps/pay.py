@@ -44,8 +44,8 @@ class PayResult(Shown):
     def screen(self) -> Screen:
         """Return how much is owed, or was paid, to how many, and the first of it."""
         to = many(len({due.worker_id for due in self.dues}), "worker")
-        what = f"${self.owed} {'paid' if self.paid else 'owed'}"
-        return Screen(found=(f"{what} to {to}",), tables=self.tables() if self.dues else ())
+        what = f"${self.owed} {'paid' if self.paid else 'owed'} to {to}" if self.dues else "nothing is owed"
+        return Screen(found=(what,), tables=self.tables() if self.dues else ())
 
 
 def pay(

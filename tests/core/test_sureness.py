@@ -92,7 +92,7 @@ def test_winners_without_a_rival_are_counted_apart() -> None:
         lone, replace(confidence(), chance=np.array([1.0, *confidence().chance[2:]]))
     )
     assert (found.at_80, found.alone) == (2, 1)
-    assert " 2 with 0.8 or more, of which 1 is alone in the pool; " in found.words[0]
+    assert "(2 with 0.8 or more, of which 1 is alone in the pool); " in found.words[0]
     assert "alone" not in summarise_confidence(FOUND, confidence()).words[0]
 
 

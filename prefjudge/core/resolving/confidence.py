@@ -378,8 +378,8 @@ class ConfidenceSummary:
             return (*doubts, "no query has a winner yet")
         words = [
             *doubts,
-            f"a winner is the best with a probability of {chance_text(self.mean)} on average, "
-            f"{self.at_80:,} with 0.8 or more{self._words_on_lone()}; {self._words_on_error()}",
+            f"winners are the best with a probability of {chance_text(self.mean)} on average ({self.at_80:,} "
+            f"with 0.8 or more{self._words_on_lone()}); {self._words_on_error()}",
         ]
         if self.outdone:
             words.append(
