@@ -85,6 +85,11 @@ def in_list(name: str, values: Iterable[Value]) -> tuple[str, dict[str, Value]]:
     return ", ".join(f":{one}" for one in params) or "NULL", params
 
 
+def having(where: Iterable[str]) -> str:
+    """Return the condition that these columns have the values of parameters of their names."""
+    return " AND ".join(f"{column} = :{column}" for column in where)
+
+
 class Connection:
     """Runs statements inside one open transaction."""
 
@@ -173,9 +178,16 @@ class Connection:
         """Change columns of the rows with these values."""
         new = row_of(changes)
         sets = ", ".join(f"{column} = :new_{column}" for column in new)
-        found = " AND ".join(f"{column} = :{column}" for column in where)
         named = {f"new_{column}": value for column, value in new.items()}
-        self.execute(f"UPDATE {table} SET {sets} WHERE {found}", named, **where)
+        self.execute(f"UPDATE {table} SET {sets} WHERE {having(where)}", named, **where)
+
+    def pick(self, column: str, table: str, **where: Value) -> Any:
+        """Return a column of the row with these values; None where there is none."""
+        return self.value(f"SELECT {column} FROM {table} WHERE {having(where)} LIMIT 1", **where)
+
+    def delete(self, table: str, **where: Value) -> None:
+        """Delete the rows with these values."""
+        self.execute(f"DELETE FROM {table} WHERE {having(where)}", where)
 
     @property
     def ended(self) -> bool:

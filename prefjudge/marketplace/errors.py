@@ -20,11 +20,10 @@ class ApiError(PrefjudgeError):
     """A refusal that the client gets as JSON."""
 
     status = 400
-    type = "RequestError"
 
-    def __init__(self, message: str, code: str = "") -> None:
+    def __init__(self, message: str, code: str = "", *, type: str = "RequestError") -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.type = code, type
 
 
 class RequestError(ApiError):
@@ -35,22 +34,9 @@ class ServiceFault(ApiError):  # noqa: N818 - the protocol's word
     """The marketplace failed; a client may try again."""
 
     status = 500
-    type = "ServiceFault"
 
-
-class Throttled(ApiError):  # noqa: N818
-    """Too many requests; a client waits and tries again."""
-
-    type = "ThrottlingException"
-
-    def __init__(self) -> None:
-        super().__init__("Rate exceeded")
-
-
-class UnknownOperation(ApiError):  # noqa: N818
-    """There is no such operation."""
-
-    type = "UnknownOperationException"
+    def __init__(self, message: str) -> None:
+        super().__init__(message, type="ServiceFault")
 
 
 class AccessDenied(ApiError):  # noqa: N818
@@ -59,14 +45,7 @@ class AccessDenied(ApiError):  # noqa: N818
     status = 403
 
     def __init__(self, message: str, type: str) -> None:
-        super().__init__(message)
-        self.type = type
-
-
-class ParameterValidationError(RequestError):
-    """XML in a parameter cannot be read; the service's model lacks this error, so boto3 shows its name."""
-
-    type = "ParameterValidationError"
+        super().__init__(message, type=type)
 
 
 TURK = "AWS.MechanicalTurk."
@@ -85,8 +64,10 @@ TURK_SENTENCES = {
 
 def refused(code: str, message: str) -> RequestError:
     """Return a refusal with the TurkErrorCode ``AWS.MechanicalTurk.<code>``, in Mechanical Turk's words."""
-    error = ParameterValidationError if code in ("XMLParseError", "XHTMLParseError") else RequestError
-    return error(f"{TURK_SENTENCES.get(code, '')} {message}".strip(), TURK + code)
+    # of XML that cannot be read; the service's model lacks this error, so boto3 shows its name
+    unread = code in ("XMLParseError", "XHTMLParseError")
+    said = f"{TURK_SENTENCES.get(code, '')} {message}".strip()
+    return RequestError(said, TURK + code, type="ParameterValidationError" if unread else "RequestError")
 
 
 def wrong_state(code: str, needed: str, message: str) -> RequestError:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from prefjudge.database import Value
 from prefjudge.marketplace.errors import (
     Params,
     Refusal,
@@ -238,7 +239,7 @@ def _open_hit(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: 
 
 def _why_none(tx: Transaction, worker_id: str, hit_id: str | None, hit_type_id: str | None) -> Refusal:
     if hit_id is None:
-        if not tx.execute("SELECT 1 FROM hit_types WHERE hit_type_id = :id", id=hit_type_id):
+        if not tx.pick("1", "hit_types", hit_type_id=hit_type_id):
             return Refusal("no_hit", "There is no such group of HITs.", 404)
         return Refusal("none_left", "No more HITs of this group are open to you.")
     if hits.get(tx, hit_id) is None:
@@ -264,9 +265,7 @@ def _refuse_unfit(tx: Transaction, worker_id: str, hit: Hit) -> None:
     _refuse_newcomers(tx, worker, hit)
     if unmet:
         raise Refusal("not_qualified", "You do not meet the requirements of this HIT.", 403)
-    held = tx.value(
-        "SELECT count(*) FROM assignments WHERE worker_id = :worker AND status = 'Accepted'", worker=worker_id
-    )
+    held = tx.pick("count(*)", "assignments", worker_id=worker_id, status="Accepted")
     if held >= MAX_HELD:
         raise Refusal("too_many", f"You hold {held} HITs. Submit or return some of them first.")
 
@@ -509,14 +508,12 @@ def _decided(assignment: Assignment) -> Exception:
 
 def _decide(tx: Transaction, assignment: Assignment, status: str, feedback: str | None) -> None:
     column = "approved_at" if status == "Approved" else "rejected_at"
-    tx.execute(
-        f"UPDATE assignments SET status = :status, {column} = :now, feedback = coalesce(:feedback, feedback)"
-        " WHERE assignment_id = :id",
-        status=status,
-        now=tx.now,
-        feedback=feedback,
-        id=assignment.assignment_id,
-    )
+    decided: dict[str, Value] = {
+        "status": status,
+        column: tx.now,
+        **({} if feedback is None else {"feedback": feedback}),
+    }
+    tx.update("assignments", decided, assignment_id=assignment.assignment_id)
 
 
 def _count_decision(tx: Transaction, worker_id: str, *, approved: int = 0, rejected: int = 0) -> None:
@@ -564,15 +561,13 @@ def send_bonus(tx: Transaction, requester_id: str, params: Params) -> None:
     ledger.spend(tx, requester_id, account, cents + fee, "bonus", reference)
     ledger.transfer(tx, account, ledger.FEES, fee, "fee", reference)
     ledger.transfer(tx, account, ledger.earned(worker_id), cents, "bonus", reference)
-    tx.insert(
-        "bonuses",
-        Bonus(
-            requester_id=requester_id,
-            hit_id=assignment.hit_id,
-            assignment_id=reference,
-            worker_id=worker_id,
-            cents=cents,
-            reason=params["Reason"],
-            granted=tx.now,
-        ),
+    bonus = Bonus(
+        requester_id=requester_id,
+        hit_id=assignment.hit_id,
+        assignment_id=reference,
+        worker_id=worker_id,
+        cents=cents,
+        reason=params["Reason"],
+        granted=tx.now,
     )
+    tx.insert("bonuses", bonus)

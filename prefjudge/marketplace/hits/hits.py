@@ -45,15 +45,7 @@ def claim_token(tx: Transaction, requester_id: str, kind: str, token: str | None
     )
     if kept:
         return None
-    return str(
-        tx.value(
-            "SELECT result FROM request_tokens WHERE requester_id = :requester AND kind = :kind"
-            " AND token = :token",
-            requester=requester_id,
-            kind=kind,
-            token=token,
-        )
-    )
+    return str(tx.pick("result", "request_tokens", requester_id=requester_id, kind=kind, token=token))
 
 
 # HIT types: the properties that HITs share, and that group them for workers.
@@ -126,11 +118,7 @@ def ensure_type(tx: Transaction, requester_id: str, params: Params) -> str:
 
 def _known_type(tx: Transaction, requester_id: str, fingerprint: str) -> str:
     """Return the id of the HIT type with these properties, empty where there is none."""
-    found = tx.value(
-        "SELECT hit_type_id FROM hit_types WHERE requester_id = :requester AND fingerprint = :fingerprint",
-        requester=requester_id,
-        fingerprint=fingerprint,
-    )
+    found = tx.pick("hit_type_id", "hit_types", requester_id=requester_id, fingerprint=fingerprint)
     return str(found or "")
 
 
@@ -143,10 +131,6 @@ def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
 
 
 # HITs: offered, counted, expired, reviewed, disposed of.
-#
-# A HIT keeps four counters, whose sum is its MaxAssignments: available (nobody has them), pending (accepted),
-# submitted (not decided yet) and completed (decided). Its status follows from them and from the time, so no
-# status has to be kept up to date.
 
 MAX_ASSIGNMENTS = 1_000_000_000
 
@@ -295,7 +279,7 @@ def taken(tx: Transaction, hit_id: str) -> Hit:
 
 def question(tx: Transaction, hit_id: str) -> str:
     """Return a HIT's question as it was given."""
-    return str(tx.value("SELECT content FROM questions WHERE hit_id = :hit", hit=hit_id))
+    return str(tx.pick("content", "questions", hit_id=hit_id))
 
 
 def shift(tx: Transaction, hit: Hit, **changes: int) -> None:

@@ -278,7 +278,7 @@ def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> V
         erased[kind] = len(tx.execute(f"{sql} RETURNING worker_id", worker=worker_id))
     erased["comments"] = _erase_comments(tx, worker_id)
     tx.execute(_PERSON, worker=worker_id, now=tx.now)
-    work = tx.value("SELECT count(*) FROM assignments WHERE worker_id = :w", w=worker_id)
+    work = tx.pick("count(*)", "assignments", worker_id=worker_id)
     return {
         "worker_id": worker_id,
         "forgotten": iso(tx.now),
@@ -290,9 +290,7 @@ def forget_person(tx: Transaction, worker_id: str, *, unpaid: bool = False) -> V
 
 def _is_paid(tx: Transaction, worker_id: str) -> bool:
     """Tell whether a balance is real: play money is not, but a panel pays its people in any case."""
-    return not tx.marketplace.sandbox or bool(
-        tx.execute("SELECT 1 FROM visits WHERE worker_id = :worker LIMIT 1", worker=worker_id)
-    )
+    return not tx.marketplace.sandbox or tx.pick("1", "visits", worker_id=worker_id) is not None
 
 
 def _refuse_unpaid(tx: Transaction, worker_id: str, owed: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from prefjudge.database import Value
-from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid
+from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid, to_cents
 from prefjudge.marketplace.hits import assignments, hits
 from prefjudge.marketplace.hits.assignments import DONE, Assignment, work_of
 from prefjudge.marketplace.people import panels, qualifications, workers
@@ -321,8 +321,7 @@ def bonuses(rows: Iterable[VisitView]) -> str:
     """Write what the panel owes beyond its approvals: a participant and an amount a line."""
     owed: dict[str, int] = defaultdict(int)
     for row in _payable(rows):
-        cents = _cents(row["bonus"])
-        if cents:
+        if cents := to_cents(row["bonus"], "bonus"):
             owed[row["participant"]] += cents
     return written((workers.inert(participant), from_cents(cents)) for participant, cents in owed.items())
 
@@ -337,10 +336,6 @@ def written(rows: Iterable[tuple[str, ...]]) -> str:
 def _payable(rows: Iterable[VisitView]) -> Iterable[VisitView]:
     """Return the visits of participants who are known: who was forgotten cannot be paid."""
     return (row for row in rows if row["participant"])
-
-
-def _cents(amount: str) -> int:
-    return int(amount.replace(".", ""))
 
 
 def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: object = "") -> int:
@@ -364,7 +359,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: objec
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         visit = locked[number]
         before = paid[_paid_key(visit)]
-        cents = _cents(row["earned"]) - sum(cents for cents, _ in before)
+        cents = to_cents(row["earned"], "earned") - sum(cents for cents, _ in before)
         if by == "approval":
             cents = min(cents, panel.reward - sum(cents for cents, by_bonus in before if not by_bonus))
         # a bonus may have replaced the approval that would cover this
@@ -408,7 +403,7 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
 
 
 def _must_pay(row: VisitView) -> bool:
-    return (row["approve"] and not row["paid"]) or _cents(row["bonus"]) > 0
+    return (row["approve"] and not row["paid"]) or row["bonus"] != from_cents(0)
 
 
 def to_pay(rows: Iterable[VisitView]) -> list[int]:

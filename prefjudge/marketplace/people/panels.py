@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 from urllib.parse import quote, urlencode, urlsplit
 
+from prefjudge.database import row_of
 from prefjudge.marketplace.errors import (
     Params,
     Refusal,
@@ -128,9 +129,9 @@ def remove(tx: Transaction, name: str) -> None:
     """Remove a panel that nobody has come from."""
     find(tx, name)
     # who did what for it must stay known
-    if tx.execute("SELECT 1 FROM visits WHERE panel = :name LIMIT 1", name=name):
+    if tx.pick("1", "visits", panel=name):
         raise RequestError(f"{name}: participants have come from this panel; close it instead.")
-    tx.execute("DELETE FROM panels WHERE panel = :name", name=name)
+    tx.delete("panels", panel=name)
 
 
 def view(tx: Transaction, panel: Panel) -> View:
@@ -369,15 +370,7 @@ def arrive(tx: Transaction, who: Arrival) -> Visit:
         raise Refusal("closed", "This study is closed. Thank you for your interest.", 410)
     rows = tx.insert(  # where one participant arrives twice at once, the second changes the first's visit
         "visits",
-        {
-            "panel": who.panel,
-            "participant": who.participant,
-            "study": who.study,
-            "session": who.session,
-            "worker_id": _worker(tx, who, panel.locale),
-            "arrived": tx.now,
-            "confirmed": who.confirmed,
-        },
+        {**row_of(who), "worker_id": _worker(tx, who, panel.locale), "arrived": tx.now},
         "ON CONFLICT (panel, participant, session) DO UPDATE SET study = excluded.study RETURNING visit",
     )
     return find_visit(tx, int(rows[0][0]))
@@ -402,11 +395,7 @@ def _worker(tx: Transaction, who: Arrival, locale: str) -> str:
 
 def worker_of(tx: Transaction, who: Arrival) -> str | None:
     """Return the worker whom a participant is, or None the first time."""
-    known: str | None = tx.value(
-        "SELECT worker_id FROM panel_workers WHERE panel = :panel AND participant = :participant",
-        panel=who.panel,
-        participant=who.participant,
-    )
+    known: str | None = tx.pick("worker_id", "panel_workers", panel=who.panel, participant=who.participant)
     return known
 
 
@@ -444,13 +433,7 @@ def _mark(tx: Transaction, who: Arrival | Visit) -> str:
 
 def _was_forgotten(tx: Transaction, who: Arrival) -> bool:
     mark = _mark(tx, who)
-    return bool(mark) and bool(
-        tx.execute(
-            "SELECT 1 FROM visits WHERE panel = :panel AND participant = '' AND session = :mark",
-            panel=who.panel,
-            mark=mark,
-        )
-    )
+    return bool(mark) and bool(tx.pick("1", "visits", panel=who.panel, participant="", session=mark))
 
 
 def count_outcomes(tx: Transaction, name: str) -> dict[str, int]:

@@ -131,12 +131,13 @@ def check_requirements(tx: Transaction, requirements: list[Requirement], where: 
 
 def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Requirement:
     type_id, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
-    if type_id not in SYSTEM and not tx.execute(
-        "SELECT 1 FROM qualification_types WHERE qualification_type_id = :id AND deleted = 0", id=type_id
+    if type_id not in SYSTEM and not tx.pick(
+        "1", "qualification_types", qualification_type_id=type_id, deleted=0
     ):
         raise missing("QualificationType", type_id)
     excludes = comparator in ("DoesNotExist", "NotEqualTo", "NotIn")
-    if type_id in MASTERS and not excludes and not _anybody_has(tx, type_id):
+    granted = {"qualification_type_id": type_id, "status": "Granted"}
+    if type_id in MASTERS and not excludes and not tx.pick("1", "qualifications", **granted):
         raise invalid(
             where,
             "this marketplace has no Masters, so nobody could take the HIT. Let its admin make somebody a"
@@ -168,15 +169,6 @@ def _check_one(tx: Transaction, requirement: Requirement, where: str) -> Require
         raise invalid(where, "ActionsGuarded and RequiredToPreview contradict each other")
     guarded = guarded or ("PreviewAndAccept" if preview else "Accept")
     return {**requirement, "ActionsGuarded": guarded, "RequiredToPreview": guarded != "Accept"}
-
-
-def _anybody_has(tx: Transaction, type_id: str) -> bool:
-    return bool(
-        tx.execute(
-            "SELECT 1 FROM qualifications WHERE qualification_type_id = :type AND status = 'Granted' LIMIT 1",
-            type=type_id,
-        )
-    )
 
 
 def standing(tx: Transaction, worker_id: str) -> Standing:
@@ -511,15 +503,10 @@ def delete_type(tx: Transaction, requester_id: str, type_id: str) -> None:
 
 def grant(tx: Transaction, type_id: str, worker_id: str, value: int) -> None:
     """Give a worker a qualification, or another value of it."""
+    given = {"qualification_type_id": type_id, "worker_id": worker_id, "value": value}
     tx.insert(
         "qualifications",
-        Grant(
-            qualification_type_id=type_id,
-            worker_id=worker_id,
-            value=value,
-            granted=tx.now,
-            status="Granted",
-        ),
+        {**given, "granted": tx.now, "status": "Granted"},
         "ON CONFLICT (qualification_type_id, worker_id) DO UPDATE SET value = excluded.value,"
         " granted = excluded.granted, status = 'Granted', reason = NULL",
     )
@@ -531,13 +518,8 @@ def associate(tx: Transaction, requester_id: str, params: Params) -> None:
     workers.find(tx, params["WorkerId"])
     grant(tx, params["QualificationTypeId"], params["WorkerId"], params.get("IntegerValue", 1))
     if params.get("SendNotification", True):
-        workers.write(
-            tx,
-            requester_id,
-            params["WorkerId"],
-            "You have a new qualification",
-            f"You have been granted the qualification {kind.name!r}: {kind.description}",
-        )
+        text = f"You have been granted the qualification {kind.name!r}: {kind.description}"
+        workers.write(tx, requester_id, params["WorkerId"], "You have a new qualification", text)
 
 
 def revoke(tx: Transaction, requester_id: str, params: Params) -> None:

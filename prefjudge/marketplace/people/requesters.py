@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from prefjudge.marketplace.errors import Refusal, missing
+from prefjudge.marketplace.errors import Refusal, View, missing
 from prefjudge.marketplace.people.workers import hash_secret
 from prefjudge.marketplace.store import ledger
 from prefjudge.marketplace.store.store import Transaction, iso, new_access_key, new_secret, new_worker_id
@@ -41,7 +41,7 @@ def ensure(tx: Transaction, name: str) -> str:
 
 def find(tx: Transaction, name: str) -> str:
     """Return the id of the requester of that name, empty where there is none."""
-    return str(tx.value("SELECT requester_id FROM requesters WHERE name = :name", name=name) or "")
+    return str(tx.pick("requester_id", "requesters", name=name) or "")
 
 
 def new_key(tx: Transaction, name: str) -> Key:
@@ -65,7 +65,7 @@ def revoke_key(tx: Transaction, access_key: str) -> None:
 
 def pay_in(tx: Transaction, requester_id: str, cents: int) -> None:
     """Add to what a requester may spend."""
-    if not tx.execute("SELECT 1 FROM requesters WHERE requester_id = :id", id=requester_id):
+    if not tx.pick("1", "requesters", requester_id=requester_id):
         raise missing("Requester", requester_id)
     ledger.transfer(tx, ledger.OUTSIDE, ledger.free(requester_id), cents, "payment", requester_id)
 
@@ -136,30 +136,13 @@ def is_admin_session(tx: Transaction, secret: str) -> bool:
 
 def close_admin_session(tx: Transaction, secret: str) -> None:
     """End a session."""
-    tx.execute("DELETE FROM admin_sessions WHERE session_hash = :hash", hash=hash_secret(secret))
+    tx.delete("admin_sessions", session_hash=hash_secret(secret))
 
 
 # What those who administer did: written before each act, so that none is missing, and its outcome after.
 
 LOG_PAGE = 200
 """Entries on one page of the log."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One act: who did what to whom. ``status`` is its HTTP status, None where the server died in it."""
-
-    seq: int
-    time: float
-    admin: str
-    act: str
-    about: str
-    status: int | None
-
-    def to_json(self) -> dict[str, object]:
-        """Return it as pages and programs show it."""
-        fields = {name: getattr(self, name) for name in ("seq", "admin", "act", "about", "status")}
-        return {**fields, "time": iso(self.time)}
 
 
 def begin_entry(tx: Transaction, admin: str, act: str, about: str) -> int:
@@ -173,10 +156,11 @@ def end_entry(tx: Transaction, seq: int, status: int, about: str) -> None:
     tx.update("admin_log", {"status": status, "about": about}, seq=seq)
 
 
-def log_entries(tx: Transaction, before: int | None = None) -> list[Entry]:
-    """List the last entries, or those before one, newest first."""
-    return tx.select(
-        Entry,
-        f"FROM admin_log WHERE seq < :before ORDER BY seq DESC LIMIT {LOG_PAGE}",
-        before=2**62 if before is None else before,
-    )
+def log_entries(tx: Transaction, before: int | None = None) -> list[View]:
+    """List the last entries, or those before one, newest first.
+
+    Each says who did what to whom. ``status`` is its HTTP status, None where the server died in it.
+    """
+    rest = f"FROM admin_log WHERE seq < :before ORDER BY seq DESC LIMIT {LOG_PAGE}"
+    found = tx.dicts("seq, time, admin, act, about, status", rest, before=2**62 if before is None else before)
+    return [{**one, "time": iso(one["time"])} for one in found]

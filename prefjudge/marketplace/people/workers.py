@@ -84,16 +84,8 @@ def tell(tx: Transaction, requester_id: str, worker_id: str, subject: str, text:
 
 def write(tx: Transaction, requester_id: str, worker_id: str, subject: str, text: str) -> None:
     """Put a message into a worker's inbox."""
-    tx.insert(
-        "messages",
-        {
-            "worker_id": worker_id,
-            "requester_id": requester_id,
-            "subject": subject,
-            "body": text,
-            "sent": tx.now,
-        },
-    )
+    whose = {"worker_id": worker_id, "requester_id": requester_id}
+    tx.insert("messages", {**whose, "subject": subject, "body": text, "sent": tx.now})
 
 
 # How workers prove who they are: signed invitations, passwords, and the sessions that follow.
@@ -140,7 +132,7 @@ def revoke(tx: Transaction, worker_id: str) -> None:
 
 def _epoch(tx: Transaction, worker_id: str) -> str:
     """Return the worker's epoch: an invitation belongs to one, and is void in the next."""
-    epoch = tx.value("SELECT epoch FROM workers WHERE worker_id = :id", id=worker_id)
+    epoch = tx.pick("epoch", "workers", worker_id=worker_id)
     return "" if epoch is None else str(epoch)
 
 
@@ -205,7 +197,7 @@ def turn_to(tx: Transaction, secret: str, visit: int) -> None:
 
 def close_session(tx: Transaction, secret: str | None) -> None:
     """End a session."""
-    tx.execute("DELETE FROM sessions WHERE session_hash = :hash", hash=hash_secret(secret or ""))
+    tx.delete("sessions", session_hash=hash_secret(secret or ""))
 
 
 def hash_secret(secret: str) -> str:
@@ -283,11 +275,7 @@ def agree(tx: Transaction, worker_id: str, assignment_id: str, page: str) -> Non
     """Keep that a worker has agreed to what a requester's pages call ``page``; a repeat changes nothing."""
     if not _PAGE_NAME.fullmatch(page):
         raise Refusal("invalid", "This is not the name of what a page asks a worker to agree to.", 400)
-    requester_id = tx.value(
-        "SELECT requester_id FROM assignments WHERE assignment_id = :id AND worker_id = :worker",
-        id=assignment_id,
-        worker=worker_id,
-    )
+    requester_id = tx.pick("requester_id", "assignments", assignment_id=assignment_id, worker_id=worker_id)
     if requester_id is None:
         raise Refusal("no_assignment", "You have no such assignment.", 404)
     known = agreed(tx, worker_id, requester_id)
@@ -351,11 +339,7 @@ def block(tx: Transaction, requester_id: str, worker_id: str, reason: str) -> No
 def unblock(tx: Transaction, requester_id: str, worker_id: str) -> None:
     """Lift a block."""
     find(tx, worker_id)
-    tx.execute(
-        "DELETE FROM blocks WHERE requester_id = :requester AND worker_id = :worker",
-        requester=requester_id,
-        worker=worker_id,
-    )
+    tx.delete("blocks", requester_id=requester_id, worker_id=worker_id)
 
 
 # Payouts: what the admin has paid workers, outside the marketplace, of their earnings here.
@@ -373,11 +357,7 @@ def record_payout(tx: Transaction, worker_id: str, cents: int, reference: str) -
     account = ledger.earned(worker_id)
     # locked: of two records with one reference, the second sees the first
     owed = ledger.balance(tx, account, lock=True)
-    if tx.execute(
-        "SELECT 1 FROM transfers WHERE source = :account AND kind = 'payout' AND reference = :reference",
-        account=account,
-        reference=reference,
-    ):
+    if tx.pick("1", "transfers", source=account, kind="payout", reference=reference):
         raise refused(
             "DuplicateRequest", f"A payout to {worker_id} by the reference {reference} is recorded."
         )

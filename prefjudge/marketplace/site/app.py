@@ -27,8 +27,6 @@ from prefjudge.marketplace.errors import (
     Refusal,
     RequestError,
     ServiceFault,
-    Throttled,
-    UnknownOperation,
 )
 from prefjudge.marketplace.hits.hits import count_submissions
 from prefjudge.marketplace.people import requesters
@@ -325,7 +323,7 @@ async def _before(fault: Fault | None) -> None:
     if fault.seconds:
         await asyncio.sleep(fault.seconds)
     if fault.kind == "throttle":
-        raise Throttled
+        raise ApiError("Rate exceeded", type="ThrottlingException")
     if fault.kind == "error":
         raise ServiceFault("A fault that the admin asked for.")
 
@@ -334,7 +332,7 @@ async def _answer(call: Call, operation: str) -> tuple[bytes, int | None]:
     """Return the response, and with the balance the requester's count of submissions: see ``PULSE``."""
     act = OPERATIONS.get(operation)
     if act is None:
-        raise UnknownOperation(f"There is no operation {operation[:64]!r}.")
+        raise ApiError(f"There is no operation {operation[:64]!r}.", type="UnknownOperationException")
     try:
         body = await call.body()
     except Refusal as refusal:
@@ -387,24 +385,18 @@ def caller(tx: Transaction, headers: Mapping[str, str], body: bytes, unsigned: b
 
     On this machine a call may be unsigned, or signed with any key, until there is a requester with a key.
     """
-
-    def is_open() -> bool:
-        return unsigned and not requesters.keys_issued(tx)
-
     authorization = headers.get("authorization")
-    if authorization is None:
-        if is_open():
-            return requesters.ensure(tx, requesters.LOCAL)
+    claim = None if authorization is None else wire.read_claim(authorization)
+    owner = claim and requesters.key_owner(tx, claim.access_key)
+    if claim and owner:
+        secret, requester_id = owner
+        wire.check_signature(claim, secret, mturk().signing_name, headers, body, now)
+        return requester_id
+    if unsigned and not requesters.keys_issued(tx):
+        return requesters.ensure(tx, requesters.LOCAL)
+    if claim is None:
         raise AccessDenied("The request is not signed.", "MissingAuthenticationTokenException")
-    claim = wire.read_claim(authorization)
-    owner = requesters.key_owner(tx, claim.access_key)
-    if owner is None:
-        if is_open():
-            return requesters.ensure(tx, requesters.LOCAL)
-        raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
-    secret, requester_id = owner
-    wire.check_signature(claim, secret, mturk().signing_name, headers, body, now)
-    return requester_id
+    raise AccessDenied("The access key is not one of this marketplace.", "UnrecognizedClientException")
 
 
 def _failed(error: ApiError, request_id: str) -> Response:

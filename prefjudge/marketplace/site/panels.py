@@ -188,12 +188,9 @@ def _number(text: str, name: str) -> int | None:
 
 
 def _shown(tx: Transaction, panel: Panel, call: Call) -> View:
-    path = panels.view(tx, panel)["path"]
-    return {
-        **panels.view(tx, panel),
-        "url": path and f"{call.origin}{path}",
-        "visits": panels.count_outcomes(tx, panel.panel),
-    }
+    shown = panels.view(tx, panel)
+    url = shown["path"] and f"{call.origin}{shown['path']}"
+    return {**shown, "url": url, "visits": panels.count_outcomes(tx, panel.panel)}
 
 
 async def add_panel(call: Call) -> Page:

@@ -389,5 +389,5 @@ async def show_log(call: Call) -> Page:
     text = call.query_params.get("before", "")
     before = int(text) if text.isdecimal() and len(text) < 18 else None
     found = await call.look(lambda tx: requesters.log_entries(tx, before))
-    more = found[-1].seq if len(found) == requesters.LOG_PAGE else None
-    return Page(name="admin_log", context={"entries": [one.to_json() for one in found], "before": more})
+    more = found[-1]["seq"] if len(found) == requesters.LOG_PAGE else None
+    return Page(name="admin_log", context={"entries": found, "before": more})

@@ -93,10 +93,6 @@ async def preview(call: Call) -> Page:
     return Page(name="preview", context=context)
 
 
-def _source(shown: View) -> str:
-    return "https: http:" if shown["kind"] == "external" else "'self'"
-
-
 async def accept(call: Call) -> Page:
     """Take a HIT, or any of a group."""
     path = call.path_params
@@ -143,7 +139,7 @@ async def show_assignment(call: Call) -> Page:
         name="assignment",
         context=shown,
         location=f"/assignments/{ident}/done" if done else None,
-        frame_source=_source(shown["frame"]),
+        frame_source="https: http:" if shown["frame"]["kind"] == "external" else "'self'",
     )
 
 

@@ -49,17 +49,8 @@ def transfer(tx: Transaction, source: str, target: str, cents: int, kind: str, r
     """Move money; zero cents do nothing."""
     if not cents:
         return
-    tx.insert(
-        "transfers",
-        {
-            "time": tx.now,
-            "source": source,
-            "target": target,
-            "cents": cents,
-            "kind": kind,
-            "reference": reference,
-        },
-    )
+    moved = {"time": tx.now, "source": source, "target": target, "cents": cents}
+    tx.insert("transfers", {**moved, "kind": kind, "reference": reference})
     # in the order of their names, so that two transactions never wait for each other
     for account, change in sorted([(source, -cents), (target, cents)]):
         tx.insert(
@@ -91,4 +82,4 @@ def spend(tx: Transaction, requester_id: str, target: str, cents: int, kind: str
 
 def imbalance(tx: Transaction) -> list[str]:
     """Return the accounts whose balance is not the sum of their transfers: none in a sound store."""
-    return [str(row[0]) for row in tx.execute(UNBALANCED)]
+    return tx.values(UNBALANCED)

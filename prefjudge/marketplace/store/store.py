@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from prefjudge.database import Connection, Database, Value, file_of, redacted
-from prefjudge.database.connection import T
+from prefjudge.database.connection import T, having
 from prefjudge.errors import ConfigError, PrefjudgeError
 
 
@@ -238,8 +238,7 @@ class Transaction(Connection):
 
     def get(self, kind: type[T], table: str, *, lock: bool = False, **where: Value) -> T | None:
         """Return the record of the row with these values, locked until the transaction ends, or None."""
-        found = " AND ".join(f"{column} = :{column}" for column in where)
-        return self.find(kind, f"FROM {table} WHERE {found}{self.locked if lock else ''}", **where)
+        return self.find(kind, f"FROM {table} WHERE {having(where)}{self.locked if lock else ''}", **where)
 
     @property
     def locked(self) -> str:

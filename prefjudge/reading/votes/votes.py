@@ -59,11 +59,6 @@ RELEASE = VoteForm(
 )
 
 
-def is_release(path: Path) -> bool:
-    """Return whether a folder is a release."""
-    return (path / RECORD).is_file() and (path / LOG).is_file()
-
-
 def refuse_unfinished(path: Path) -> None:
     """Refuse a release that was not written to its end."""
     try:
@@ -198,7 +193,7 @@ def read_votes(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: 
     if isinstance(path, Held):
         return _of_rows(path, how, notices)
     if path.is_dir():
-        if not is_release(path):
+        if not ((path / RECORD).is_file() and (path / LOG).is_file()):
             raise InputError(f"{path} is a folder, and not a release", "Give a file of votes.")
         refuse_unfinished(path)
         return with_release(_read_file(path / LOG, how, notices), path, notices)

@@ -141,7 +141,7 @@ def examine(
     change = Change(before=before, after=after, runs=fresh, changed=frozenset(changed), entries=merged)
     if base:
         known = {one.path for one in problems} & changed
-        problems = [one for one in problems if one.path in known or _names_one(one, changed)]
+        problems = [one for one in problems if one.path in known or any(path in one.what for path in changed)]
         problems += _outside(changed, rules, submitter)
         problems += _later(change, old, rules, submitter)
         problems += _arrivals(change, rules, submitter, today)
@@ -162,11 +162,6 @@ def _metadata(git: Git, tree: Mapping[str, Entry]) -> dict[str, bytes]:
         if path.startswith(f"{FOLDER}/") and path.endswith(METADATA) and one.size <= MOST_METADATA
     )
     return {one.path: data for one, data in git.blobs(wanted, MOST_METADATA)}
-
-
-def _names_one(problem: Problem, changed: Iterable[str]) -> bool:
-    """Return whether a problem of another file is about one that was changed."""
-    return any(path in problem.what for path in changed)
 
 
 def _outside(changed: Iterable[str], rules: BoardConfig, submitter: str) -> Iterator[Problem]:

@@ -88,7 +88,11 @@ def extend_log(study: Study, path: Path) -> int:
         now = {_key(row): row for row in _rows(study, _naming(study, logged.values()))}
     _refuse_other(path, logged, now)
     fresh = [row for key, row in now.items() if key not in logged or _row(logged[key]) != row]
-    gone = [_gone(line) for key, line in logged.items() if line.kind in CARRIED_KEYS and key not in now]
+    gone = [
+        {"kind": line.kind, **{name: line.row[name] for name in CARRIED_KEYS[line.kind]}, "gone": True}
+        for key, line in logged.items()
+        if line.kind in CARRIED_KEYS and key not in now
+    ]
     added = write_lines([*gone, *fresh], chain) if gone or fresh else b""
     for _, told in private.in_lines(added, texts=False):
         raise StudyError(
@@ -147,10 +151,6 @@ def _key(row: LoggedRow) -> tuple[Any, ...]:
 
 def _row(line: LogLine) -> LoggedRow:
     return {"kind": line.kind, **line.row}
-
-
-def _gone(line: LogLine) -> LoggedRow:
-    return {"kind": line.kind, **{name: line.row[name] for name in CARRIED_KEYS[line.kind]}, "gone": True}
 
 
 def _refuse_other(path: Path, logged: Mapping[Any, LogLine], now: Mapping[Any, LoggedRow]) -> None:

@@ -102,7 +102,13 @@ class Private:
         for token in places:
             for word, inside in self.words[token[0]]:
                 start = token.start() - inside
-                if start >= 0 and text.startswith(word, start) and (not texts or _is_telling(word)):
+                if (
+                    start >= 0
+                    and text.startswith(word, start)
+                    and (
+                        not texts or (len(word) >= _TELLING and any("0" <= letter <= "9" for letter in word))
+                    )
+                ):
                     around = (text[start - 1 : start], text[start + len(word) : start + len(word) + 1])
                     if not any(map(_goes_on, around, (word[0], word[-1]))):
                         return True
@@ -154,7 +160,3 @@ def _letters(found: re.Match[str]) -> str:
 def _goes_on(letter: str, end: str) -> bool:
     """Return whether what stands beside an end of a word belongs to the same token."""
     return bool(_TOKEN.match(letter) and _TOKEN.match(end))
-
-
-def _is_telling(word: str) -> bool:
-    return len(word) >= _TELLING and any("0" <= letter <= "9" for letter in word)

@@ -286,7 +286,7 @@ def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], 
         problems.append(f"{SUMS} is not as it was written")
     for name, told in sums.items():
         path = folder / name
-        if not _is_inside(folder, path):
+        if folder.resolve() not in path.resolve().parents:
             problems.append(f"{SUMS} names {name!r}, which is not a file of the folder")
         elif not path.is_file():
             problems.append(f"{name} is missing")
@@ -299,10 +299,6 @@ def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], 
         if path.is_symlink() or not path.is_dir()
     }
     return problems, sorted(here - sums.keys() - {SUMS})
-
-
-def _is_inside(folder: Path, path: Path) -> bool:
-    return folder.resolve() in path.resolve().parents
 
 
 def _derive(folder: Path, record: Record) -> tuple[list[str], list[str]]:

@@ -174,7 +174,10 @@ def check_folder(folder: Path, mark: str) -> None:
     owner = _owner(index)
     if owner not in ("", mark):
         raise InputError(f"{folder} holds the site of another study", "Name a folder of its own: --site DIR.")
-    if not owner and (index.exists() or (folder.is_dir() and _holds_files(folder))):
+    if not owner and (
+        index.exists()
+        or (folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()))
+    ):
         raise InputError(
             f"{folder} holds other files, not this study's site",
             "Name a new or empty folder: --site DIR.",
@@ -238,8 +241,3 @@ def _owner(path: Path) -> str:
     except OSError:
         return ""
     return found[1].decode() if found else ""
-
-
-def _holds_files(folder: Path) -> bool:
-    """Return whether somebody keeps something here; what is hidden, as ``.git``, is not in the way."""
-    return any(not entry.name.startswith(".") for entry in folder.iterdir())

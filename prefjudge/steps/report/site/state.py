@@ -107,7 +107,11 @@ def _files(given: Sequence[str | Path]) -> Iterator[Path]:
             for folder in folders:
                 if any(part.startswith((".", "_")) for part in folder.relative_to(path).parts):
                     continue
-                yield from (Path(str(file)) for file in expand([str(folder)]) if _has_files(folder))
+                yield from (
+                    Path(str(file))
+                    for file in expand([str(folder)])
+                    if any(entry.is_file() for entry in folder.iterdir())
+                )
         else:
             found = [Path(str(file)) for file in expand([str(one)])]
             if gone := next((file for file in found if not file.exists()), None):
@@ -115,10 +119,6 @@ def _files(given: Sequence[str | Path]) -> Iterator[Path]:
                     f"{gone} does not exist", "Give run files, or folders of them: --runs FOLDER."
                 )
             yield from found
-
-
-def _has_files(folder: Path) -> bool:
-    return any(entry.is_file() for entry in folder.iterdir())
 
 
 def with_leaderboard(
