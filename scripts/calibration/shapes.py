@@ -19,7 +19,7 @@ CROWDS = (
 def table(studies: int, seed: int) -> Iterator[str]:
     """Yield the lines of the table."""
     yield f"{studies} studies of {QUERIES} queries, votes on each pair"
-    yield "pool votes crowd               said  right   off   +-  of .9 unfit"
+    yield "pool votes crowd               said  from    to  right   off   +-  of .9 unfit"
     for size, votes in ((3, 9), (6, 1), (6, 3), (6, 9)):
         for number, crowd in enumerate(CROWDS):
             yield _row(crowd, size, votes, studies, [seed, number, size, votes])
@@ -27,6 +27,7 @@ def table(studies: int, seed: int) -> Iterator[str]:
 
 def _row(crowd: str, size: int, votes: int, studies: int, seeds: list[int]) -> str:
     said, right, unfit = np.empty((studies, QUERIES)), np.empty((studies, QUERIES)), 0
+    bounds = np.empty((studies, 2))
     for study in range(studies):
         rng = np.random.default_rng([*seeds, study])
         chances, best = drawn(crowd, QUERIES, size, rng)
@@ -37,12 +38,14 @@ def _row(crowd: str, size: int, votes: int, studies: int, seeds: list[int]) -> s
         judgments, pools = log_of(cast)
         found = assess_confidence(judgments, pools=pools, rng=rng)
         unfit += not all(one.fits for one in check_model(judgments, found.scales, rng=rng, pools=pools))
-        chance = found.chance.reshape(-1, size)
+        chance, bounds[study] = found.chance.reshape(-1, size), found.scales.unlike
         said[study], right[study] = chance.max(axis=1), chance.argmax(axis=1) == best
     off, sure = (said - right).mean(axis=1), said >= 0.9
     of_sure = f"{right[sure].mean():6.2f}" if sure.sum() >= 30 else "     -"
-    means = f"{said.mean():.3f} {right.mean():6.3f} {off.mean():+6.3f} {off.std() / studies**0.5:.3f}"
-    return f"{size:4d} {votes:5d} {crowd:18s} {means} {of_sure} {unfit / studies:5.2f}"
+    means = [said.mean(), *(said.mean() + bounds.mean(axis=0)).tolist(), right.mean()]
+    figures = " ".join(f"{mean:5.3f}" for mean in means)
+    doubt = f"{off.mean():+6.3f} {off.std() / studies**0.5:.3f} {of_sure} {unfit / studies:5.2f}"
+    return f"{size:4d} {votes:5d} {crowd:18s} {figures}  {doubt}"
 
 
 def drawn(crowd: str, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:

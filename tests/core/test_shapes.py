@@ -93,6 +93,22 @@ def test_answers_are_as_sure_as_they_are_right(name: str) -> None:
     assert right[sure].sum() >= 0.87 * sure.sum()
 
 
+@pytest.mark.parametrize(("times", "least", "most"), [(1, 0.15, 0.5), (3, 0.05, 0.4), (9, 0.0, 0.12)])
+@pytest.mark.parametrize("name", ["plain", "two classes", "equal bests"])
+def test_what_few_votes_cannot_tell_is_between_two_bounds(
+    name: str, times: int, least: float, most: float
+) -> None:
+    rng = np.random.default_rng(times)
+    chances, best = draw_shapes(LapseNoise(error=0.33), CROWDS[name][0], 300, 6, rng)
+    judgments, pools = log_of(cast(chances, times, rng))
+    found = assess_confidence(judgments, pools=pools, rng=rng)
+    chance, (down, up) = found.chance.reshape(-1, 6), found.scales.unlike
+    right = (chance.argmax(axis=1) == best).mean()
+    assert down < 0.0 < up
+    assert chance.max(axis=1).mean() + down - 0.05 < right < chance.max(axis=1).mean() + up + 0.05
+    assert least < up - down < most
+
+
 def cast(chances: Floats, times: int, rng: np.random.Generator) -> Floats:
     x, y = np.triu_indices(chances.shape[1], 1)
     votes = np.zeros_like(chances)

@@ -54,6 +54,8 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         trust=None,
         doubted=None,
         mean=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
+        mean_low=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
+        mean_high=pytest.approx((0.8 + 1 / 3 + 0.95) / 3),
         at_80=2,
         at_95=1,
         alone=0,

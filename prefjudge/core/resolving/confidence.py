@@ -156,6 +156,8 @@ def assess_confidence(
 
 # Model checks: whether votes look like those of the model that the probabilities of being best rest on.
 
+_CLOSE = 0.05
+"""So little by which P(best) may be off by the shapes of strengths needs no words."""
 _QUERIES = 500
 _REDRAWS = 400
 _SHARE = 0.99
@@ -350,6 +352,9 @@ class ConfidenceSummary:
     """The workers whose votes are worth less than half as much."""
     mean: float
     """The expected share of the resolved queries whose winner is the best; a random pick of several."""
+    mean_low: float
+    mean_high: float
+    """The same by shapes of strengths that the votes do not rule out: two classes, equals, one far ahead."""
     at_80: int
     at_95: int
     """Queries whose winner is the best with at least that probability."""
@@ -378,8 +383,9 @@ class ConfidenceSummary:
             return (*doubts, "no query has a winner yet")
         words = [
             *doubts,
-            f"winners are the best with a probability of {chance_text(self.mean)} on average ({self.at_80:,} "
-            f"with 0.8 or more{self._words_on_lone()}); {self._words_on_error()}",
+            f"winners are the best with a probability of {chance_text(self.mean)} on average"
+            f"{self._words_on_shapes()} ({self.at_80:,} with 0.8 or more{self._words_on_lone()}); "
+            f"{self._words_on_error()}",
         ]
         if self.outdone:
             words.append(
@@ -416,6 +422,14 @@ class ConfidenceSummary:
             "count all votes, the probabilities below only those of the others"
         ]
 
+    def _words_on_shapes(self) -> str:
+        if self.mean - self.mean_low < _CLOSE:
+            return ""
+        return (
+            f", or {chance_text(self.mean_low)} to {chance_text(self.mean_high)}, as votes hardly tell whether "
+            "answers form classes or are equal"
+        )
+
     def _words_on_lone(self) -> str:
         if not self.alone:
             return ""
@@ -448,6 +462,7 @@ def summarise_confidence(
     np.maximum.at(named, query, confidence.chance[rows])
     outdone = (count > 0) & (np.round(likeliest, 2) > np.round(named, 2))
     low, high = scales.interval(0.9)
+    mean = float(each.mean()) if each.size else float("nan")
     return ConfidenceSummary(
         model=confidence.model,
         scale=scales.mean,
@@ -458,7 +473,9 @@ def summarise_confidence(
         lapses=scales.lapsing if scales.told else None,
         trust=None if confidence.trust is None else confidence.trust.mean,
         doubted=None if confidence.trust is None else confidence.trust.doubted,
-        mean=float(each.mean()) if each.size else float("nan"),
+        mean=mean,
+        mean_low=max(mean + scales.unlike[0], 0.0),
+        mean_high=min(mean + scales.unlike[1], 1.0),
         at_80=int((each >= 0.8).sum()),
         at_95=int((each >= 0.95).sum()),
         alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),

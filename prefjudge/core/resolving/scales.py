@@ -443,6 +443,8 @@ class Scales:
     """The share of votes that are such; the others are cast by chance, by workers who are known for it."""
     shapes: Floats | None = None
     """How common each shape of strengths is (see `shapes`); by default all queries have the plain one."""
+    unlike: tuple[float, float] = (0.0, 0.0)
+    """How far the mean of the highest P(best) may go down and up by shapes that the votes do not rule out."""
 
     @cached_property
     def _errors(self) -> Floats:

@@ -37,7 +37,7 @@ _BEFORE = np.array([6.0, 0.05, 0.1, 0.4, 0.2, *[0.02] * 10])
 """How common the shapes are before any vote, worth as many queries."""
 _LEARN_FROM, _LEARN_BY = 250, 1000
 """So many queries tell how common the shapes are, by so many posterior samples of each."""
-_STEPS = 60
+_STEPS, _ALLOWED = 60, 2.0
 _RARE = 0.005
 """A shape that is rarer is left out."""
 _NEGLIGIBLE = 1e-3
@@ -54,8 +54,8 @@ def learn_shapes(
     trust: Trust | None = None,
     strengths: bool = False,
 ) -> Scales:
-    """Return the scales with how common each shape is, by the votes."""
-    every, logs, left = replace(scales, shapes=_BEFORE / _BEFORE.sum()), [], _LEARN_FROM
+    """Return the scales with how common each shape is, and how far others that votes allow move P(best)."""
+    every, found, left = replace(scales, shapes=_BEFORE / _BEFORE.sum()), [], _LEARN_FROM
     for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
         compared, _ = block.compared()
         for stack in vote_matrices(compared, ties=0.5, strengths=strengths, trusting=trust):
@@ -63,17 +63,43 @@ def learn_shapes(
             if len(votes) and votes.shape[1] > 1:
                 # Draws of two lie on a line, where no turn makes up for few.
                 draws = _LEARN_BY * (4 if votes.shape[1] == 2 else 1)
-                logs.append(_by_shape(votes, every, draws=draws, seed=seed, cast=cast, alike=False)[1])
+                mix, logs, *_ = _by_shape(votes, every, draws=draws, seed=seed, cast=cast, alike=False)
+                found.append((mix[0], logs))
                 left -= len(votes)
         if left <= 0:
             break
-    if not logs:
+    if not found:
         return every
-    told, share = np.concatenate(logs), _BEFORE / _BEFORE.sum()
+    told, share = np.concatenate([logs for _, logs in found]), _BEFORE / _BEFORE.sum()
     for _ in range(_STEPS):  # expectation and maximisation
         share = _BEFORE + _belongs(told, share).sum(axis=0)
         share /= share.sum()
-    return replace(scales, shapes=share)
+    return replace(scales, shapes=share, unlike=_unlike(found, told, share))
+
+
+def _unlike(found: Sequence[tuple[Floats, Floats]], told: Floats, share: Floats) -> tuple[float, float]:
+    """Return how far the mean of the highest P(best) may go down and up by shapes that the votes allow.
+
+    Any one shape, or all of one kind, may be more common, as long as that makes the votes no less probable
+    than by a factor of ``exp(_ALLOWED)`` (a profile of the likelihood).
+    """
+    of_named = []
+    for mix, logs in found:
+        named = np.einsum("ns,nsk->nk", _belongs(logs, share), mix).argmax(axis=1)
+        of_named.append(np.take_along_axis(mix, named[:, None, None], axis=2)[:, :, 0])
+    said, likely = np.concatenate(of_named), np.exp(told - told.max(axis=1, keepdims=True))
+    here, moves = np.log(likely @ share).sum(), []
+    alone = np.eye(share.size)
+    for one in (*alone, alone[AHEAD].mean(axis=0), alone[CLASSES].mean(axis=0)):
+        low, high = 0.0, 1.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            allowed = here - np.log(likely @ (share + middle * (one - share))).sum() <= _ALLOWED
+            low, high = (middle, high) if allowed else (low, middle)
+        weight = likely * (share + low * (one - share))
+        moves.append((weight * said).sum(axis=1) / weight.sum(axis=1))
+    by_shape = np.mean(moves, axis=1) - (_belongs(told, share) * said).sum(axis=1).mean()
+    return float(by_shape.min()), float(by_shape.max())
 
 
 def average_chances(
