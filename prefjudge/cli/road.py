@@ -120,7 +120,7 @@ def pool(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"
         )
-        say(f"next: {advice(study, 'run')}")
+        say(f"next: {_drive(study)}")
     else:
         seconds = 25.0 if study is None else opened(study).config.design.seconds_per_pair
         show_pool(result, seconds, details=details)
@@ -327,6 +327,10 @@ def show_offer(offer: "PublishResult") -> None:
     say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
     if offer.strategy:
         say(f"plan      {offer.strategy}; what prefjudge plan advises is for prefjudge run")
+    if not offer.total:
+        say("cost      none: the work is unpaid")
+        _warn_of_offer(offer)
+        return
     say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
@@ -470,6 +474,19 @@ def _as_typed(study: Path, workers: int, error: float, truth: Path | None) -> st
     return f"{quoted(study)} --workers {enough}{f' --error {error:g}' * (error != 0.2)}{of_truth}"
 
 
+def _drive(study: Path) -> str:
+    """Return the command that goes on, with simulated workers where they have judged so far."""
+    from prefjudge.study.people import load_rehearsal, load_workers
+    from prefjudge.study.store import LIVE, find_target
+
+    of = opened(study)
+    with of.transaction(write=False) as db:
+        simulated, came = load_rehearsal(db), len(load_workers(db))
+    if simulated is None or find_target(of) == LIVE:
+        return advice(study, "run")
+    return f"prefjudge run {_as_typed(study, came, 0.2, None)}"
+
+
 def _ask_to_run(offer: "PublishResult") -> bool:
     show_offer(replace(offer, strategy=""))  # a round
     say("this is the first round; further rounds are published without asking, within the budget")
@@ -522,15 +539,17 @@ def resolve(
     stamp(result.rehearsal)
     show_resolve(result, details=details)
     if study is not None and out is None and result.out:
-        say(f"next: prefjudge {_after_resolve(study)} {quoted(study)}")
+        say(f"next: prefjudge {_after_resolve(study)}")
 
 
 def _after_resolve(study: Path) -> str:
-    """Return the verb that leads on: a study of imported votes may have no runs to score."""
+    """Return what to type next: a study of imported votes may have no runs to score."""
     from prefjudge.study.pools import has_runs
 
     with opened(study).transaction(write=False) as db:
-        return "score" if has_runs(db) else "report"
+        if has_runs(db):
+            return f"score {quoted(study)}"
+    return f"report {quoted(study)}; with your runs: prefjudge score {quoted(study)} --runs 'runs/*'"
 
 
 def show_resolve(result: "ResolveResult", *, details: bool) -> None:
@@ -652,13 +671,7 @@ def _say_rest(more: int) -> None:
 def _after_status(result: "StatusResult", study: Path) -> str:
     """Return what to type next, by what the study lacks."""
     if result.challenge or (result.hits.get("open") and opened(study).setting("strategy")):
-        if result.rehearsal is None or result.target == "live":
-            return advice(study, "run")  # which drives it
-        from prefjudge.study.people import load_workers
-
-        with opened(study).transaction(write=False) as db:
-            came = len(load_workers(db))
-        return f"prefjudge run {_as_typed(study, came, 0.2, None)}"
+        return _drive(study)
     if not result.queries:
         return f"prefjudge pool {quoted(study)} --runs …"
     if result.version:
