@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.score import ScoreResult
     from prefjudge.steps.status import StatusResult
     from prefjudge.steps.try_it import TryResult
+    from prefjudge.study.store import Study
 
 
 def _print_schema(asked: bool) -> None:
@@ -120,7 +121,7 @@ def pool(
             f"{many(result.documents, 'newcomer challenges', 'newcomers challenge')} the "
             f"best-known answers of {many(result.queries, 'query')}"
         )
-        say(f"next: {_drive(study)}")
+        say(f"next: {_drive(opened(study))}")
     else:
         seconds = 25.0 if study is None else opened(study).config.design.seconds_per_pair
         show_pool(result, seconds, details=details)
@@ -298,9 +299,9 @@ def publish(
 
 
 def _after_publish(study: Path, target: str) -> str:
-    from prefjudge.study.store import Study, command
+    from prefjudge.study.store import command
 
-    configured = Study(study).config.target(target)
+    configured = opened(study).config.target(target)
     if configured is None or not configured.is_own_marketplace or target != "sandbox":
         return command("collect", study, target)  # people come by themselves, and nobody is simulated
     work, serve = (f"prefjudge {verb} {quoted(study)}" for verb in ("work", "serve"))
@@ -474,17 +475,16 @@ def _as_typed(study: Path, workers: int, error: float, truth: Path | None) -> st
     return f"{quoted(study)} --workers {enough}{f' --error {error:g}' * (error != 0.2)}{of_truth}"
 
 
-def _drive(study: Path) -> str:
+def _drive(study: "Study") -> str:
     """Return the command that goes on, with simulated workers where they have judged so far."""
     from prefjudge.study.people import load_rehearsal, load_workers
-    from prefjudge.study.store import LIVE, find_target
+    from prefjudge.study.store import LIVE, advised, find_target
 
-    of = opened(study)
-    with of.transaction(write=False) as db:
+    with study.transaction(write=False) as db:
         simulated, came = load_rehearsal(db), len(load_workers(db))
-    if simulated is None or find_target(of) == LIVE:
-        return advice(study, "run")
-    return f"prefjudge run {_as_typed(study, came, 0.2, None)}"
+    if simulated is None or find_target(study) == LIVE:
+        return advised(study, "run")
+    return f"prefjudge run {_as_typed(study.folder, came, 0.2, None)}"
 
 
 def _ask_to_run(offer: "PublishResult") -> bool:
@@ -671,7 +671,7 @@ def _say_rest(more: int) -> None:
 def _after_status(result: "StatusResult", study: Path) -> str:
     """Return what to type next, by what the study lacks."""
     if result.challenge or (result.hits.get("open") and opened(study).setting("strategy")):
-        return _drive(study)
+        return _drive(opened(study))
     if not result.queries:
         return f"prefjudge pool {quoted(study)} --runs …"
     if result.version:
